@@ -1,0 +1,24 @@
+import type {
+  CoreV1Event,
+  V1Lease,
+  V1Namespace,
+  V1Node,
+  V1NodeCondition,
+  V1Pod,
+  V1PodCondition,
+  V1Taint,
+  V1Toleration,
+} from "@kubernetes/client-node";
+import type { ObjectMeta, Wire } from "./meta.ts";
+
+type Read<T extends { metadata?: unknown }> = Omit<Wire<T>, "metadata"> & { readonly metadata: ObjectMeta };
+
+export type Node = Read<V1Node>;
+export type NodeCondition = Wire<V1NodeCondition>;
+export type Pod = Read<V1Pod>;
+export type PodCondition = Wire<V1PodCondition>;
+export type Namespace = Read<V1Namespace>;
+export type Event = Read<CoreV1Event>;
+export type Lease = Read<V1Lease>;
+export type Taint = Wire<V1Taint>;
+export type Toleration = Wire<V1Toleration>;

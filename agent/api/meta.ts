@@ -1,0 +1,50 @@
+import type { V1ObjectMeta, V1OwnerReference } from "@kubernetes/client-node";
+
+/**
+ * A model type of `@kubernetes/client-node` as it is on the wire: that library turns timestamps into `Date`, in JSON and
+ * in our storage they are strings. Everything is readonly, because what a cache hands out is shared.
+ */
+export type Wire<T> = T extends Date
+  ? string
+  : T extends (infer Item)[]
+    ? readonly Wire<Item>[]
+    : T extends object
+      ? { readonly [Name in keyof T]: Wire<T[Name]> }
+      : T;
+
+export type OwnerReference = Wire<V1OwnerReference>;
+
+/** Metadata of an object that was read from an API: what `parseObject` has made sure of is not optional. */
+export type ObjectMeta = Wire<Omit<V1ObjectMeta, "name" | "uid" | "resourceVersion">> & {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+};
+
+export interface KubeObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+}
+
+/** An object to be created: the API fills in the rest. */
+export interface NewObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name?: string; readonly generateName?: string; readonly namespace?: string };
+}
+
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+}
+
+/** "namespace/name", or "name" where there is no namespace. */
+export const keyOf = ({
+  metadata,
+}: {
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}): string => (metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`);

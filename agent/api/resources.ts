@@ -1,0 +1,47 @@
+import type { Event, Lease, Namespace, Node, Pod } from "./core.ts";
+import type { KubeObject } from "./meta.ts";
+
+/** A kind that we handle: where it lives in the API. `group` is "" for the core group. */
+export interface Resource<T extends KubeObject> {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+  /** Never there: ties the resource to the type of its objects. */
+  readonly object?: T;
+}
+
+const resource = <T extends KubeObject>(
+  apiVersion: string,
+  kind: string,
+  plural: string,
+  namespaced: boolean,
+): Resource<T> => {
+  const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
+  return { group: group ?? "", version: version ?? "", kind, plural, namespaced };
+};
+
+export const nodes = resource<Node>("v1", "Node", "nodes", false);
+export const pods = resource<Pod>("v1", "Pod", "pods", true);
+export const namespaces = resource<Namespace>("v1", "Namespace", "namespaces", false);
+export const events = resource<Event>("v1", "Event", "events", true);
+export const leases = resource<Lease>("coordination.k8s.io/v1", "Lease", "leases", true);
+
+export const apiVersionOf = ({ group, version }: Resource<KubeObject>): string =>
+  group === "" ? version : `${group}/${version}`;
+
+/** "nodes", "leases.coordination.k8s.io": a name for logs, status and storage. */
+export const resourceName = ({ group, plural }: Resource<KubeObject>): string =>
+  group === "" ? plural : `${plural}.${group}`;
+
+/** The URL path of a collection, or of one object in it, or of a subresource of that object. */
+export function pathOf(
+  { group, version, plural, namespaced }: Resource<KubeObject>,
+  at: { readonly namespace?: string | undefined; readonly name?: string; readonly subresource?: string } = {},
+): string {
+  const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+  const place = namespaced && at.namespace !== undefined ? `/namespaces/${encodeURIComponent(at.namespace)}` : "";
+  const name = at.name === undefined ? "" : `/${encodeURIComponent(at.name)}`;
+  return `${root}${place}/${plural}${name}${at.subresource === undefined ? "" : `/${at.subresource}`}`;
+}

@@ -1,0 +1,32 @@
+import type { Millis } from "./clock.ts";
+
+const units: Readonly<Record<string, Millis>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** "90s", "1h30m", "250ms" to milliseconds; `undefined` where it is not a duration. */
+export function parseDuration(text: string): Millis | undefined {
+  if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text)) return undefined;
+  let total = 0;
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
+    total += Number(amount) * (units[unit ?? ""] ?? 0);
+  }
+  return total;
+}
+
+/** Milliseconds as people say them: "250ms", "40s", "2m5s", "3h58m", "2d4h". At most two units. */
+export function formatDuration(duration: Millis): string {
+  if (duration < 0) return `-${formatDuration(-duration)}`;
+  if (duration < 1000) return `${Math.round(duration)}ms`;
+  const seconds = Math.round(duration / 1000);
+  const parts: [number, string][] = [
+    [Math.floor(seconds / 86_400), "d"],
+    [Math.floor(seconds / 3600) % 24, "h"],
+    [Math.floor(seconds / 60) % 60, "m"],
+    [seconds % 60, "s"],
+  ];
+  const first = parts.findIndex(([amount]) => amount > 0);
+  return parts
+    .slice(first, first + 2)
+    .filter(([amount]) => amount > 0)
+    .map(([amount, unit]) => `${amount}${unit}`)
+    .join("");
+}

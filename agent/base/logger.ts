@@ -1,0 +1,94 @@
+import type { Clock } from "./clock.ts";
+
+export const levels = ["error", "warn", "info", "debug"] as const;
+export type Level = (typeof levels)[number];
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** error: somebody must act. warn: degraded, carrying on. info: the board or the site changed. debug: the rest. */
+export interface Logger {
+  error(message: string, fields?: Fields): void;
+  warn(message: string, fields?: Fields): void;
+  info(message: string, fields?: Fields): void;
+  debug(message: string, fields?: Fields): void;
+  /** The same logger with fields that every line of it carries. */
+  child(fields: Fields): Logger;
+}
+
+export interface LogSink {
+  readonly level: Level;
+  readonly format: "json" | "text";
+  readonly clock: Clock;
+  write(line: string): void;
+}
+
+/** syslog priorities, as journald reads them. */
+const priorities: Readonly<Record<Level, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
+
+export class LineLogger implements Logger {
+  readonly #sink: LogSink;
+  readonly #fields: Fields;
+
+  constructor(sink: LogSink, fields: Fields = {}) {
+    this.#sink = sink;
+    this.#fields = fields;
+  }
+
+  error(message: string, fields?: Fields): void {
+    this.#say("error", message, fields);
+  }
+
+  warn(message: string, fields?: Fields): void {
+    this.#say("warn", message, fields);
+  }
+
+  info(message: string, fields?: Fields): void {
+    this.#say("info", message, fields);
+  }
+
+  debug(message: string, fields?: Fields): void {
+    this.#say("debug", message, fields);
+  }
+
+  child(fields: Fields): Logger {
+    return new LineLogger(this.#sink, { ...this.#fields, ...fields });
+  }
+
+  #say(level: Level, message: string, fields: Fields = {}): void {
+    if (levels.indexOf(level) > levels.indexOf(this.#sink.level)) return;
+    const all = { ...this.#fields, ...fields };
+    const time = new Date(this.#sink.clock.now().wall);
+    this.#sink.write(
+      this.#sink.format === "json" ? jsonLine(time, level, message, all) : textLine(time, level, message, all),
+    );
+  }
+}
+
+/** Says nothing. */
+export const silent: Logger = { error() {}, warn() {}, info() {}, debug() {}, child: () => silent };
+
+function jsonLine(time: Date, level: Level, message: string, fields: Fields): string {
+  const plain = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plainValue(value)]));
+  return JSON.stringify({ time: time.toISOString(), level, priority: priorities[level], message, ...plain });
+}
+
+function textLine(time: Date, level: Level, message: string, fields: Fields): string {
+  const rest = Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => ` ${name}=${textValue(plainValue(value))}`);
+  return `${time.toISOString().slice(11, 23)} ${level.padEnd(5)} ${message}${rest.join("")}`;
+}
+
+const textValue = (value: unknown): string => {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text);
+};
+
+/** An Error becomes its message and those of its causes; the stack only where nobody expected it. */
+function plainValue(value: unknown): unknown {
+  if (!(value instanceof Error)) return value;
+  const messages: string[] = [];
+  for (let error: unknown = value; error instanceof Error && messages.length < 5; error = error.cause) {
+    messages.push(error.message);
+  }
+  return messages.join(": ");
+}

@@ -1,0 +1,21 @@
+import { randomUUID } from "node:crypto";
+
+export interface Random {
+  /** Uniform in [0, 1). */
+  next(): number;
+  uuid(): string;
+}
+
+export class SystemRandom implements Random {
+  next(): number {
+    return Math.random();
+  }
+
+  uuid(): string {
+    return randomUUID();
+  }
+}
+
+/** Uniform in [duration, duration × (1 + factor)): the field's meaning of "jitter". */
+export const jitter = (random: Random, duration: number, factor: number): number =>
+  duration * (1 + factor * random.next());

@@ -1,0 +1,31 @@
+import type { Millis } from "../base/clock.ts";
+
+/**
+ * One HTTP exchange as plain values (constructing the global Request and Response alone costs 17 MB). The real transports
+ * speak HTTPS or plain HTTP; tests call the embedded API's handler directly.
+ */
+export type Transport = (request: HttpRequest) => Promise<HttpResponse>;
+
+export interface HttpRequest {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Path and query, beginning with "/". */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+  /**
+   * Called synchronously, immediately before the request's first byte is handed to the socket, after any wait for a
+   * connection. It throws where the request may no longer be sent (fencing); the exchange then fails with that error.
+   */
+  readonly guard?: () => void;
+  /** Time until the response's headers; none: the transport's own default. Bodies are bounded by the caller's signal. */
+  readonly timeout?: Millis;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The decoded body (gzip already undone). Leaving the loop early ends the exchange. */
+  readonly body: AsyncIterable<Uint8Array>;
+}

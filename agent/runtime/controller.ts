@@ -1,0 +1,77 @@
+import type { KubeObject } from "../api/meta.ts";
+import type { Resource } from "../api/resources.ts";
+import type { Instant, Millis } from "../base/clock.ts";
+import type { Lister } from "../informer/lister.ts";
+import type { WatchHealth } from "../informer/watch-health.ts";
+import type { Action, Outcome } from "./actions.ts";
+
+export interface Decision<Memory> {
+  readonly actions: readonly Action[];
+  readonly memory: Memory;
+  /** When to look at this key again although nothing changed. */
+  readonly requeueAfter?: Millis;
+}
+
+/** A change of a resource as its wakes see it: before = undefined: appeared; after = undefined: gone. */
+export interface Seen<T> {
+  readonly key: string;
+  readonly before: T | undefined;
+  readonly after: T | undefined;
+}
+
+/** "A change of this resource wakes these keys." Every cached object wakes its keys once when a term begins. */
+export interface Wake {
+  readonly on: Resource<KubeObject>;
+  keys(change: Seen<KubeObject>, site: SiteView): Iterable<string>;
+}
+
+/** Ties the object's type to the resource, so that a wake's function sees a Pod where it listens to pods. */
+export const wake = <T extends KubeObject>(
+  on: Resource<T>,
+  keys: (change: Seen<T>, site: SiteView) => Iterable<string>,
+): Wake => ({ on, keys: keys as Wake["keys"] });
+
+/**
+ * A controller: what it reads and how it thinks. It cannot do I/O; the control loop reads for it and writes what it asks.
+ *
+ * Memory is kept per key, in the process, for the length of a term. Losing it must be safe.
+ */
+export interface Controller<State, Memory> {
+  readonly name: string;
+  readonly wakes: readonly Wake[];
+  /** Keys that are looked at when a term begins, besides those that the cached objects wake. */
+  readonly firstKeys?: readonly string[];
+  readonly initialMemory: Memory;
+  /** Reads. May wait, never writes. `undefined`: the key is gone, its memory can be dropped. */
+  observe(key: string, site: SiteView, memory: Memory): State | undefined | Promise<State | undefined>;
+  /** Thinks. Pure: same arguments, same answer. */
+  decide(state: State, memory: Memory, now: Instant): Decision<Memory>;
+  /**
+   * What to keep once the outcomes are known; pure. May ask for a further round with actions at the same `now`: a Node
+   * whose condition could not be written must be left out of its zone, so zones are judged only after the writes.
+   * Without it, memory is kept as decided if every action went through, and as it was before if any failed.
+   */
+  remember?(decision: Decision<Memory>, outcomes: readonly Outcome[], now: Instant): Decision<Memory>;
+}
+
+/** What a controller may read. */
+export interface SiteView {
+  /** The one instant of this pass. */
+  readonly now: Instant;
+  lister<T extends KubeObject>(resource: Resource<T>): Lister<T>;
+  /**
+   * Asks the site API itself, past the cache; `undefined`: it does not exist. Rare: only where a stale answer would
+   * destroy something. Rejects where the API does not answer: the pass is then tried again later.
+   */
+  fetch<T extends KubeObject>(resource: Resource<T>, key: string): Promise<T | undefined>;
+  /** How well we hear the changes of a resource. */
+  watch(resource: Resource<KubeObject>): WatchHealth;
+}
+
+/** Leadership for a while. Work of the term listens to `signal`; it aborts before anyone else may lead. */
+export interface Term {
+  readonly number: number;
+  readonly signal: AbortSignal;
+  /** False from the moment at which another may lead, whatever timers and the network say; asked before each write. */
+  standsAt(now: Instant): boolean;
+}

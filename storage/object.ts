@@ -1,0 +1,30 @@
+/** "namespace/name", or "name" where there is no namespace. */
+export type Key = string;
+
+/** All that storage knows of Kubernetes. */
+export interface StoredObject {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+  };
+}
+
+export type DeltaType = "Added" | "Updated" | "Replaced" | "Deleted" | "Sync";
+
+export interface Delta<T> {
+  readonly type: DeltaType;
+  readonly object: T;
+}
+
+/** before = undefined: appeared. after = undefined: gone; `before` is the last state known. */
+export interface Change<T> {
+  readonly key: Key;
+  readonly before: T | undefined;
+  readonly after: T | undefined;
+}
+
+/** Computes the values of one named index for an object. */
+export type IndexFunction<T> = (object: T) => readonly string[];
+export type IndexFunctions<T> = Readonly<Record<string, IndexFunction<T>>>;
