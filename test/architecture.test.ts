@@ -1,0 +1,163 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+
+/**
+ * Who may import whom. A folder lists every other folder of ours that it may import; `types` are those of which it may
+ * import only types, and `types+pure` those whose named files are pure functions. Nothing here means: nothing of ours.
+ */
+interface Layer {
+  readonly may: readonly string[];
+  readonly types?: readonly string[];
+}
+
+const layers: Readonly<Record<string, Layer>> = {
+  storage: { may: [] },
+  "agent/base": { may: [] },
+  "agent/api": { may: ["agent/base"] },
+  "agent/config": { may: ["agent/base"] },
+  "agent/client": { may: ["agent/base", "agent/api"] },
+  "agent/board": { may: ["agent/base", "agent/config"] },
+  "agent/informer": { may: ["agent/base", "agent/api", "agent/client", "storage"] },
+  "agent/runtime": { may: ["agent/base", "agent/api", "agent/client", "agent/informer"] },
+  "agent/judgement": { may: ["agent/base", "agent/api"], types: ["agent/informer"] },
+  "agent/controllers": {
+    may: ["agent/base", "agent/api", "agent/judgement"],
+    types: ["agent/config", "agent/informer", "agent/runtime"],
+  },
+  "agent/status": { may: ["agent/base", "agent/config"] },
+  "agent/embedded": { may: ["agent/base", "agent/api", "storage"] },
+  "agent/cli": { may: ["*"] },
+  "agent/assemble.ts": { may: ["*"] },
+  "agent/main.ts": { may: ["*"] },
+};
+
+/** Files of other folders that hold nothing but pure functions over plain values: their functions may be called too. */
+const pure: readonly string[] = [
+  "agent/informer/watch-health.ts",
+  "agent/runtime/actions.ts",
+  "agent/runtime/controller.ts",
+];
+
+/** The only files that touch what surrounds the process. */
+const ambient: Readonly<Record<string, { readonly pattern: RegExp; readonly owners: readonly string[] }>> = {
+  time: {
+    pattern:
+      /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|process\.hrtime|(?<![\w.#])set(Timeout|Interval|Immediate)\(/,
+    owners: ["agent/base/clock.ts"],
+  },
+  chance: { pattern: /\bMath\.random\(|\brandomUUID\(|\brandomBytes\(/, owners: ["agent/base/random.ts"] },
+  environment: { pattern: /\bprocess\.env\b/, owners: ["agent/config/load.ts", "agent/main.ts"] },
+  console: { pattern: /\bconsole\.\w+\(/, owners: ["agent/base/logger.ts", "agent/main.ts"] },
+};
+
+const root = path.resolve(import.meta.dirname, "..");
+const files = [...sources("agent"), ...sources("storage")];
+
+test("every import goes down the layers", () => {
+  expect(files.length).toBeGreaterThan(20);
+  const wrong = files.flatMap((file) =>
+    importsOf(file)
+      .filter((one) => !isAllowed(file, one))
+      .map((one) => `${file} -> ${one.to}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("time, chance, environment and console come in through the files that own them", () => {
+  const wrong = files.flatMap((file) => {
+    const code = withoutComments(read(file));
+    return Object.entries(ambient)
+      .filter(([, { pattern, owners }]) => pattern.test(code) && !owners.includes(file))
+      .map(([what]) => `${file}: ${what}`);
+  });
+  expect(wrong).toEqual([]);
+});
+
+test("the embedded site is reachable only through import() in the program's outermost layer", () => {
+  const wrong = files
+    .filter((file) => !file.startsWith("agent/embedded/"))
+    .flatMap((file) =>
+      importsOf(file)
+        .filter((one) => one.to.startsWith("agent/embedded/") && !one.type && !one.lazy && !isOuter(file))
+        .map((one) => `${file} -> ${one.to}`),
+    );
+  expect(wrong).toEqual([]);
+});
+
+test("SQL stands in storage/ alone", () => {
+  const wrong = files.filter(
+    (file) =>
+      !file.startsWith("storage/") &&
+      /\b(SELECT .* FROM|INSERT INTO|DELETE FROM|CREATE TABLE)\b/.test(withoutComments(read(file))),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("no file has taken in a second thing", () => {
+  expect(files.filter((file) => read(file).split("\n").length > 350)).toEqual([]);
+});
+
+interface Import {
+  readonly to: string;
+  readonly type: boolean;
+  readonly lazy: boolean;
+}
+
+function isAllowed(file: string, { to, type }: Import): boolean {
+  const [from, target] = [layerOf(file), layerOf(to)];
+  if (from === target) return true;
+  const layer = layers[from];
+  if (!layer) return false;
+  if (layer.may.includes("*") || layer.may.includes(target)) return true;
+  return (layer.types?.includes(target) ?? false) && (type || pure.includes(to));
+}
+
+function layerOf(file: string): string {
+  const name = Object.keys(layers).find((layer) => file === layer || file.startsWith(`${layer}/`));
+  if (!name) throw new Error(`${file} belongs to no layer`);
+  return name;
+}
+
+/** Commands, and what they start, decide what is loaded. */
+const isOuter = (file: string): boolean => file.startsWith("agent/cli/") || file === "agent/main.ts";
+
+function importsOf(file: string): readonly Import[] {
+  const code = withoutComments(read(file));
+  const found: Import[] = [];
+  const at = (specifier: string): string => path.relative(root, path.resolve(root, path.dirname(file), specifier));
+  for (const [, type, names = "", specifier = ""] of code.matchAll(
+    /^(?:import|export)\s+(type\s+)?([^"';]*?)from\s+"(\.[^"]+)"/gms,
+  )) {
+    const inner = /^\{(.*)\}\s*$/s.exec(names.trim())?.[1];
+    const onlyTypes =
+      inner !== undefined &&
+      inner
+        .split(",")
+        .map((name) => name.trim())
+        .filter(Boolean)
+        .every((name) => name.startsWith("type "));
+    found.push({ to: at(specifier), type: type !== undefined || onlyTypes, lazy: false });
+  }
+  for (const [, specifier = ""] of code.matchAll(/^import\s+"(\.[^"]+)"/gm))
+    found.push({ to: at(specifier), type: false, lazy: false });
+  for (const [, specifier = ""] of code.matchAll(/\bimport\(\s*"(\.[^"]+)"\s*\)/g))
+    found.push({ to: at(specifier), type: false, lazy: true });
+  return found.filter(({ to }) => to.endsWith(".ts"));
+}
+
+function sources(folder: string): string[] {
+  return readdirSync(path.join(root, folder)).flatMap((name) => {
+    const file = path.join(folder, name);
+    if (statSync(path.join(root, file)).isDirectory()) return sources(file);
+    return file.endsWith(".ts") && !file.endsWith(".d.ts") ? [file] : [];
+  });
+}
+
+function read(file: string): string {
+  return readFileSync(path.join(root, file), "utf8");
+}
+
+function withoutComments(code: string): string {
+  return code.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "$1");
+}

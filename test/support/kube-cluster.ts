@@ -1,0 +1,231 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import https from "node:https";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+
+/** The folder with etcd, kube-apiserver, kubectl and kube-controller-manager, by envtest's convention. */
+export const assets = process.env.KUBEBUILDER_ASSETS;
+
+/** Why the suites against real servers are left out; `undefined`: they run. */
+export function missingAssets(): string | undefined {
+  if (assets === undefined) return "KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver";
+  const missing = ["etcd", "kube-apiserver"].filter((name) => !existsSync(path.join(assets, name)));
+  return missing.length > 0 ? `${assets} holds no ${missing.join(" and no ")}` : undefined;
+}
+
+/** One request as the API server's audit log tells it. */
+export interface Audited {
+  readonly verb: string;
+  readonly requestURI: string;
+  readonly userAgent: string;
+  readonly stageTimestamp: string;
+  readonly requestReceivedTimestamp: string;
+  readonly responseStatus?: { readonly code: number };
+  readonly user: { readonly username: string };
+  readonly objectRef?: {
+    readonly resource: string;
+    readonly namespace?: string;
+    readonly name?: string;
+    readonly subresource?: string;
+  };
+}
+
+/** A real etcd and kube-apiserver on loopback, for one test file. Everything lies in a folder that goes with it. */
+export class KubeCluster {
+  readonly dir: string;
+  readonly kubeconfig: string;
+  readonly #token = randomBytes(16).toString("hex");
+  readonly #programs: ChildProcess[] = [];
+  #ports: readonly [api: number, etcd: number, peer: number] = [0, 0, 0];
+  #ca = Buffer.alloc(0);
+
+  constructor() {
+    this.dir = mkdtempSync(path.join(os.tmpdir(), "siteward-kube-"));
+    this.kubeconfig = path.join(this.dir, "kubeconfig");
+  }
+
+  get server(): string {
+    return `https://127.0.0.1:${this.#ports[0]}`;
+  }
+
+  async start(): Promise<void> {
+    const { privateKey } = generateKeyPairSync("rsa", {
+      modulusLength: 2048,
+      privateKeyEncoding: { type: "pkcs1", format: "pem" },
+      publicKeyEncoding: { type: "spki", format: "pem" },
+    });
+    writeFileSync(this.#file("service-accounts.key"), privateKey, { mode: 0o600 });
+    writeFileSync(this.#file("tokens.csv"), `${this.#token},admin,admin,"system:masters"\n`, { mode: 0o600 });
+    const rules = [
+      { level: "None", users: ["system:apiserver"] },
+      { level: "Metadata", omitStages: ["RequestReceived"] },
+    ];
+    writeFileSync(this.#file("audit.yaml"), JSON.stringify({ apiVersion: "audit.k8s.io/v1", kind: "Policy", rules }));
+    mkdirSync(this.#file("etcd"));
+    this.#ports = await freePorts();
+    this.#startEtcd();
+    await this.startApi();
+    writeFileSync(this.kubeconfig, this.kubeconfigFor(this.server), { mode: 0o600 });
+  }
+
+  /** A kubeconfig for the same cluster by another way, for example through a relay. */
+  kubeconfigFor(server: string): string {
+    return JSON.stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [{ name: "test", cluster: { server, "certificate-authority-data": this.#ca.toString("base64") } }],
+      users: [{ name: "admin", user: { token: this.#token } }],
+      contexts: [{ name: "test", context: { cluster: "test", user: "admin" } }],
+      "current-context": "test",
+    });
+  }
+
+  async startApi(): Promise<void> {
+    const [api, etcd] = this.#ports;
+    const flags = {
+      "etcd-servers": `http://127.0.0.1:${etcd}`,
+      "cert-dir": this.#file("certs"),
+      "bind-address": "127.0.0.1",
+      "advertise-address": "127.0.0.1",
+      "endpoint-reconciler-type": "none",
+      "secure-port": String(api),
+      "service-account-issuer": "https://kubernetes.default.svc",
+      "service-account-signing-key-file": this.#file("service-accounts.key"),
+      "service-account-key-file": this.#file("service-accounts.key"),
+      "token-auth-file": this.#file("tokens.csv"),
+      "authorization-mode": "RBAC",
+      "disable-admission-plugins": "ServiceAccount",
+      "service-cluster-ip-range": "10.0.0.0/24",
+      "audit-policy-file": this.#file("audit.yaml"),
+      "audit-log-path": this.#file("audit.log"),
+    };
+    this.#run("kube-apiserver", flags);
+    await this.#ready();
+  }
+
+  /** Ends the API server as a crash would. */
+  async killApi(): Promise<void> {
+    const api = this.#programs.pop();
+    if (api) await end(api, "SIGKILL");
+  }
+
+  audit(): readonly Audited[] {
+    const text = existsSync(this.#file("audit.log")) ? readFileSync(this.#file("audit.log"), "utf8") : "";
+    return text
+      .split("\n")
+      .filter((line) => line.endsWith("}"))
+      .map((line) => JSON.parse(line) as Audited);
+  }
+
+  /** One request as the administrator. */
+  async request<T>(method: string, url: string, body?: unknown, type = "application/json"): Promise<T> {
+    const answer = await call(
+      `${this.server}${url}`,
+      {
+        method,
+        ca: this.#ca,
+        headers: { authorization: `Bearer ${this.#token}`, accept: "application/json", "content-type": type },
+      },
+      body,
+    );
+    if (answer.status >= 400) throw new Error(`${method} ${url}: ${answer.status} ${answer.text.slice(0, 400)}`);
+    return JSON.parse(answer.text) as T;
+  }
+
+  async stop(): Promise<void> {
+    for (const program of this.#programs.splice(0).reverse()) await end(program, "SIGTERM");
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  #startEtcd(): void {
+    const [, etcd, peer] = this.#ports;
+    this.#run("etcd", {
+      "data-dir": this.#file("etcd"),
+      "listen-client-urls": `http://127.0.0.1:${etcd}`,
+      "advertise-client-urls": `http://127.0.0.1:${etcd}`,
+      "listen-peer-urls": `http://127.0.0.1:${peer}`,
+      "initial-advertise-peer-urls": `http://127.0.0.1:${peer}`,
+      "initial-cluster": `default=http://127.0.0.1:${peer}`,
+      "unsafe-no-fsync": "true",
+      "log-level": "error",
+    });
+  }
+
+  #run(name: string, flags: Readonly<Record<string, string>>): void {
+    const log = openSync(this.#file(`${name}.log`), "a");
+    const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
+    this.#programs.push(spawn(path.join(assets ?? "", name), args, { stdio: ["ignore", log, log] }));
+    closeSync(log);
+  }
+
+  async #ready(): Promise<void> {
+    for (let tries = 0; tries < 300; tries++) {
+      const dead = this.#programs.find(({ exitCode }) => exitCode !== null);
+      if (dead) throw new Error(`${dead.spawnfile} ended with ${dead.exitCode}: ${this.#tail("kube-apiserver")}`);
+      const certificate = this.#file("certs/apiserver.crt");
+      if (existsSync(certificate)) {
+        this.#ca = readFileSync(certificate);
+        const answer = await call(`${this.server}/readyz`, {
+          ca: this.#ca,
+          headers: { authorization: `Bearer ${this.#token}` },
+        }).catch(() => undefined);
+        if (answer?.status === 200) return;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    throw new Error(`kube-apiserver is not ready after a minute: ${this.#tail("kube-apiserver")}`);
+  }
+
+  #tail(name: string): string {
+    return readFileSync(this.#file(`${name}.log`), "utf8")
+      .split("\n")
+      .slice(-12)
+      .join("\n");
+  }
+
+  #file(name: string): string {
+    return path.join(this.dir, name);
+  }
+}
+
+function call(url: string, options: https.RequestOptions, body?: unknown): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const request = https.request(url, { ...options, agent: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (part: string) => {
+        text += part;
+      });
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    request.on("error", reject).end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+function end(program: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (program.exitCode !== null || program.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => {
+    const late = setTimeout(() => program.kill("SIGKILL"), 8000);
+    program.once("exit", () => {
+      clearTimeout(late);
+      resolve();
+    });
+    program.kill(signal);
+  });
+}
+
+async function freePorts(): Promise<readonly [number, number, number]> {
+  const servers = await Promise.all(
+    [0, 1, 2].map(
+      () =>
+        new Promise<net.Server>((resolve) => {
+          const server = net.createServer().listen(0, "127.0.0.1", () => resolve(server));
+        }),
+    ),
+  );
+  const ports = servers.map((server) => (server.address() as net.AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return [ports[0] ?? 0, ports[1] ?? 0, ports[2] ?? 0];
+}
