@@ -50,7 +50,7 @@ export class SystemClock implements Clock {
       handle = setTimeout(
         () => {
           const left = due - monotonic();
-          if (left > 1) arm(left);
+          if (left > 0) arm(left);
           else run();
         },
         Math.min(Math.max(0, rest), longestTimeout),
@@ -95,3 +95,6 @@ export function deadline(
     },
   };
 }
+
+/** Lets everything else that is due have its turn of the event loop; no time passes for it. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

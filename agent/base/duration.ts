@@ -15,7 +15,7 @@ export function parseDuration(text: string): Millis | undefined {
 /** Milliseconds as people say them: "250ms", "40s", "2m5s", "3h58m", "2d4h". At most two units. */
 export function formatDuration(duration: Millis): string {
   if (duration < 0) return `-${formatDuration(-duration)}`;
-  if (duration < 1000) return `${Math.round(duration)}ms`;
+  if (Math.round(duration) < 1000) return `${Math.round(duration)}ms`;
   const seconds = Math.round(duration / 1000);
   const parts: [number, string][] = [
     [Math.floor(seconds / 86_400), "d"],

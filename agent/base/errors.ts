@@ -14,16 +14,24 @@ export interface Disposed {
   readonly disposition: Disposition;
 }
 
-/** The one place that asks. An error that states nothing is a bug of ours: its key backs off, the rest goes on. */
-export function dispositionOf(error: unknown): Disposition {
-  if (typeof error !== "object" || error === null || !("disposition" in error)) return "retry";
-  const stated = error.disposition;
-  return typeof stated === "string" && dispositions.includes(stated) ? (stated as Disposition) : "retry";
-}
+/**
+ * The one place that asks: what the outermost error of a chain of causes states that states anything. An error that
+ * states nothing is a bug of ours: its key backs off, the rest goes on.
+ */
+export const dispositionOf = (error: unknown): Disposition => stated(error) ?? "retry";
 
 /** True for errors that nobody foresaw; they are logged with their stack. */
-export const isUnforeseen = (error: unknown): boolean =>
-  !(typeof error === "object" && error !== null && "disposition" in error);
+export const isUnforeseen = (error: unknown): boolean => stated(error) === undefined;
+
+function stated(error: unknown): Disposition | undefined {
+  for (let at = error, depth = 0; typeof at === "object" && at !== null && depth < 10; depth++) {
+    if ("disposition" in at && typeof at.disposition === "string" && dispositions.includes(at.disposition)) {
+      return at.disposition as Disposition;
+    }
+    at = "cause" in at ? at.cause : undefined;
+  }
+  return undefined;
+}
 
 /** What a person can do about it, where there is something. */
 export function hintOf(error: unknown): string | undefined {
