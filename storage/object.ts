@@ -28,3 +28,19 @@ export interface Change<T> {
 /** Computes the values of one named index for an object. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 export type IndexFunctions<T> = Readonly<Record<string, IndexFunction<T>>>;
+
+export const keyOf = ({ metadata: { namespace, name } }: StoredObject): Key =>
+  namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
+
+/** Two states of an object are the same if both are equal. */
+export interface Identity {
+  readonly uid: string;
+  readonly version: string;
+}
+
+export const identityOf = ({ metadata: { uid, resourceVersion } }: StoredObject): Identity => ({
+  uid,
+  version: resourceVersion,
+});
+
+export const isSame = (a: Identity, b: Identity): boolean => a.uid === b.uid && a.version === b.version;

@@ -1,0 +1,9 @@
+/** The package brings no types. What we use of it is `SqliteDriver`; whatever has those members can take its place. */
+declare module "better-sqlite3" {
+  interface OpenOptions {
+    /** How long a statement waits for a lock of another process, in milliseconds. */
+    readonly timeout: number;
+  }
+  const Sqlite: new (file: string, options: OpenOptions) => import("./database.ts").SqliteDriver;
+  export default Sqlite;
+}

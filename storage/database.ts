@@ -1,0 +1,281 @@
+import { statSync } from "node:fs";
+import Sqlite from "better-sqlite3";
+import { kindOf, StorageError } from "./errors.ts";
+
+/** What we use of the binding. */
+export interface SqliteDriver {
+  readonly inTransaction: boolean;
+  prepare(sql: string): SqliteStatement;
+  exec(sql: string): unknown;
+  close(): unknown;
+}
+
+export interface SqliteStatement {
+  get(...values: readonly SqlValue[]): unknown;
+  all(...values: readonly SqlValue[]): unknown[];
+  run(...values: readonly SqlValue[]): { readonly changes: number };
+}
+
+export type SqlValue = string | number | null;
+
+/** Steps are numbered from 1 without gaps; a file remembers the number of the last one it took (`user_version`). */
+export interface Migration {
+  readonly number: number;
+  readonly sql: string;
+}
+
+export interface Pragmas {
+  readonly synchronous: "NORMAL" | "FULL";
+  readonly cacheKiB: number;
+  readonly mmapMiB: number;
+  readonly walAutocheckpointPages: number;
+  readonly journalSizeLimitKiB: number;
+}
+
+export interface DatabaseOptions {
+  /** A path, or ":memory:". */
+  readonly file: string;
+  readonly migrations: readonly Migration[];
+  readonly pragmas: Pragmas;
+  /** A damaged disposable file may be thrown away by the program; any other is left to a person. Default: true. */
+  readonly disposable?: boolean;
+}
+
+/** In bytes. */
+export interface Sizes {
+  readonly file: number;
+  readonly wal: number;
+}
+
+/** Everything here is synchronous and blocks the one thread, so a foreign lock is not waited for at length. */
+const lockTimeout = 250;
+
+/** Small pages: a change of one small object then costs 2 KiB per page it touches, not 4. */
+const pageSize = 2048;
+
+/** One SQLite file in WAL mode. Every error of the binding that concerns the file comes out as a StorageError. */
+export class Database {
+  readonly #driver: SqliteDriver;
+  readonly #options: DatabaseOptions;
+  readonly #statements = new Map<string, Statement<unknown>>();
+  #depth = 0;
+  /** What failed inside calls that joined the transaction under way. */
+  readonly #failures: unknown[] = [];
+
+  private constructor(driver: SqliteDriver, options: DatabaseOptions) {
+    this.#driver = driver;
+    this.#options = options;
+  }
+
+  /** Opens or creates the file and brings its tables up to date. */
+  static open(options: DatabaseOptions): Database {
+    const database = new Database(openDriver(options), options);
+    try {
+      database.#configure();
+      database.#migrate();
+    } catch (error) {
+      database.#driver.close();
+      throw error;
+    }
+    return database;
+  }
+
+  get file(): string {
+    return this.#options.file;
+  }
+
+  get inTransaction(): boolean {
+    return this.#depth > 0;
+  }
+
+  /**
+   * A statement is prepared once per text. `Row` is what the text selects: SQL and type stand side by side where this is
+   * called, and nobody but us writes the rows.
+   */
+  prepare<Row = unknown>(sql: string): Statement<Row> {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      const prepared = this.#guard(() => this.#driver.prepare(sql));
+      statement = new Statement(prepared, (error) => this.#translated(error));
+      this.#statements.set(sql, statement);
+    }
+    return statement as Statement<Row>;
+  }
+
+  /**
+   * All of `work` or nothing. A call inside another one joins it: if the inner part fails, the whole is rolled back, also
+   * when the outer part catches the error.
+   */
+  transaction<T>(work: () => T): T {
+    if (this.#depth > 0) return this.#joined(work);
+    this.#run("BEGIN IMMEDIATE");
+    this.#depth = 1;
+    this.#failures.length = 0;
+    try {
+      const result = work();
+      if (result instanceof Promise) throw new TypeError("a transaction cannot wait for a promise");
+      if (this.#failures.length > 0) throw this.#failures[0];
+      this.#run("COMMIT");
+      return result;
+    } catch (error) {
+      // SQLite has rolled back by itself after some errors, a full disk among them.
+      if (this.#driver.inTransaction) this.#run("ROLLBACK");
+      throw error;
+    } finally {
+      this.#depth = 0;
+    }
+  }
+
+  /** Copies the WAL into the file and empties it. A reader in another process can keep a part of it alive. */
+  checkpoint(): void {
+    this.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+  }
+
+  close(): void {
+    try {
+      this.checkpoint();
+    } finally {
+      this.abandon();
+    }
+  }
+
+  /** Lets go of a file that is not worth a checkpoint, or in which one would fail. */
+  abandon(): void {
+    this.#statements.clear();
+    this.#guard(() => this.#driver.close());
+  }
+
+  sizes(): Sizes {
+    return { file: sizeOf(this.file), wal: sizeOf(`${this.file}-wal`) };
+  }
+
+  /** The error for something in the file that cannot be what we wrote. */
+  damaged(cause: unknown): StorageError {
+    return this.#error("damaged", cause);
+  }
+
+  #joined<T>(work: () => T): T {
+    this.#depth++;
+    try {
+      return work();
+    } catch (error) {
+      this.#failures.push(error);
+      throw error;
+    } finally {
+      this.#depth--;
+    }
+  }
+
+  #configure(): void {
+    const { synchronous, cacheKiB, mmapMiB, walAutocheckpointPages, journalSizeLimitKiB } = this.#options.pragmas;
+    for (const pragma of [
+      `page_size = ${pageSize}`,
+      "journal_mode = WAL",
+      `synchronous = ${synchronous}`,
+      `cache_size = ${-cacheKiB}`,
+      `mmap_size = ${mmapMiB * 1024 * 1024}`,
+      `wal_autocheckpoint = ${walAutocheckpointPages}`,
+      `journal_size_limit = ${journalSizeLimitKiB * 1024}`,
+    ]) {
+      this.#exec(`PRAGMA ${pragma}`);
+    }
+  }
+
+  /** Forward only, each step in a transaction of its own together with its number. */
+  #migrate(): void {
+    const { migrations } = this.#options;
+    const known = migrations.at(-1)?.number ?? 0;
+    const found = this.#version();
+    if (found > known) throw this.#error("newer", new Error(`it has format ${found}, this version knows ${known}`));
+    for (const { number, sql } of migrations) {
+      if (number <= found) continue;
+      this.transaction(() => {
+        // Another process may have been quicker.
+        if (this.#version() >= number) return;
+        try {
+          this.#driver.exec(sql);
+        } catch (error) {
+          // A file without our number that has tables of its own: a database, but not ours.
+          throw kindOf(error) === undefined ? this.#error("damaged", error) : this.#translated(error);
+        }
+        this.#exec(`PRAGMA user_version = ${number}`);
+      });
+    }
+  }
+
+  #version(): number {
+    return this.prepare<{ user_version: number }>("PRAGMA user_version").get()?.user_version ?? 0;
+  }
+
+  #run(sql: string): void {
+    this.prepare(sql).run();
+  }
+
+  #exec(sql: string): void {
+    this.#guard(() => this.#driver.exec(sql));
+  }
+
+  #guard<T>(run: () => T): T {
+    try {
+      return run();
+    } catch (error) {
+      throw this.#translated(error);
+    }
+  }
+
+  #translated(error: unknown): unknown {
+    const kind = kindOf(error);
+    return kind === undefined ? error : this.#error(kind, error);
+  }
+
+  #error(kind: StorageError["kind"], cause: unknown): StorageError {
+    return new StorageError(kind, { file: this.file, cause, disposable: this.#options.disposable ?? true });
+  }
+}
+
+/** A prepared statement. `all` builds every row: only for texts that bound their rows. */
+export class Statement<Row> {
+  readonly #statement: SqliteStatement;
+  readonly #translated: (error: unknown) => unknown;
+
+  constructor(statement: SqliteStatement, translated: (error: unknown) => unknown) {
+    this.#statement = statement;
+    this.#translated = translated;
+  }
+
+  get(...values: readonly SqlValue[]): Row | undefined {
+    try {
+      return this.#statement.get(...values) as Row | undefined;
+    } catch (error) {
+      throw this.#translated(error);
+    }
+  }
+
+  all(...values: readonly SqlValue[]): readonly Row[] {
+    try {
+      return this.#statement.all(...values) as readonly Row[];
+    } catch (error) {
+      throw this.#translated(error);
+    }
+  }
+
+  /** Returns how many rows were written. */
+  run(...values: readonly SqlValue[]): number {
+    try {
+      return this.#statement.run(...values).changes;
+    } catch (error) {
+      throw this.#translated(error);
+    }
+  }
+}
+
+function openDriver({ file, disposable }: DatabaseOptions): SqliteDriver {
+  try {
+    return new Sqlite(file, { timeout: lockTimeout });
+  } catch (error) {
+    // Whatever goes wrong here concerns the path; the binding reports a missing folder without a code.
+    throw new StorageError(kindOf(error) ?? "io", { file, cause: error, disposable: disposable ?? true });
+  }
+}
+
+const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;

@@ -1,0 +1,69 @@
+/**
+ * busy: another process holds the file · full: no room on the disk · damaged: what is in the file is not a database, or
+ * not ours · io: the file cannot be read or written · newer: a later version of this program wrote the file.
+ */
+export type StorageErrorKind = "busy" | "full" | "damaged" | "io" | "newer";
+
+interface Circumstances {
+  readonly file: string;
+  readonly cause?: unknown;
+  /** Overrides the hint that goes with the kind. */
+  readonly hint?: string;
+  /** A cache is thrown away and filled again; what nobody else knows is left to a person. */
+  readonly disposable?: boolean;
+}
+
+/** Storage knows no other folder, so it states its disposition by itself. */
+export class StorageError extends Error {
+  override readonly name = "StorageError";
+  readonly kind: StorageErrorKind;
+  readonly disposition: "retry" | "rebuild" | "exit";
+  readonly hint: string;
+  readonly file: string;
+
+  constructor(kind: StorageErrorKind, { file, cause, hint, disposable = true }: Circumstances) {
+    super(`${file}: ${sentences[kind]}`, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+    this.file = file;
+    this.disposition = kind === "busy" ? "retry" : kind === "damaged" && disposable ? "rebuild" : "exit";
+    this.hint = hint ?? hints[kind];
+  }
+}
+
+/** What a driver's error means, or undefined where it is no matter of the file: then it is a bug of ours. */
+export function kindOf(error: unknown): StorageErrorKind | undefined {
+  if (typeof error !== "object" || error === null || !("code" in error) || typeof error.code !== "string") return;
+  // Extended result codes begin with the name of the plain one: SQLITE_IOERR_SHMSIZE, SQLITE_CORRUPT_INDEX.
+  return kinds.find(([code]) => typeof error.code === "string" && error.code.startsWith(code))?.[1];
+}
+
+const kinds: readonly (readonly [code: string, kind: StorageErrorKind])[] = [
+  ["SQLITE_BUSY", "busy"],
+  ["SQLITE_LOCKED", "busy"],
+  ["SQLITE_FULL", "full"],
+  // The index of the WAL could not grow: that file lies beside the database, on the same disk.
+  ["SQLITE_IOERR_SHMSIZE", "full"],
+  ["SQLITE_CORRUPT", "damaged"],
+  ["SQLITE_NOTADB", "damaged"],
+  ["SQLITE_IOERR", "io"],
+  ["SQLITE_READONLY", "io"],
+  ["SQLITE_CANTOPEN", "io"],
+  ["SQLITE_PERM", "io"],
+  ["SQLITE_AUTH", "io"],
+];
+
+const sentences: Readonly<Record<StorageErrorKind, string>> = {
+  busy: "the file is in use by another process",
+  full: "there is no room left on the disk",
+  damaged: "the file is damaged",
+  io: "the file cannot be read or written",
+  newer: "the file was written by a newer version",
+};
+
+const hints: Readonly<Record<StorageErrorKind, string>> = {
+  busy: "Make sure that only one agent uses this file.",
+  full: "Free space on the disk that holds the file, then restart the service.",
+  damaged: "Move the file away, then restart the service.",
+  io: "Check that the folder exists, belongs to the service's user and is not mounted read-only, then restart the service.",
+  newer: "Install that version again, or move the file away.",
+};

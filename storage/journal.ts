@@ -1,0 +1,222 @@
+import type { Database, Statement } from "./database.ts";
+import type { DeltaType, Identity, Key } from "./object.ts";
+import { resourceId } from "./resource-id.ts";
+
+/** A delta that waits, without its object. */
+export interface JournalRow extends Identity {
+  readonly seq: number;
+  readonly type: DeltaType;
+  /** Length of its text in bytes; null: it has none, and speaks of the object that was known before. */
+  readonly bytes: number | null;
+}
+
+interface ResourceRow {
+  readonly position: string | null;
+  readonly populated: number;
+  readonly stagedAfter: number | null;
+}
+
+/** Each resource numbers its deltas within a range of this size. */
+const range = 2 ** 40;
+const page = 256;
+
+const columns = "seq, type, uid, version, octet_length(text) AS bytes";
+
+/**
+ * The deltas of one resource that were received and not yet applied, in order, and the watch position that goes with
+ * them. Every method that writes is called inside a transaction of the DeltaFIFO. Nothing is remembered outside the file
+ * but the next number, so a transaction that fails leaves nothing behind.
+ *
+ * What a Replace lists is staged: its rows are written page by page and wait behind `ceiling` until all have come.
+ */
+export class Journal {
+  readonly #database: Database;
+  readonly #resource: number;
+  readonly #first: number;
+  readonly #end: number;
+  #next: number;
+  readonly #insert: Statement<unknown>;
+  readonly #overwrite: Statement<unknown>;
+  readonly #newest: Statement<JournalRow>;
+  readonly #count: Statement<{ count: number }>;
+  readonly #depth: Statement<{ count: number }>;
+  readonly #rows: Statement<JournalRow>;
+  readonly #queue: Statement<{ seq: number; key: Key }>;
+  readonly #text: Statement<{ text: string | null }>;
+  readonly #erase: Statement<unknown>;
+  readonly #eraseOne: Statement<unknown>;
+  readonly #row: Statement<ResourceRow>;
+  readonly #position: Statement<unknown>;
+  readonly #stage: Statement<unknown>;
+  readonly #see: Statement<unknown>;
+  readonly #unmentioned: Statement<Identity & { key: Key }>;
+
+  constructor(database: Database, resource: string) {
+    this.#database = database;
+    this.#resource = resourceId(database, resource);
+    this.#first = this.#resource * range;
+    this.#end = this.#first + range;
+    this.#insert = database.prepare(
+      "INSERT INTO journal (seq, resource, key, type, uid, version, text) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#overwrite = database.prepare("UPDATE journal SET uid = ?, version = ?, text = ? WHERE seq = ?");
+    this.#newest = database.prepare(
+      `SELECT ${columns} FROM journal WHERE resource = ? AND key = ? ORDER BY seq DESC LIMIT 1`,
+    );
+    this.#count = database.prepare("SELECT count(*) AS count FROM journal WHERE resource = ? AND key = ?");
+    this.#depth = database.prepare("SELECT count(DISTINCT key) AS count FROM journal WHERE resource = ?");
+    // Bounded: `condense` leaves two rows of an object and one more for each of its former uids.
+    this.#rows = database.prepare(
+      `SELECT ${columns} FROM journal WHERE resource = ? AND key = ? AND seq <= ? ORDER BY seq`,
+    );
+    this.#queue = database.prepare("SELECT seq, key FROM journal WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?");
+    this.#text = database.prepare("SELECT text FROM journal WHERE seq = ?");
+    this.#erase = database.prepare("DELETE FROM journal WHERE resource = ? AND key = ? AND seq <= ?");
+    this.#eraseOne = database.prepare("DELETE FROM journal WHERE seq = ?");
+    this.#row = database.prepare("SELECT position, populated, staged_after AS stagedAfter FROM resources WHERE id = ?");
+    this.#position = database.prepare("UPDATE resources SET position = ?, populated = ? WHERE id = ?");
+    this.#stage = database.prepare("UPDATE resources SET staged_after = ? WHERE id = ?");
+    this.#see = database.prepare("INSERT OR IGNORE INTO seen (resource, key) VALUES (?, ?)");
+    this.#unmentioned = database.prepare(
+      `SELECT key, uid, version FROM objects WHERE resource = ? AND key > ?
+       AND NOT EXISTS (SELECT 1 FROM seen WHERE seen.resource = objects.resource AND seen.key = objects.key)
+       AND NOT EXISTS (SELECT 1 FROM journal WHERE journal.resource = objects.resource AND journal.key = objects.key)
+       ORDER BY key LIMIT ${page}`,
+    );
+    const last = database
+      .prepare<{ seq: number | null }>("SELECT max(seq) AS seq FROM journal WHERE seq > ? AND seq < ?")
+      .get(this.#first, this.#end);
+    this.#next = (last?.seq ?? this.#first) + 1;
+  }
+
+  get position(): string | undefined {
+    return this.#state().position ?? undefined;
+  }
+
+  get populated(): boolean {
+    return this.#state().populated === 1;
+  }
+
+  /** Rows behind this one are staged. */
+  get ceiling(): number {
+    return this.#state().stagedAfter ?? this.#end;
+  }
+
+  /** How many keys wait. Rows of one key lie together in the index, so counting needs no room of its own. */
+  get depth(): number {
+    return this.#depth.get(this.#resource)?.count ?? 0;
+  }
+
+  moveTo(position: string | undefined, populated: boolean): void {
+    this.#position.run(position ?? null, populated ? 1 : 0, this.#resource);
+  }
+
+  put(key: Key, type: DeltaType, { uid, version }: Identity, text: string | null): number {
+    const seq = this.#next++;
+    this.#insert.run(seq, this.#resource, key, type, uid, version, text);
+    return seq;
+  }
+
+  /** Gives a row another object, at the same place in the queue. */
+  overwrite(seq: number, { uid, version }: Identity, text: string): void {
+    this.#overwrite.run(uid, version, text, seq);
+  }
+
+  newest(key: Key): JournalRow | undefined {
+    return this.#newest.get(this.#resource, key);
+  }
+
+  count(key: Key): number {
+    return this.#count.get(this.#resource, key)?.count ?? 0;
+  }
+
+  /** Everything that waits for a key, oldest first. */
+  rows(key: Key, ceiling: number): readonly JournalRow[] {
+    return this.#rows.all(this.#resource, key, ceiling);
+  }
+
+  text(seq: number): string {
+    const text = this.#text.get(seq)?.text ?? undefined;
+    if (text === undefined) throw this.#database.damaged(new Error(`journal row ${seq} has no text`));
+    return text;
+  }
+
+  /** The keys in the order in which they were queued; a key comes once for each of its deltas. Read `page` at a time. */
+  *queued(ceiling: number, page: number): IterableIterator<Key> {
+    let after = this.#first;
+    for (;;) {
+      const rows = this.#queue.all(after, ceiling, page);
+      for (const { key } of rows) yield key;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < page) return;
+      after = last.seq;
+    }
+  }
+
+  erase(key: Key, ceiling: number): void {
+    this.#erase.run(this.#resource, key, ceiling);
+  }
+
+  /**
+   * Drops what a newer delta of the same uid makes superfluous, and says how much that was. The oldest row stays, since
+   * it is the key's place in the queue; so does the last of every uid, and the object of a tombstone.
+   */
+  condense(key: Key): number {
+    const [, ...rows] = this.rows(key, this.#end);
+    let dropped = 0;
+    let next = rows.pop();
+    for (const row of rows.reverse()) {
+      if (next !== undefined && row.uid === next.uid && next.bytes !== null) {
+        this.#eraseOne.run(row.seq);
+        dropped++;
+      } else next = row;
+    }
+    return dropped;
+  }
+
+  /** From here on, what is put is staged. */
+  stage(): void {
+    this.#stage.run(this.#next - 1, this.#resource);
+  }
+
+  /** What was staged joins the queue. */
+  release(): void {
+    this.#endStage();
+  }
+
+  /** What was staged, now or before a power cut, is dropped. */
+  discard(): void {
+    const { stagedAfter } = this.#state();
+    if (stagedAfter === null) return;
+    this.#database.prepare("DELETE FROM journal WHERE seq > ? AND seq < ?").run(stagedAfter, this.#end);
+    this.#endStage();
+  }
+
+  /** Marks a key as listed where that needs no journal row. */
+  see(key: Key): void {
+    this.#see.run(this.#resource, key);
+  }
+
+  /** Stored objects that neither the list under way nor the journal mentions. They may be put while they are walked. */
+  *unmentioned(): IterableIterator<Identity & { readonly key: Key }> {
+    let after = "";
+    for (;;) {
+      const rows = this.#unmentioned.all(this.#resource, after);
+      yield* rows;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < page) return;
+      after = last.key;
+    }
+  }
+
+  #state(): ResourceRow {
+    const row = this.#row.get(this.#resource);
+    if (row === undefined) throw this.#database.damaged(new Error(`no row for resource ${this.#resource}`));
+    return row;
+  }
+
+  #endStage(): void {
+    this.#stage.run(null, this.#resource);
+    this.#database.prepare("DELETE FROM seen WHERE resource = ?").run(this.#resource);
+  }
+}

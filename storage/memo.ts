@@ -1,0 +1,51 @@
+import type { Database } from "./database.ts";
+
+interface Row {
+  readonly key: string;
+  readonly value: string;
+}
+
+const page = 64;
+
+/** Small facts that survive a restart. Each `set` and `delete` is a transaction of its own, on disk when it returns. */
+export class Memo {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  get(area: string, key: string): string | undefined {
+    return this.#database.prepare<{ value: string }>("SELECT value FROM memo WHERE area = ? AND key = ?").get(area, key)
+      ?.value;
+  }
+
+  /** In the order of keys. What is set or deleted during the walk is seen if it lies ahead. */
+  *entries(area: string): IterableIterator<[string, string]> {
+    const select = this.#database.prepare<Row>(
+      `SELECT key, value FROM memo WHERE area = ? AND key > ? ORDER BY key LIMIT ${page}`,
+    );
+    let after = "";
+    for (;;) {
+      const rows = select.all(area, after);
+      for (const { key, value } of rows) yield [key, value];
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < page) return;
+      after = last.key;
+    }
+  }
+
+  /** A value that is already there costs no write. */
+  set(area: string, key: string, value: string): void {
+    this.#database
+      .prepare(
+        `INSERT INTO memo (area, key, value) VALUES (?, ?, ?)
+         ON CONFLICT DO UPDATE SET value = excluded.value WHERE value <> excluded.value`,
+      )
+      .run(area, key, value);
+  }
+
+  delete(area: string, key: string): void {
+    this.#database.prepare("DELETE FROM memo WHERE area = ? AND key = ?").run(area, key);
+  }
+}

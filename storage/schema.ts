@@ -1,0 +1,84 @@
+import type { Migration } from "./database.ts";
+
+/**
+ * cache.db: what we know of the site. It may be deleted at any time.
+ *
+ * Forward only: a step that was released is never edited, a change is a new number. A step may drop what is cached, so a
+ * change of what is stored of an object (or of what an index function computes under an unchanged name) is one too.
+ */
+export const cacheMigrations: readonly Migration[] = [
+  {
+    number: 1,
+    sql: `
+      -- One row per cached resource. The other tables speak of it by its number.
+      CREATE TABLE resources (
+        id           INTEGER PRIMARY KEY,
+        name         TEXT NOT NULL UNIQUE,
+        position     TEXT,                        -- resourceVersion from which the watch resumes
+        populated    INTEGER NOT NULL DEFAULT 0,  -- 1 once there was a delta or a finished Replace
+        staged_after INTEGER                      -- while a Replace is under way: journal rows behind this seq belong to it
+      );
+
+      -- The state that readers see. The text is the object as JSON.
+      CREATE TABLE objects (
+        id       INTEGER PRIMARY KEY,
+        resource INTEGER NOT NULL,
+        key      TEXT NOT NULL,
+        uid      TEXT NOT NULL,
+        version  TEXT NOT NULL,                   -- its resourceVersion
+        text     TEXT NOT NULL
+      );
+      CREATE UNIQUE INDEX objects_by_key ON objects (resource, key);
+
+      -- Which indices a resource has, and what they say. A row stands for: the object of this key has this value.
+      CREATE TABLE indices (
+        id       INTEGER PRIMARY KEY,
+        resource INTEGER NOT NULL,
+        name     TEXT NOT NULL,
+        UNIQUE (resource, name)
+      );
+      CREATE TABLE index_rows (
+        "index"  INTEGER NOT NULL,
+        value    TEXT NOT NULL,
+        key      TEXT NOT NULL,
+        PRIMARY KEY ("index", value, key)
+      ) WITHOUT ROWID;
+
+      -- Deltas that were received and not yet applied. Each resource has its own range of seq, so that its queue is one
+      -- run of the table. Without a text, a row speaks of the object that the rows before it, or else the cache, hold.
+      CREATE TABLE journal (
+        seq      INTEGER PRIMARY KEY,
+        resource INTEGER NOT NULL,
+        key      TEXT NOT NULL,
+        type     TEXT NOT NULL,                   -- Added, Updated, Replaced, Sync, Deleted; Deleted without text: a tombstone
+        uid      TEXT NOT NULL,
+        version  TEXT NOT NULL,
+        text     TEXT
+      );
+      CREATE INDEX journal_by_key ON journal (resource, key);
+
+      -- Keys that the Replace under way has listed and that need no journal row.
+      CREATE TABLE seen (
+        resource INTEGER NOT NULL,
+        key      TEXT NOT NULL,
+        PRIMARY KEY (resource, key)
+      ) WITHOUT ROWID;
+    `,
+  },
+];
+
+/** state.db: what nobody else could tell us again. */
+export const stateMigrations: readonly Migration[] = [
+  {
+    number: 1,
+    sql: `
+      -- Small facts that survive a restart, by the part of the program they belong to.
+      CREATE TABLE memo (
+        area  TEXT NOT NULL,
+        key   TEXT NOT NULL,
+        value TEXT NOT NULL,
+        PRIMARY KEY (area, key)
+      ) WITHOUT ROWID;
+    `,
+  },
+];

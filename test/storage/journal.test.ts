@@ -1,0 +1,136 @@
+import { expect, test } from "vitest";
+import { Journal } from "../../storage/journal.ts";
+import { memory, rowsOf } from "./things.ts";
+
+const everything = Number.MAX_SAFE_INTEGER;
+const of = (version: string, uid = "u") => ({ uid, version });
+const versions = (journal: Journal, key: string): readonly string[] =>
+  journal.rows(key, everything).map(({ version }) => version);
+
+test("rows of a key come oldest first, and the newest can be asked for", () => {
+  const journal = new Journal(memory(), "things");
+  const first = journal.put("a", "Added", of("1"), "{}");
+  journal.put("b", "Added", of("2"), "{}");
+  journal.put("a", "Deleted", of("3"), null);
+  expect(journal.rows("a", everything)).toMatchObject([
+    { seq: first, type: "Added", version: "1", bytes: 2 },
+    { type: "Deleted", version: "3", bytes: null },
+  ]);
+  expect(journal.newest("a")).toMatchObject({ type: "Deleted", version: "3" });
+  expect(journal.newest("c")).toBeUndefined();
+  expect([journal.count("a"), journal.depth]).toEqual([2, 2]);
+  expect(journal.text(first)).toBe("{}");
+});
+
+test("the queue goes on in order after the file was opened again", () => {
+  const database = memory();
+  const first = new Journal(database, "things");
+  first.put("b", "Added", of("1"), "{}");
+  const second = new Journal(database, "things");
+  second.put("a", "Added", of("2"), "{}");
+  expect([...second.queued(second.ceiling, 1)]).toEqual(["b", "a"]);
+});
+
+test("each resource has its own queue in the same table", () => {
+  const database = memory();
+  const [pods, nodes] = [new Journal(database, "pods"), new Journal(database, "nodes")];
+  nodes.put("n", "Added", of("1"), "{}");
+  pods.put("p", "Added", of("2"), "{}");
+  pods.put("n", "Added", of("3"), "{}");
+  expect([...pods.queued(pods.ceiling, 10)]).toEqual(["p", "n"]);
+  expect([...nodes.queued(nodes.ceiling, 10)]).toEqual(["n"]);
+  pods.erase("n", everything);
+  expect(versions(nodes, "n")).toEqual(["1"]);
+});
+
+test("what is staged waits behind the ceiling until it is released", () => {
+  const journal = new Journal(memory(), "things");
+  journal.put("a", "Added", of("1"), "{}");
+  journal.stage();
+  journal.put("a", "Replaced", of("2"), "{}");
+  journal.put("b", "Replaced", of("3"), "{}");
+  expect([...journal.queued(journal.ceiling, 10)]).toEqual(["a"]);
+  expect(journal.rows("a", journal.ceiling)).toHaveLength(1);
+  journal.erase("a", journal.ceiling);
+  journal.release();
+  expect([...journal.queued(journal.ceiling, 10)]).toEqual(["a", "b"]);
+});
+
+test("discarding drops what is staged and the marks, and nothing else; twice is once", () => {
+  const database = memory();
+  const journal = new Journal(database, "things");
+  journal.put("a", "Added", of("1"), "{}");
+  journal.stage();
+  journal.put("b", "Replaced", of("3"), "{}");
+  journal.see("c");
+  journal.discard();
+  journal.discard();
+  expect(rowsOf(database, "seen")).toBe(0);
+  expect([...journal.queued(journal.ceiling, 10)]).toEqual(["a"]);
+});
+
+test.each<[name: string, rows: [version: string, uid: string, text: "{}" | null][], left: string[]]>([
+  ["one row", [["1", "u", "{}"]], ["1"]],
+  [
+    "two rows",
+    [
+      ["1", "u", "{}"],
+      ["2", "u", "{}"],
+    ],
+    ["1", "2"],
+  ],
+  [
+    "middle rows of one uid go",
+    [
+      ["1", "u", "{}"],
+      ["2", "u", "{}"],
+      ["3", "u", "{}"],
+      ["4", "u", "{}"],
+    ],
+    ["1", "4"],
+  ],
+  [
+    "the last of each uid stays",
+    [
+      ["1", "u", "{}"],
+      ["2", "u", "{}"],
+      ["3", "u", "{}"],
+      ["4", "v", "{}"],
+      ["5", "v", "{}"],
+      ["6", "w", "{}"],
+    ],
+    ["1", "3", "5", "6"],
+  ],
+  [
+    "a tombstone keeps its object",
+    [
+      ["1", "u", "{}"],
+      ["2", "u", "{}"],
+      ["3", "u", "{}"],
+      ["3", "u", null],
+    ],
+    ["1", "3", "3"],
+  ],
+  [
+    "a tombstone that is over needs none",
+    [
+      ["1", "u", "{}"],
+      ["2", "u", "{}"],
+      ["2", "u", null],
+      ["5", "u", "{}"],
+    ],
+    ["1", "5"],
+  ],
+])("condensing: %s", (_, rows, left) => {
+  const journal = new Journal(memory(), "things");
+  for (const [version, uid, text] of rows)
+    journal.put("a", text === null ? "Deleted" : "Updated", of(version, uid), text);
+  expect(journal.condense("a")).toBe(rows.length - left.length);
+  expect(versions(journal, "a")).toEqual(left);
+});
+
+test("a row without text where one must be is damage", () => {
+  const journal = new Journal(memory(), "things");
+  const seq = journal.put("a", "Deleted", of("1"), null);
+  expect(() => journal.text(seq)).toThrow(expect.objectContaining({ kind: "damaged" }));
+});

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { Database } from "../../storage/database.ts";
+import { Memo } from "../../storage/memo.ts";
+import { stateMigrations } from "../../storage/schema.ts";
+import { pragmas } from "./things.ts";
+
+const open = (): Database => Database.open({ file: ":memory:", migrations: stateMigrations, pragmas });
+
+test("a fact is kept, replaced and forgotten, within its area", () => {
+  const memo = new Memo(open());
+  expect(memo.get("commands", "17")).toBeUndefined();
+  memo.set("commands", "17", "running");
+  memo.set("commands", "17", "done");
+  memo.set("config", "17", "other");
+  expect(memo.get("commands", "17")).toBe("done");
+  memo.delete("commands", "17");
+  memo.delete("commands", "17");
+  expect(memo.get("commands", "17")).toBeUndefined();
+  expect(memo.get("config", "17")).toBe("other");
+});
+
+test("what is already known costs no write", () => {
+  const database = open();
+  const memo = new Memo(database);
+  memo.set("a", "k", "v");
+  const writes = database.prepare("SELECT total_changes()").get();
+  memo.set("a", "k", "v");
+  expect(database.prepare("SELECT total_changes()").get()).toEqual(writes);
+});
+
+test("entries come by key, in any number, and may be deleted on the way", () => {
+  const memo = new Memo(open());
+  const keys = Array.from({ length: 130 }, (_, at) => String(at).padStart(3, "0"));
+  for (const key of keys.toReversed()) memo.set("a", key, `v${key}`);
+  memo.set("b", "other", "x");
+  const met: string[] = [];
+  for (const [key, value] of memo.entries("a")) {
+    expect(value).toBe(`v${key}`);
+    met.push(key);
+    memo.delete("a", key);
+  }
+  expect(met).toEqual(keys);
+  expect([...memo.entries("a")]).toEqual([]);
+});
