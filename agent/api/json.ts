@@ -1,0 +1,55 @@
+/** Any value that came out of `JSON.parse`. Readonly, because what a cache or a log hands out is shared. */
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
+
+export interface JsonObject {
+  readonly [name: string]: JsonValue;
+}
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const isJsonArray = (value: unknown): value is readonly JsonValue[] => Array.isArray(value);
+
+/** An own member: what an object inherits (`constructor`, `toString`) is no part of the document. */
+export const member = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
+  isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+
+/** The value at a path of member names; `undefined` as soon as one is missing. */
+export const valueAt = (value: JsonValue | undefined, ...path: readonly string[]): JsonValue | undefined =>
+  path.reduce<JsonValue | undefined>(member, value);
+
+export const textAt = (value: JsonValue | undefined, ...path: readonly string[]): string => {
+  const found = valueAt(value, ...path);
+  return typeof found === "string" ? found : "";
+};
+
+export const numberAt = (value: JsonValue | undefined, ...path: readonly string[]): number | undefined => {
+  const found = valueAt(value, ...path);
+  return typeof found === "number" ? found : undefined;
+};
+
+const nothing: readonly JsonValue[] = [];
+
+export const itemsAt = (value: JsonValue | undefined, ...path: readonly string[]): readonly JsonValue[] => {
+  const found = valueAt(value, ...path);
+  return isJsonArray(found) ? found : nothing;
+};
+
+/** The object with one member set, or removed where `value` is undefined. */
+export function withMember(object: JsonObject, name: string, value: JsonValue | undefined): JsonObject {
+  if (value !== undefined) return { ...object, [name]: value };
+  const { [name]: _, ...rest } = object;
+  return rest;
+}
+
+/** The same content; the order of members does not count. */
+export function isSameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  if (a === b) return true;
+  if (isJsonArray(a)) return isJsonArray(b) && a.length === b.length && a.every((item, i) => isSameJson(item, b[i]));
+  if (!isJsonObject(a) || !isJsonObject(b)) return false;
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && isSameJson(a[name], b[name]))
+  );
+}

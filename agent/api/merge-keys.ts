@@ -1,0 +1,60 @@
+/**
+ * How the lists of a type merge. A list without `merge` is atomic: a patch replaces it whole. `merge` names the member
+ * that tells its items apart, or is "value" where the items are texts and the list is a set.
+ */
+export interface MergeSchema {
+  readonly merge?: string;
+  /** The schemas of members, or of the members of a list's items. */
+  readonly fields?: Readonly<Record<string, MergeSchema>>;
+}
+
+const by = (merge: string, fields: MergeSchema["fields"] = {}): MergeSchema => ({ merge, fields });
+const within = (fields: NonNullable<MergeSchema["fields"]>): MergeSchema => ({ fields });
+
+const metadata = within({ ownerReferences: by("uid"), finalizers: by("value") });
+const conditions = within({ conditions: by("type") });
+
+const container = by("name", {
+  ports: by("containerPort"),
+  env: by("name"),
+  volumeMounts: by("mountPath"),
+  volumeDevices: by("devicePath"),
+});
+
+const podSpec = within({
+  volumes: by("name"),
+  initContainers: container,
+  containers: container,
+  ephemeralContainers: container,
+  imagePullSecrets: by("name"),
+  hostAliases: by("ip"),
+  topologySpreadConstraints: by("topologyKey"),
+  schedulingGates: by("name"),
+  resourceClaims: by("name"),
+});
+
+const template = within({ metadata, spec: podSpec });
+
+/** As the Kubernetes types declare it (`patchStrategy`, `patchMergeKey`), for the kinds served. */
+const mergeSchemas: Readonly<Record<string, MergeSchema>> = {
+  Node: within({
+    metadata,
+    spec: within({ podCIDRs: by("value") }),
+    status: within({ conditions: by("type"), addresses: by("type") }),
+  }),
+  Pod: within({
+    metadata,
+    spec: podSpec,
+    status: within({ conditions: by("type"), podIPs: by("ip"), hostIPs: by("ip"), resourceClaimStatuses: by("name") }),
+  }),
+  Namespace: within({ metadata, status: conditions }),
+  Service: within({ metadata, spec: within({ ports: by("port") }), status: conditions }),
+  ServiceAccount: within({ metadata, secrets: by("name") }),
+  DaemonSet: within({ metadata, spec: within({ template }), status: conditions }),
+  ReplicaSet: within({ metadata, spec: within({ template }), status: conditions }),
+  Deployment: within({ metadata, spec: within({ template }), status: conditions }),
+};
+
+const metadataOnly = within({ metadata });
+
+export const mergeSchemaOf = (kind: string): MergeSchema => mergeSchemas[kind] ?? metadataOnly;

@@ -1,0 +1,18 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "./json.ts";
+
+/** JSON merge patch (RFC 7386): null removes, objects merge, everything else replaces. */
+export function applyMergePatch(target: JsonValue | undefined, patch: JsonValue): JsonValue {
+  if (!isJsonObject(patch)) return patch;
+  const merged = new Map<string, JsonValue>(isJsonObject(target) ? Object.entries(target) : []);
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(name);
+    else merged.set(name, applyMergePatch(merged.get(name), value));
+  }
+  return Object.fromEntries(merged);
+}
+
+/** The same for two objects, as every patch of a Kubernetes object is. */
+export const mergedObject = (target: JsonObject, patch: JsonObject): JsonObject => {
+  const merged = applyMergePatch(target, patch);
+  return isJsonObject(merged) ? merged : {};
+};

@@ -1,0 +1,9 @@
+import type { KubeObject, OwnerReference } from "./meta.ts";
+
+/** The one owner that manages an object, if there is one. */
+export const controllerOf = ({ metadata }: KubeObject): OwnerReference | undefined =>
+  metadata.ownerReferences?.find(({ controller }) => controller === true);
+
+/** By uid, never by name: an owner that was made anew under its old name is another one. */
+export const isControlledBy = (object: KubeObject, owner: KubeObject): boolean =>
+  controllerOf(object)?.uid === owner.metadata.uid;

@@ -1,0 +1,79 @@
+import type { KubeObject } from "./meta.ts";
+import { apiVersionOf, type Resource } from "./resources.ts";
+import { checkMetadata, type Fields, isFields, shapeChecks } from "./shapes.ts";
+
+/** An object that can be relied on, or why it cannot be used; `resourceVersion` where at least that could be read. */
+export type Parsed<T> =
+  | { readonly ok: true; readonly object: T }
+  | { readonly ok: false; readonly why: string; readonly resourceVersion: string | undefined };
+
+/** The API's own types nest less than 20 deep; writing what nests thousands deep as JSON would overflow the stack. */
+const deepest = 100;
+
+/**
+ * The edge at which what an API server sent becomes an object: from here on its type is true for every field that we
+ * read. `value` must be fresh from JSON.parse: it is corrected in place. Never throws.
+ *
+ * Items of a list come without kind and apiVersion, partial metadata comes as its own kind: both get those of the resource.
+ */
+export function parseObject<T extends KubeObject>(value: unknown, resource: Resource<T>): Parsed<T> {
+  if (!isFields(value)) return { ok: false, why: `a ${resource.kind} that is no object`, resourceVersion: undefined };
+  const why = problemOf(value, resource);
+  if (why === undefined) {
+    value.apiVersion = apiVersionOf(resource);
+    value.kind = resource.kind;
+    const object: object = value;
+    return { ok: true, object: object as T };
+  }
+  return { ok: false, why: `${nameOf(value, resource)}: ${why}`, resourceVersion: resourceVersionOf(value) };
+}
+
+/** The resourceVersion of anything that looks like an object. */
+export function resourceVersionOf(value: unknown): string | undefined {
+  if (!isFields(value) || !isFields(value.metadata)) return undefined;
+  const { resourceVersion } = value.metadata;
+  return typeof resourceVersion === "string" && resourceVersion !== "" ? resourceVersion : undefined;
+}
+
+function problemOf(value: Fields, resource: Resource<KubeObject>): string | undefined {
+  const { kind, apiVersion, metadata } = value;
+  if (kind !== undefined && kind !== "PartialObjectMetadata") {
+    if (kind !== resource.kind) return `is of kind ${String(kind).slice(0, 63)}`;
+    if (apiVersion !== undefined && apiVersion !== apiVersionOf(resource)) return "is of another apiVersion";
+  }
+  if (!isFields(metadata)) return "has no metadata";
+  for (const name of ["name", "uid", "resourceVersion"]) {
+    const text = metadata[name];
+    if (typeof text !== "string" || text === "") return `has no metadata.${name}`;
+  }
+  if (resource.namespaced) {
+    if (typeof metadata.namespace !== "string" || metadata.namespace === "") return "has no metadata.namespace";
+  } else if (metadata.namespace !== undefined) {
+    delete metadata.namespace;
+  }
+  // Keys are "namespace/name"; a slash inside either would make two objects share one.
+  if (`${metadata.name}${metadata.namespace ?? ""}`.includes("/")) return "has a slash in its name";
+  if (isDeeperThan(value, deepest)) return `is nested more than ${deepest} deep`;
+  return checkMetadata(metadata) ?? shapeChecks[resource.plural]?.(value);
+}
+
+function nameOf({ metadata }: Fields, { kind }: Resource<KubeObject>): string {
+  if (!isFields(metadata) || typeof metadata.name !== "string") return kind;
+  const namespace = typeof metadata.namespace === "string" ? `${metadata.namespace}/` : "";
+  return `${kind} ${`${namespace}${metadata.name}`.slice(0, 317)}`;
+}
+
+function isDeeperThan(value: object, limit: number): boolean {
+  if (limit === 0) return true;
+  if (Array.isArray(value)) {
+    for (const item of value) if (isNested(item) && isDeeperThan(item, limit - 1)) return true;
+    return false;
+  }
+  for (const name in value) {
+    const item: unknown = value[name as keyof typeof value];
+    if (isNested(item) && isDeeperThan(item, limit - 1)) return true;
+  }
+  return false;
+}
+
+const isNested = (value: unknown): value is object => typeof value === "object" && value !== null;

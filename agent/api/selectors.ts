@@ -1,0 +1,154 @@
+/** Someone asked for a selection that does not exist; the message says what is wrong with it. */
+export class SelectorError extends Error {
+  override readonly name = "SelectorError";
+}
+
+/** All requirements must hold. An empty list selects everything. */
+export type LabelSelector = readonly LabelRequirement[];
+
+export type LabelRequirement =
+  | { readonly key: string; readonly operator: "in" | "notin"; readonly values: readonly string[] }
+  | { readonly key: string; readonly operator: "exists" | "absent" }
+  | { readonly key: string; readonly operator: "gt" | "lt"; readonly value: number };
+
+/** `matchLabels` and `matchExpressions` as objects carry them. */
+export interface WrittenSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values?: readonly string[];
+  }[];
+}
+
+export function matchesLabels(
+  selector: LabelSelector,
+  labels: Readonly<Record<string, string | undefined>> | undefined,
+): boolean {
+  return selector.every((requirement) => holds(requirement, labels?.[requirement.key]));
+}
+
+function holds(requirement: LabelRequirement, value: string | undefined): boolean {
+  switch (requirement.operator) {
+    case "in":
+      return value !== undefined && requirement.values.includes(value);
+    case "notin":
+      return value === undefined || !requirement.values.includes(value);
+    case "exists":
+      return value !== undefined;
+    case "absent":
+      return value === undefined;
+    case "gt":
+      return value !== undefined && isInteger(value) && Number(value) > requirement.value;
+    case "lt":
+      return value !== undefined && isInteger(value) && Number(value) < requirement.value;
+    default:
+      return requirement satisfies never;
+  }
+}
+
+/** "a=b,c!=d,e in (x,y),f notin (z),g,!h,i>5": as in a request's `labelSelector`. */
+export function parseLabelSelector(text: string): LabelSelector {
+  if (text.trim() === "") return [];
+  return topLevelParts(text).map((part) => requirementOf(part.trim(), text));
+}
+
+export function labelSelectorOf({ matchLabels = {}, matchExpressions = [] }: WrittenSelector): LabelSelector {
+  return [
+    ...Object.entries(matchLabels).map(([key, value]) => within(key, [value])),
+    ...matchExpressions.map(({ key, operator, values = [] }) => expression(key, operator, values)),
+  ];
+}
+
+function expression(key: string, operator: string, values: readonly string[]): LabelRequirement {
+  checkKey(key, key);
+  switch (operator) {
+    case "In":
+    case "NotIn":
+      if (values.length === 0) throw new SelectorError(`${operator} needs at least one value (label "${key}")`);
+      return { key, operator: operator === "In" ? "in" : "notin", values };
+    case "Exists":
+      return { key, operator: "exists" };
+    case "DoesNotExist":
+      return { key, operator: "absent" };
+    default:
+      throw new SelectorError(`"${operator}" is not an operator of a label selector`);
+  }
+}
+
+function requirementOf(part: string, whole: string): LabelRequirement {
+  const set = /^(\S+)\s+(in|notin)\s*\(([^()]*)\)$/.exec(part);
+  if (set) {
+    const [, key = "", operator, list = ""] = set;
+    checkKey(key, whole);
+    const values = list.split(",").map((value) => checkedValue(value.trim(), whole));
+    return { key, operator: operator === "in" ? "in" : "notin", values };
+  }
+  const compared = /^([^=!<>\s]+)\s*(==|=|!=|>|<)\s*(\S*)$/.exec(part);
+  if (compared) return comparison(compared, whole);
+  const absent = part.startsWith("!");
+  const key = absent ? part.slice(1).trim() : part;
+  checkKey(key, whole);
+  return { key, operator: absent ? "absent" : "exists" };
+}
+
+function comparison([, key = "", sign = "", value = ""]: readonly string[], whole: string): LabelRequirement {
+  checkKey(key, whole);
+  if (sign === ">" || sign === "<") {
+    if (!isInteger(value)) throw new SelectorError(`"${value}" is not an integer in label selector "${whole}"`);
+    return { key, operator: sign === ">" ? "gt" : "lt", value: Number(value) };
+  }
+  checkedValue(value, whole);
+  return sign === "!=" ? { key, operator: "notin", values: [value] } : within(key, [value]);
+}
+
+const within = (key: string, values: readonly string[]): LabelRequirement => ({ key, operator: "in", values });
+
+/** Commas inside parentheses belong to a list of values. */
+const topLevelParts = (text: string): readonly string[] => text.split(/,(?![^()]*\))/);
+
+const isInteger = (value: string): boolean => /^-?\d{1,18}$/.test(value);
+
+function checkKey(key: string, whole: string): void {
+  const name = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
+  if (!name.test(key)) throw new SelectorError(`"${key}" is not the key of a label in label selector "${whole}"`);
+}
+
+function checkedValue(value: string, whole: string): string {
+  if (/^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/.test(value)) return value;
+  throw new SelectorError(`"${value}" is not the value of a label in label selector "${whole}"`);
+}
+
+export interface FieldRequirement {
+  /** "metadata.name", "spec.nodeName", …: which of them exist depends on the resource. */
+  readonly field: string;
+  readonly equal: boolean;
+  readonly value: string;
+}
+
+/** All requirements must hold. An empty list selects everything. */
+export type FieldSelector = readonly FieldRequirement[];
+
+/** A field that an object does not have reads as "". */
+export const matchesFields = (selector: FieldSelector, object: object): boolean =>
+  selector.every(({ field, equal, value }) => (fieldOf(object, field) === value) === equal);
+
+/** The text of a field by its dotted path: strings, numbers and booleans; "" for everything else. */
+export function fieldOf(object: object, path: string): string {
+  let at: unknown = object;
+  for (const name of path.split(".")) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) return "";
+    at = Reflect.get(at, name);
+  }
+  return typeof at === "string" || typeof at === "number" || typeof at === "boolean" ? String(at) : "";
+}
+
+/** "spec.nodeName=pi-3,status.phase!=Running": as in a request's `fieldSelector`. A backslash escapes , = and itself. */
+export function parseFieldSelector(text: string): FieldSelector {
+  if (text === "") return [];
+  return (text.match(/(?:\\.|[^,\\])+/g) ?? []).map((part) => {
+    const [, field = "", sign = "", value = ""] = /^([^=!\\]+)(==|=|!=)((?:\\[\\,=]|[^\\,=])*)$/s.exec(part) ?? [];
+    if (sign === "") throw new SelectorError(`"${part}" in field selector "${text}" is not of the form field=value`);
+    return { field: field.trim(), equal: sign !== "!=", value: value.replace(/\\(.)/gs, "$1") };
+  });
+}
