@@ -28,4 +28,6 @@ export interface HttpResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** The decoded body (gzip already undone). Leaving the loop early ends the exchange. */
   readonly body: AsyncIterable<Uint8Array>;
+  /** Bytes of the body that came over the link so far, where that is not the length of `body` (gzip). */
+  readonly received?: () => number;
 }

@@ -1,0 +1,97 @@
+import type { Millis } from "../base/clock.ts";
+import { type Disposed, type Disposition, hintOf } from "../base/errors.ts";
+
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "evict";
+
+/** What was attempted on what: "patch", "node pi-3 status". */
+export interface Attempt {
+  readonly verb: Verb;
+  readonly target: string;
+}
+
+export interface StatusCause {
+  readonly reason: string;
+  readonly message: string;
+}
+
+interface Refusal {
+  /** The HTTP status; 0: there was no answer, or none that could be read. */
+  readonly status: number;
+  /** Kubernetes' word for it ("Conflict", "Expired"), or for status 0 what happened ("Timeout", "Reset", ...). */
+  readonly reason: string;
+  readonly message: string;
+  readonly retryAfter?: Millis | undefined;
+  readonly causes?: readonly StatusCause[];
+  readonly hint?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** A request to the site API that failed. */
+export class ApiError extends Error implements Disposed {
+  override readonly name = "ApiError";
+  readonly verb: Verb;
+  readonly target: string;
+  readonly status: number;
+  readonly reason: string;
+  readonly retryAfter: Millis | undefined;
+  readonly causes: readonly StatusCause[];
+  readonly hint: string | undefined;
+  readonly disposition: Disposition;
+
+  constructor({ verb, target }: Attempt, refusal: Refusal) {
+    super(`${verb} ${target}: ${refusal.message}`, refusal.cause === undefined ? {} : { cause: refusal.cause });
+    this.verb = verb;
+    this.target = target;
+    this.status = refusal.status;
+    this.reason = refusal.reason;
+    this.retryAfter = refusal.retryAfter;
+    this.causes = refusal.causes ?? [];
+    this.hint = refusal.hint ?? hintOf(refusal.cause);
+    this.disposition = dispositionFor(verb, refusal);
+  }
+}
+
+const is =
+  (...reasons: readonly string[]) =>
+  (error: unknown): error is ApiError =>
+    error instanceof ApiError && reasons.includes(error.reason);
+
+export const isNotFound = is("NotFound");
+export const isConflict = is("Conflict");
+export const isAlreadyExists = is("AlreadyExists");
+export const isForbidden = is("Forbidden");
+export const isInvalid = is("Invalid");
+export const isUnauthorized = is("Unauthorized");
+export const isTooManyRequests = is("TooManyRequests");
+export const isInternalError = is("InternalError");
+export const isConnectionRefused = is("ConnectionRefused");
+export const isTimeout = is("Timeout");
+/** The server lost the history that was asked for, of a watch or of a paged list. */
+export const isGone = is("Gone", "Expired");
+
+/** The server has not seen the resourceVersion yet: another replica is behind, or etcd was restored from a backup. */
+export const isTooLargeResourceVersion = (error: unknown): error is ApiError =>
+  error instanceof ApiError &&
+  (error.causes.some(({ reason }) => reason === "ResourceVersionTooLarge") ||
+    (error.status !== 0 &&
+      error.reason === "Timeout" &&
+      (error.message.includes("Too large resource version") ||
+        error.causes.some(({ message }) => message.includes("Too large resource version")))));
+
+/** More tries do not help: the request itself is wrong, or not allowed. */
+const final: readonly string[] = [
+  "Invalid",
+  "Forbidden",
+  "BadRequest",
+  "MethodNotAllowed",
+  "NotAcceptable",
+  "UnsupportedMediaType",
+  "RequestEntityTooLarge",
+];
+
+function dispositionFor(verb: Verb, { reason }: Refusal): Disposition {
+  if (reason === "Conflict" || reason === "AlreadyExists") return "refresh";
+  if (reason === "Gone" || reason === "Expired") return "relist";
+  if (reason === "NotFound") return verb === "delete" || verb === "evict" ? "done" : "refresh";
+  return final.includes(reason) ? "drop" : "retry";
+}

@@ -1,0 +1,27 @@
+import { readFile } from "node:fs/promises";
+import { CredentialsError } from "./credentials-error.ts";
+
+/** Reads a small text file; `what` names its part in this: "kubeconfig", "token file". */
+export async function readCredentialFile(file: string, what: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    switch (code) {
+      case "ENOENT":
+      case "ENOTDIR":
+        throw new CredentialsError(`${what} ${file} does not exist`, `Put it there, or name another ${what}.`, error);
+      case "EACCES":
+      case "EPERM":
+        throw new CredentialsError(
+          `${what} ${file} may not be read`,
+          "Make it readable for the user that the agent runs as (chown, chmod 600).",
+          error,
+        );
+      case "EISDIR":
+        throw new CredentialsError(`${what} ${file} is a folder`, "Name the file in it.", error);
+      default:
+        throw new CredentialsError(`${what} ${file} cannot be read`, "Look at the disk that it lies on.", error);
+    }
+  }
+}

@@ -1,0 +1,16 @@
+import type { Disposed } from "../base/errors.ts";
+
+/**
+ * Credentials that cannot be used, in one sentence. They are read again for each new connection, so that the agent goes
+ * on by itself once a person has put them right.
+ */
+export class CredentialsError extends Error implements Disposed {
+  override readonly name = "CredentialsError";
+  readonly disposition = "retry";
+  readonly hint: string;
+
+  constructor(message: string, hint: string, cause?: unknown) {
+    super(message, cause === undefined ? {} : { cause });
+    this.hint = hint;
+  }
+}

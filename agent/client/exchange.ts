@@ -1,0 +1,223 @@
+import type { KubeObject } from "../api/meta.ts";
+import { type Resource, resourceName } from "../api/resources.ts";
+import type { Ambient } from "../base/ambient.ts";
+import { deadline, type Millis, sleep } from "../base/clock.ts";
+import { ApiError, type Attempt, isTooLargeResourceVersion } from "./api-error.ts";
+import { CredentialsError } from "./credentials-error.ts";
+import { IdleTimer } from "./idle-timer.ts";
+import type { RequestLimiter } from "./request-limiter.ts";
+import { refusedWith } from "./status-document.ts";
+import type { Traffic } from "./traffic.ts";
+import type { HttpRequest, HttpResponse, Transport } from "./transport.ts";
+import { TransportError } from "./transport-error.ts";
+
+/** One request, as the client means it. */
+export interface Call extends Attempt {
+  readonly resource: Resource<KubeObject>;
+  readonly method: HttpRequest["method"];
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+  readonly guard?: (() => void) | undefined;
+  /** Of one attempt: for a whole small answer; for a stream until its headers, and between its pieces if it is a list. */
+  readonly timeout: Millis;
+}
+
+interface Parts {
+  readonly transport: Transport;
+  readonly limiter: RequestLimiter;
+  readonly traffic: Traffic;
+}
+
+const mostRetries = 10;
+const afterReset: Millis = 1000;
+/** Refusals are a few hundred bytes, single objects end at etcd's limit of 1.5 MiB unless it was raised. */
+const longestRefusal = 65_536;
+const longestAnswer = 16 * 1024 * 1024;
+
+/**
+ * Sends calls: at the permitted rate, again where the server asks for it, counted, and with every failure as an ApiError.
+ * Abort and what a guard throws pass as they are.
+ */
+export class Exchange {
+  readonly #ambient: Ambient;
+  readonly #parts: Parts;
+
+  constructor(ambient: Ambient, parts: Parts) {
+    this.#ambient = ambient;
+    this.#parts = parts;
+  }
+
+  /** The whole answer, parsed. */
+  answer(call: Call): Promise<unknown> {
+    const { clock } = this.#ambient;
+    return this.#retrying(call, async () => {
+      const limit = deadline(clock, call.timeout, call.signal, () => tooSlow(call));
+      try {
+        const response = await this.#send(call, limit.signal);
+        return JSON.parse(await textOf(response.body, longestAnswer));
+      } catch (error) {
+        if (error instanceof SyntaxError) throw unreadable(call, "the answer is no JSON");
+        throw error;
+      } finally {
+        limit.dispose();
+      }
+    });
+  }
+
+  /** The answer's body, as soon as the answer has begun. A list that stalls in the middle fails; a watch may be silent. */
+  stream(call: Call): Promise<AsyncIterable<Uint8Array>> {
+    return this.#retrying(call, async () => {
+      if (call.verb === "watch") return errorsOf(call, (await this.#send(call, call.signal)).body);
+      const stop = new AbortController();
+      const follow = (): void => stop.abort(call.signal.reason);
+      call.signal.addEventListener("abort", follow, { once: true });
+      const release = (): void => call.signal.removeEventListener("abort", follow);
+      const stall = new IdleTimer(this.#ambient.clock, call.timeout, () => stop.abort(tooSlow(call)));
+      try {
+        return errorsOf(call, watched((await this.#send(call, stop.signal)).body, stall, release));
+      } catch (error) {
+        release();
+        throw error;
+      }
+    });
+  }
+
+  async #retrying<Answer>(call: Call, attempt: () => Promise<Answer>): Promise<Answer> {
+    for (let retries = 0, resets = 0; ; retries++) {
+      if (call.verb !== "watch") await this.#parts.limiter.take(call.signal);
+      let wait: Millis | undefined;
+      try {
+        return await attempt();
+      } catch (thrown) {
+        const error = apiErrorOf(call, thrown);
+        if (isAskedAgain(error) && retries < mostRetries) wait = error.retryAfter;
+        else if (call.method === "GET" && error.status === 0 && error.reason === "Reset" && resets++ === 0) {
+          wait = afterReset;
+        }
+        if (wait === undefined) throw error;
+        this.#ambient.log.debug("request is tried again", { verb: call.verb, target: call.target, wait, error });
+      }
+      await sleep(this.#ambient.clock, wait, call.signal);
+      call.signal.throwIfAborted();
+    }
+  }
+
+  async #send(call: Call, signal: AbortSignal): Promise<HttpResponse> {
+    const { transport, traffic } = this.#parts;
+    const { method, path, headers, body, guard, timeout } = call;
+    const name = resourceName(call.resource);
+    const response = await transport({
+      method,
+      path,
+      headers,
+      signal,
+      timeout,
+      ...(body === undefined ? {} : { body }),
+      guard: () => {
+        guard?.();
+        traffic.sent(name, call.verb, path.length + Buffer.byteLength(body ?? ""));
+      },
+    });
+    const counted = {
+      ...response,
+      body: countedBody(response, (bytes) => traffic.received(name, call.verb, bytes)),
+    };
+    if (response.status >= 200 && response.status < 300) return counted;
+    throw refusedWith(call, response.status, response.headers, await textOf(counted.body, longestRefusal));
+  }
+}
+
+/**
+ * Upstream's rule (client-go 1.36): 429 and 5xx are tried again only if the server names the time to wait. Not so a
+ * resourceVersion that the server has not seen: whoever lists has a better answer than to ask for the same again.
+ */
+const isAskedAgain = (error: ApiError): boolean =>
+  error.retryAfter !== undefined && (error.status === 429 || error.status >= 500) && !isTooLargeResourceVersion(error);
+
+/** What is no answer becomes an ApiError with status 0; anything else (abort, a guard's refusal) passes. */
+function apiErrorOf(attempt: Attempt, error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof TransportError) {
+    return new ApiError(attempt, {
+      status: 0,
+      reason: error.reason,
+      message: error.message,
+      cause: error.cause,
+      hint: error.hint,
+    });
+  }
+  if (error instanceof CredentialsError) {
+    return new ApiError(attempt, {
+      status: 0,
+      reason: "Credentials",
+      message: error.message,
+      cause: error.cause,
+      hint: error.hint,
+    });
+  }
+  throw error;
+}
+
+/** An answer that says it succeeded, but cannot be used. */
+export const unreadable = (attempt: Attempt, why: string): ApiError =>
+  new ApiError(attempt, { status: 0, reason: "Unreadable", message: why });
+
+const tooSlow = ({ timeout }: Call): TransportError =>
+  new TransportError("Timeout", `no answer within ${Math.round(timeout / 1000)}s`);
+
+async function* errorsOf(attempt: Attempt, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw apiErrorOf(attempt, error);
+  }
+}
+
+async function* watched(
+  body: AsyncIterable<Uint8Array>,
+  stall: IdleTimer,
+  release: () => void,
+): AsyncGenerator<Uint8Array, void, void> {
+  stall.start();
+  try {
+    for await (const chunk of body) {
+      stall.touch();
+      yield chunk;
+    }
+  } finally {
+    stall.stop();
+    release();
+  }
+}
+
+async function* countedBody(
+  { body, received }: HttpResponse,
+  count: (bytes: number) => void,
+): AsyncGenerator<Uint8Array, void, void> {
+  let before = 0;
+  const settle = (now: number): void => {
+    count(now - before);
+    before = now;
+  };
+  try {
+    for await (const chunk of body) {
+      settle(received ? received() : before + chunk.length);
+      yield chunk;
+    }
+  } finally {
+    if (received) settle(received());
+  }
+}
+
+async function textOf(body: AsyncIterable<Uint8Array>, limit: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > limit) break;
+  }
+  return Buffer.concat(chunks).toString("utf8", 0, Math.min(length, limit));
+}

@@ -1,0 +1,147 @@
+import type { Socket } from "node:net";
+import type { Ambient } from "../base/ambient.ts";
+import { deadline, type Millis } from "../base/clock.ts";
+import type { Access, Credentials } from "./credentials.ts";
+import { Dialer, type LinkBytes } from "./dialer.ts";
+import { Http1Wire } from "./http1-wire.ts";
+import { type HealthLimits, Http2Wire } from "./http2-wire.ts";
+import type { ProxySettings } from "./proxy.ts";
+import type { HttpRequest, HttpResponse, Transport } from "./transport.ts";
+import { TransportError } from "./transport-error.ts";
+import type { Wire } from "./wire.ts";
+
+export interface HttpTransportParts {
+  readonly credentials: Credentials;
+  /** HTTPS_PROXY and NO_PROXY; a proxy-url of the kubeconfig goes before them. */
+  readonly proxies: ProxySettings;
+  readonly health: HealthLimits;
+  /** Until a connection is up; and until an answer begins, where the request says nothing else. */
+  readonly timeout: Millis;
+}
+
+/**
+ * The Transport of a real API server. One connection is kept: HTTP/2 over TLS, HTTP/1.1 where the server speaks no other
+ * or the address says http. It is opened with the first request and again when it is gone, with credentials read anew.
+ */
+export class HttpTransport {
+  readonly #ambient: Ambient;
+  readonly #parts: HttpTransportParts;
+  readonly #dialer: Dialer;
+  readonly #wires = new Set<Wire>();
+  #wire: Wire | undefined;
+  #opening: Promise<Wire> | undefined;
+
+  constructor(ambient: Ambient, parts: HttpTransportParts) {
+    this.#ambient = ambient;
+    this.#parts = parts;
+    this.#dialer = new Dialer(parts.proxies);
+  }
+
+  readonly send: Transport = async (request) => {
+    const timeout = request.timeout ?? this.#parts.timeout;
+    const seconds = Math.round(timeout / 1000);
+    const limit = deadline(
+      this.#ambient.clock,
+      timeout,
+      request.signal,
+      () => new TransportError("Timeout", `no answer within ${seconds}s`),
+    );
+    try {
+      return await this.#exchange(request, limit.signal);
+    } finally {
+      limit.dispose();
+    }
+  };
+
+  /** What crossed the link so far, everything included. */
+  bytes(): LinkBytes {
+    return this.#dialer.bytes();
+  }
+
+  close(): void {
+    for (const wire of this.#wires) wire.close();
+    this.#wires.clear();
+    this.#wire = undefined;
+  }
+
+  async #exchange(request: HttpRequest, limit: AbortSignal): Promise<HttpResponse> {
+    let wire = await unlessAborted(this.#current(), limit);
+    let authorization = await unlessAborted(wire.access.authorization(), limit);
+    if (wire.access.outdated) {
+      this.#drop(wire);
+      wire = await unlessAborted(this.#current(), limit);
+      authorization = await unlessAborted(wire.access.authorization(), limit);
+    }
+    const headers = authorization === undefined ? request.headers : { ...request.headers, authorization };
+    const response = await wire.send(request, headers, limit);
+    if (response.status === 401) {
+      // Perhaps a person or a rotation has put new credentials in place: the next request looks.
+      wire.access.refused();
+      this.#drop(wire);
+    }
+    return response;
+  }
+
+  #current(): Promise<Wire> {
+    if (this.#wire?.usable) return Promise.resolve(this.#wire);
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  /** Shared by all who wait for it, so it has its own limit and outlives each of them. */
+  async #open(): Promise<Wire> {
+    for (const wire of this.#wires) if (wire.isOver) this.#wires.delete(wire);
+    const access = await this.#parts.credentials.access();
+    const wire = await this.#wireTo(access);
+    this.#wires.add(wire);
+    this.#wire = wire;
+    return wire;
+  }
+
+  async #wireTo(access: Access): Promise<Wire> {
+    const { log, clock } = this.#ambient;
+    if (access.server.protocol === "http:") {
+      return new Http1Wire({ access, first: undefined, dial: () => this.#dial(access, []) });
+    }
+    const socket = await this.#dial(access, ["h2", "http/1.1"]);
+    const protocol = "alpnProtocol" in socket && socket.alpnProtocol === "h2" ? "HTTP/2" : "HTTP/1.1";
+    log.debug("connected", { server: access.server.origin, protocol });
+    return protocol === "HTTP/2"
+      ? new Http2Wire(clock, { access, socket, health: this.#parts.health })
+      : new Http1Wire({ access, first: socket, dial: () => this.#dial(access, ["http/1.1"]) });
+  }
+
+  async #dial(access: Access, protocols: readonly string[]): Promise<Socket> {
+    const never = new AbortController().signal;
+    const limit = deadline(
+      this.#ambient.clock,
+      this.#parts.timeout,
+      never,
+      () =>
+        new TransportError("Timeout", `${access.server.origin}: no connection within ${this.#parts.timeout / 1000}s`),
+    );
+    try {
+      return await this.#dialer.dial(access, protocols, limit.signal);
+    } finally {
+      limit.dispose();
+    }
+  }
+
+  #drop(wire: Wire): void {
+    wire.retire();
+    if (this.#wire === wire) this.#wire = undefined;
+  }
+}
+
+/** The promise, or the signal's reason if that comes first; what the promise does then concerns nobody here. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    const done = (): void => signal.removeEventListener("abort", stop);
+    promise.then(resolve, reject).finally(done);
+  });
+}

@@ -1,0 +1,135 @@
+import { Agent, type ClientRequestArgs, type IncomingMessage, request as open } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Access } from "./credentials.ts";
+import { hostOf, portOf } from "./proxy.ts";
+import type { HttpRequest, HttpResponse } from "./transport.ts";
+import { transportErrorOf } from "./transport-error.ts";
+import { bodyOf, plainHeaders, type Wire } from "./wire.ts";
+
+/** Idle connections that are kept: each watch occupies one of its own, the short requests share the others. */
+const spares = 2;
+
+/** HTTP/1.1 with connections that are kept alive; for plain HTTP, and for TLS servers that speak no HTTP/2. */
+export class Http1Wire implements Wire {
+  readonly access: Access;
+  readonly #agent: DialingAgent;
+  #retired = false;
+
+  constructor(parts: {
+    readonly access: Access;
+    /** A connection that is up already, to begin with. */
+    readonly first: Socket | undefined;
+    readonly dial: () => Promise<Socket>;
+  }) {
+    this.access = parts.access;
+    let first = parts.first;
+    this.#agent = new DialingAgent(async () => {
+      const socket = first;
+      first = undefined;
+      if (socket !== undefined && !socket.destroyed) return socket;
+      try {
+        return await parts.dial();
+      } catch (error) {
+        // What cannot be reached, or does not accept us, is tried next with credentials read anew.
+        this.retire();
+        throw error;
+      }
+    });
+  }
+
+  get usable(): boolean {
+    return !this.#retired;
+  }
+
+  get isOver(): boolean {
+    return this.#retired && Object.keys(this.#agent.sockets).length === 0;
+  }
+
+  send(request: HttpRequest, headers: Readonly<Record<string, string>>, limit: AbortSignal): Promise<HttpResponse> {
+    const { server } = this.access;
+    const { signal } = request;
+    return new Promise((resolve, reject) => {
+      const outgoing = open({
+        agent: this.#agent,
+        host: hostOf(server),
+        port: portOf(server),
+        method: request.method,
+        path: `${server.pathname.replace(/\/$/, "")}${request.path}`,
+        headers: { ...headers, host: server.host },
+      });
+      const giveUp = (): void => {
+        outgoing.destroy();
+        reject(limit.reason);
+      };
+      limit.addEventListener("abort", giveUp, { once: true });
+      outgoing.once("socket", () => {
+        // The agent hands out sockets that are up: what is written now goes to the network now.
+        try {
+          request.guard?.();
+        } catch (error) {
+          outgoing.destroy();
+          return reject(error);
+        }
+        outgoing.end(request.body);
+      });
+      outgoing.once("response", (incoming) => {
+        limit.removeEventListener("abort", giveUp);
+        resolve(answerOf(incoming, signal, server.origin));
+      });
+      outgoing.on("error", (error) => reject(transportErrorOf(error, server.origin)));
+      outgoing.once("close", () => limit.removeEventListener("abort", giveUp));
+    });
+  }
+
+  retire(): void {
+    this.#retired = true;
+    this.#agent.maxFreeSockets = 0;
+    for (const sockets of Object.values(this.#agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+  }
+
+  close(): void {
+    this.#retired = true;
+    this.#agent.destroy();
+  }
+}
+
+/** Node's pool of connections, over our way of opening one. */
+class DialingAgent extends Agent {
+  readonly #dial: () => Promise<Socket>;
+
+  constructor(dial: () => Promise<Socket>) {
+    super({ keepAlive: true, maxFreeSockets: spares, scheduling: "lifo" });
+    this.#dial = dial;
+  }
+
+  override createConnection(
+    _options: ClientRequestArgs,
+    done?: (error: Error | null, socket: Duplex) => void,
+  ): Duplex | null | undefined {
+    this.#dial().then(
+      (socket) => done?.(null, socket),
+      // The contract wants a socket even then; nobody looks at it.
+      (error: Error) => (done as ((error: Error) => void) | undefined)?.(error),
+    );
+    return undefined;
+  }
+}
+
+function answerOf(incoming: IncomingMessage, signal: AbortSignal, server: string): HttpResponse {
+  const abort = (): void => {
+    incoming.destroy(signal.reason);
+  };
+  signal.addEventListener("abort", abort, { once: true });
+  incoming.once("close", () => signal.removeEventListener("abort", abort));
+  // Failures come out of the loop over the body; one that nobody reads any more concerns nobody.
+  incoming.on("error", () => {});
+  if (signal.aborted) abort();
+  const gzip = incoming.headers["content-encoding"] === "gzip";
+  const nothing = (): void => {};
+  return {
+    status: incoming.statusCode ?? 0,
+    headers: plainHeaders(incoming.headers),
+    ...bodyOf(incoming, { gzip, signal, server, heard: nothing, whole: nothing }),
+  };
+}

@@ -1,0 +1,296 @@
+import type { KubeObject, NewObject } from "../api/meta.ts";
+import { parseObject } from "../api/parse.ts";
+import { pathOf, pods, type Resource } from "../api/resources.ts";
+import type { Ambient } from "../base/ambient.ts";
+import type { Millis } from "../base/clock.ts";
+import type { Attempt, Verb } from "./api-error.ts";
+import { type Call, Exchange, unreadable } from "./exchange.ts";
+import { ListDecoder } from "./list-decoder.ts";
+import type { RequestLimiter } from "./request-limiter.ts";
+import type { Traffic } from "./traffic.ts";
+import type { Transport } from "./transport.ts";
+import { type WatchEvent, watchEvents } from "./watch-stream.ts";
+
+export interface ObjectName {
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+export interface WriteOptions {
+  readonly signal: AbortSignal;
+  /** Asked immediately before each attempt is sent; throws where the write may no longer happen. */
+  readonly guard?: (() => void) | undefined;
+}
+
+interface Selection {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  /** Only metadata: spec and status do not cross the link. */
+  readonly metadataOnly?: boolean;
+}
+
+export interface ListOptions extends Selection {
+  readonly limit?: number | undefined;
+  readonly continue?: string | undefined;
+  readonly resourceVersionMatch?: "Exact" | "NotOlderThan" | undefined;
+}
+
+export interface ListResult {
+  readonly resourceVersion: string;
+  /** The token of the next page; undefined: this was the last. */
+  readonly continue: string | undefined;
+  readonly items: number;
+  /** Objects that could not be used, and for the first of them why. */
+  readonly rejectedItems: number;
+  readonly rejected: readonly string[];
+}
+
+export interface WatchOptions extends Selection {
+  /** After which the server ends the watch. */
+  readonly timeoutSeconds: number;
+}
+
+/** Of a whole small answer; of a list until it begins and between its pieces; of a watch until it begins. */
+export interface Timeouts {
+  readonly read: Millis;
+  readonly list: Millis;
+  readonly watch: Millis;
+  readonly write: Millis;
+}
+
+export const defaultTimeouts: Timeouts = { read: 30_000, list: 30_000, watch: 30_000, write: 30_000 };
+
+const patchTypes = {
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+  json: "application/json-patch+json",
+} as const;
+
+const json = "application/json";
+const partial = (kind: string): string => `${json};as=${kind};g=meta.k8s.io;v=v1,${json}`;
+
+/** The Kubernetes API, as far as this program speaks it. Failures are ApiErrors; an aborted call throws the signal's reason. */
+export class KubeClient {
+  readonly #exchange: Exchange;
+  readonly #timeouts: Timeouts;
+  readonly #userAgent: string;
+
+  constructor(
+    ambient: Ambient,
+    parts: {
+      readonly transport: Transport;
+      readonly traffic: Traffic;
+      readonly limiter: RequestLimiter;
+      readonly timeouts: Timeouts;
+      /** "siteward/1.2.0": what is before the slash is the manager of the fields that we write. */
+      readonly userAgent: string;
+    },
+  ) {
+    this.#exchange = new Exchange(ambient, parts);
+    this.#timeouts = parts.timeouts;
+    this.#userAgent = parts.userAgent;
+  }
+
+  get<T extends KubeObject>(
+    resource: Resource<T>,
+    at: ObjectName & { readonly metadataOnly?: boolean },
+    signal: AbortSignal,
+  ): Promise<T> {
+    return this.#object(resource, {
+      ...this.#call("get", resource, at),
+      method: "GET",
+      headers: this.#headers({ accept: at.metadataOnly ? partial("PartialObjectMetadata") : json }),
+      signal,
+    });
+  }
+
+  /** One page. `each` sees an object as soon as it is parsed; if the page then fails, what it saw counts for nothing. */
+  async list<T extends KubeObject>(
+    resource: Resource<T>,
+    options: ListOptions,
+    each: (object: T) => void,
+    signal: AbortSignal,
+  ): Promise<ListResult> {
+    const accept = options.metadataOnly ? partial("PartialObjectMetadataList") : json;
+    const call: Call = {
+      ...this.#call("list", resource, { namespace: options.namespace }),
+      method: "GET",
+      path: `${pathOf(resource, { namespace: options.namespace })}${queryOf(options, {
+        limit: options.limit,
+        continue: options.continue,
+        resourceVersionMatch: options.resourceVersionMatch,
+      })}`,
+      headers: this.#headers({ accept, "accept-encoding": "gzip" }),
+      signal,
+    };
+    const decoder = new ListDecoder(resource, each);
+    for await (const chunk of await this.#exchange.stream(call)) decoder.push(chunk);
+    const meta = decoder.end();
+    if (meta === undefined) throw unreadable(call, "the answer was cut short, or is no list");
+    const { items, rejectedItems, rejected } = decoder;
+    return { ...meta, items, rejectedItems, rejected };
+  }
+
+  /** Resolves when the answer has begun. Leaving the loop over it ends the watch. */
+  async watch<T extends KubeObject>(
+    resource: Resource<T>,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<WatchEvent<T>>> {
+    const call: Call = {
+      ...this.#call("watch", resource, { namespace: options.namespace }),
+      method: "GET",
+      path: `${pathOf(resource, { namespace: options.namespace })}${queryOf(options, {
+        watch: "true",
+        allowWatchBookmarks: "true",
+        timeoutSeconds: options.timeoutSeconds,
+      })}`,
+      headers: this.#headers({ accept: options.metadataOnly ? partial("PartialObjectMetadata") : json }),
+      signal,
+    };
+    return watchEvents(await this.#exchange.stream(call), resource, call);
+  }
+
+  create<T extends KubeObject>(
+    resource: Resource<T>,
+    namespace: string | undefined,
+    object: NewObject,
+    write: WriteOptions,
+  ): Promise<T> {
+    const { name, generateName } = object.metadata;
+    return this.#object(resource, {
+      ...this.#call("create", resource, { namespace, name: name ?? `${generateName ?? ""}*` }),
+      ...write,
+      method: "POST",
+      path: pathOf(resource, { namespace }),
+      headers: this.#headers({ accept: json, "content-type": json }),
+      body: JSON.stringify(object),
+    });
+  }
+
+  /** Writes the whole object. Its metadata.resourceVersion, where it has one, is the precondition. */
+  update<T extends KubeObject>(
+    resource: Resource<T>,
+    object: object & { readonly metadata: ObjectName },
+    write: WriteOptions,
+  ): Promise<T> {
+    return this.#object(resource, {
+      ...this.#call("update", resource, object.metadata),
+      ...write,
+      method: "PUT",
+      headers: this.#headers({ accept: json, "content-type": json }),
+      body: JSON.stringify(object),
+    });
+  }
+
+  patch<T extends KubeObject>(
+    resource: Resource<T>,
+    at: ObjectName & { readonly subresource?: "status" },
+    type: keyof typeof patchTypes,
+    patch: object,
+    write: WriteOptions & { readonly metadataOnly?: boolean },
+  ): Promise<T> {
+    return this.#object(resource, {
+      ...this.#call("patch", resource, at),
+      signal: write.signal,
+      guard: write.guard,
+      method: "PATCH",
+      headers: this.#headers({
+        accept: write.metadataOnly ? partial("PartialObjectMetadata") : json,
+        "content-type": patchTypes[type],
+      }),
+      body: JSON.stringify(patch),
+    });
+  }
+
+  async delete(
+    resource: Resource<KubeObject>,
+    at: ObjectName,
+    options: {
+      readonly uid?: string | undefined;
+      readonly resourceVersion?: string | undefined;
+      readonly gracePeriodSeconds?: number | undefined;
+    },
+    write: WriteOptions,
+  ): Promise<void> {
+    const { uid, resourceVersion, gracePeriodSeconds } = options;
+    const preconditions = uid === undefined && resourceVersion === undefined ? undefined : { uid, resourceVersion };
+    await this.#exchange.answer({
+      ...this.#call("delete", resource, at),
+      ...write,
+      method: "DELETE",
+      // A Pod that ends gracefully is answered whole; nobody reads it.
+      headers: this.#headers({ accept: partial("PartialObjectMetadata"), "content-type": json }),
+      body: JSON.stringify({ apiVersion: "v1", kind: "DeleteOptions", gracePeriodSeconds, preconditions }),
+    });
+  }
+
+  /** Asks for the removal of a Pod; a disruption budget may refuse it (TooManyRequests). */
+  async evict(
+    at: { readonly namespace: string; readonly name: string },
+    options: { readonly uid?: string | undefined },
+    write: WriteOptions,
+  ): Promise<void> {
+    const preconditions = options.uid === undefined ? undefined : { uid: options.uid };
+    await this.#exchange.answer({
+      ...this.#call("evict", pods, at),
+      ...write,
+      method: "POST",
+      path: pathOf(pods, { ...at, subresource: "eviction" }),
+      headers: this.#headers({ accept: json, "content-type": json }),
+      body: JSON.stringify({
+        apiVersion: "policy/v1",
+        kind: "Eviction",
+        metadata: { name: at.name, namespace: at.namespace },
+        deleteOptions: preconditions === undefined ? undefined : { preconditions },
+      }),
+    });
+  }
+
+  async #object<T extends KubeObject>(resource: Resource<T>, call: Call): Promise<T> {
+    const parsed = parseObject(await this.#exchange.answer(call), resource);
+    if (!parsed.ok) throw unreadable(call, `the answer cannot be used: ${parsed.why}`);
+    return parsed.object;
+  }
+
+  #call(
+    verb: Verb,
+    resource: Resource<KubeObject>,
+    at: { readonly namespace?: string | undefined; readonly name?: string; readonly subresource?: string },
+  ): Attempt & { readonly resource: Resource<KubeObject>; readonly path: string; readonly timeout: Millis } {
+    const { read, list, watch, write } = this.#timeouts;
+    const timeout = verb === "get" ? read : verb === "list" ? list : verb === "watch" ? watch : write;
+    return { verb, resource, target: targetOf(resource, at), path: pathOf(resource, at), timeout };
+  }
+
+  #headers(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+    return { "user-agent": this.#userAgent, ...headers };
+  }
+}
+
+/** "pod default/web status", "pods in default", "nodes". */
+function targetOf(
+  { kind, plural }: Resource<KubeObject>,
+  {
+    namespace,
+    name,
+    subresource,
+  }: { readonly namespace?: string | undefined; readonly name?: string; readonly subresource?: string },
+): string {
+  if (name === undefined) return namespace === undefined ? plural : `${plural} in ${namespace}`;
+  const place = namespace === undefined ? name : `${namespace}/${name}`;
+  return `${kind.toLowerCase()} ${place}${subresource === undefined ? "" : ` ${subresource}`}`;
+}
+
+function queryOf(
+  { labelSelector, fieldSelector, resourceVersion }: Selection,
+  more: Readonly<Record<string, string | number | undefined>>,
+): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries({ labelSelector, fieldSelector, resourceVersion, ...more })) {
+    if (value !== undefined && value !== "") query.set(name, String(value));
+  }
+  return query.size === 0 ? "" : `?${query}`;
+}

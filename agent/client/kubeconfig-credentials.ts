@@ -1,0 +1,180 @@
+import { dirname, resolve } from "node:path";
+import type { Ambient } from "../base/ambient.ts";
+import { certificateOf, checkClientCertificate } from "./client-certificate.ts";
+import { readCredentialFile } from "./credential-file.ts";
+import type { Access, Credentials, TlsAccess } from "./credentials.ts";
+import { type Environment, type ExecCredential, ExecPlugin } from "./exec-credential.ts";
+import { kubeconfigContext, type Section } from "./kubeconfig.ts";
+import { TokenFile } from "./token-file.ts";
+
+/** Who we are to the server: at most one way of saying it is used. */
+interface Identity {
+  readonly plugin: ExecPlugin | undefined;
+  readonly credential: ExecCredential | undefined;
+  readonly tokenFile: TokenFile | undefined;
+  readonly header: string | undefined;
+}
+
+/**
+ * Credentials of a kubeconfig file, read anew for each connection: a person may correct it, a rotation replace its
+ * certificates, while the agent runs.
+ */
+export class KubeconfigCredentials implements Credentials {
+  readonly #ambient: Ambient;
+  readonly #file: string;
+  readonly #context: string | undefined;
+  readonly #environment: Environment;
+  /** Kept over connections, with what it was made from, so that a plugin runs only when its credential ends. */
+  #plugin: { readonly from: string; readonly plugin: ExecPlugin } | undefined;
+
+  constructor(
+    ambient: Ambient,
+    parts: {
+      readonly file: string;
+      /** Undefined: the file's current-context. */
+      readonly context: string | undefined;
+      /** What credential plugins inherit. */
+      readonly environment: Environment;
+    },
+  ) {
+    this.#ambient = ambient;
+    this.#file = resolve(parts.file);
+    this.#context = parts.context;
+    this.#environment = parts.environment;
+  }
+
+  async access(): Promise<Access> {
+    const text = await readCredentialFile(this.#file, "kubeconfig");
+    const { cluster, user, namespace } = kubeconfigContext(text, this.#file, this.#context);
+    const identity = await this.#identity(user, cluster);
+    const tls = await this.#tls(cluster, user, identity.credential);
+    return new KubeconfigAccess(serverOf(cluster, tls), namespace, tls, proxyOf(cluster), identity);
+  }
+
+  async #identity(user: Section, cluster: Section): Promise<Identity> {
+    for (const field of ["auth-provider", "as", "as-uid", "as-groups", "as-user-extra"]) {
+      if (!user.has(field)) continue;
+      throw user.error(`${field} is not supported`, "Use a token, a client certificate or a credential plugin (exec).");
+    }
+    const token = user.text("token");
+    const tokenPath = user.text("tokenFile");
+    const name = user.text("username");
+    if (name !== undefined && (token !== undefined || tokenPath !== undefined)) {
+      throw user.error("has a user name and a token", "Keep one of them.");
+    }
+    const tokenFile = tokenPath === undefined ? undefined : new TokenFile(this.#ambient.clock, this.#path(tokenPath));
+    const header = token === undefined ? basic(name, user.text("password")) : `Bearer ${token}`;
+    const exec = user.fields("exec");
+    if (tokenFile !== undefined || header !== undefined || exec === undefined) {
+      // Asked once now, so that a file that cannot be read is said before a connection is made for nothing.
+      if (header === undefined) await tokenFile?.token();
+      return { plugin: undefined, credential: undefined, tokenFile, header };
+    }
+    const plugin = this.#pluginFor(exec, user, cluster);
+    return { plugin, credential: await plugin.credential(), tokenFile, header };
+  }
+
+  #pluginFor(exec: Readonly<Record<string, unknown>>, user: Section, cluster: Section): ExecPlugin {
+    const about = {
+      server: cluster.text("server"),
+      "tls-server-name": cluster.text("tls-server-name"),
+      "insecure-skip-tls-verify": cluster.flag("insecure-skip-tls-verify") || undefined,
+      "certificate-authority-data": cluster.text("certificate-authority-data"),
+      "proxy-url": cluster.text("proxy-url"),
+    };
+    const from = JSON.stringify([exec, about]);
+    if (this.#plugin?.from !== from) {
+      const parts = { where: user.where, file: this.#file, exec, environment: this.#environment, cluster: about };
+      this.#plugin = { from, plugin: new ExecPlugin(this.#ambient.clock, parts) };
+    }
+    return this.#plugin.plugin;
+  }
+
+  async #tls(cluster: Section, user: Section, credential: ExecCredential | undefined): Promise<TlsAccess> {
+    const verify = !cluster.flag("insecure-skip-tls-verify");
+    const ca = verify ? await this.#pem(cluster, "certificate-authority") : undefined;
+    const certificate = credential?.certificate ?? (await this.#pem(user, "client-certificate"));
+    const key = credential?.key ?? (await this.#pem(user, "client-key"));
+    if (ca !== undefined) certificateOf(cluster.where, "certificate authority", ca);
+    if (certificate !== undefined && key !== undefined) {
+      checkClientCertificate(user.where, certificate, key, this.#ambient.clock.now());
+    } else if (certificate !== undefined || key !== undefined) {
+      const missing = key === undefined ? "client-key" : "client-certificate";
+      throw user.error(`${missing} is missing`, "A client certificate and its key belong together.");
+    }
+    return { ca, certificate, key, serverName: cluster.text("tls-server-name"), verify };
+  }
+
+  /** The "-data" field, or the file that the field without it names. */
+  async #pem(section: Section, name: string): Promise<string | undefined> {
+    const data = section.decoded(`${name}-data`);
+    if (data !== undefined) return data;
+    const file = section.text(name);
+    return file === undefined ? undefined : readCredentialFile(this.#path(file), `${name} file`);
+  }
+
+  /** Paths in a kubeconfig are meant from its own folder. */
+  #path(file: string): string {
+    return resolve(dirname(this.#file), file);
+  }
+}
+
+class KubeconfigAccess implements Access {
+  readonly server: URL;
+  readonly namespace: string | undefined;
+  readonly tls: TlsAccess;
+  readonly proxy: URL | undefined;
+  readonly #identity: Identity;
+  outdated = false;
+
+  constructor(server: URL, namespace: string | undefined, tls: TlsAccess, proxy: URL | undefined, identity: Identity) {
+    this.server = server;
+    this.namespace = namespace;
+    this.tls = tls;
+    this.proxy = proxy;
+    this.#identity = identity;
+  }
+
+  async authorization(): Promise<string | undefined> {
+    const { plugin, credential, tokenFile, header } = this.#identity;
+    if (tokenFile) return this.#fromFile(tokenFile, header);
+    if (!plugin) return header;
+    const current = await plugin.credential();
+    this.outdated = current.certificate !== credential?.certificate;
+    return current.token === undefined ? undefined : `Bearer ${current.token}`;
+  }
+
+  refused(): void {
+    this.#identity.plugin?.forget();
+    this.#identity.tokenFile?.forget();
+  }
+
+  /** Where a kubeconfig has both, the file goes before the token in it, as long as it can be read. */
+  async #fromFile(tokenFile: TokenFile, header: string | undefined): Promise<string> {
+    try {
+      return `Bearer ${await tokenFile.token()}`;
+    } catch (error) {
+      if (header === undefined) throw error;
+      return header;
+    }
+  }
+}
+
+const basic = (name: string | undefined, password: string | undefined): string | undefined =>
+  name === undefined ? undefined : `Basic ${Buffer.from(`${name}:${password ?? ""}`).toString("base64")}`;
+
+function serverOf(cluster: Section, tls: TlsAccess): URL {
+  const server = cluster.text("server");
+  if (server === undefined) throw cluster.error("server is missing", "Put the address of the API server into it.");
+  const secure = tls.ca !== undefined || tls.certificate !== undefined || !tls.verify;
+  const text = server.includes("://") ? server : `${secure ? "https" : "http"}://${server}`;
+  if (URL.canParse(text) && /^https?:\/\//.test(text)) return new URL(text);
+  throw cluster.error(`server ${server} is no address`, "Write it like https://10.0.0.1:6443.");
+}
+
+function proxyOf(cluster: Section): URL | undefined {
+  const proxy = cluster.text("proxy-url");
+  if (proxy === undefined) return undefined;
+  if (URL.canParse(proxy) && /^https?:\/\//.test(proxy)) return new URL(proxy);
+  throw cluster.error(`proxy-url ${proxy} is not supported`, "Use a proxy that is reached by http:// or https://.");
+}

@@ -1,0 +1,49 @@
+import { BlockList, isIP, isIPv6 } from "node:net";
+
+/** What HTTPS_PROXY and NO_PROXY say, as text; undefined or empty: nothing. */
+export interface ProxySettings {
+  readonly proxy: string | undefined;
+  readonly except: string | undefined;
+}
+
+/** The proxy on the way to a server; undefined: none. Loopback addresses never go through one. */
+export function proxyFor(server: URL, { proxy, except }: ProxySettings): URL | undefined {
+  if (!proxy || isExempt(server, except ?? "")) return undefined;
+  const text = proxy.includes("://") ? proxy : `http://${proxy}`;
+  return URL.canParse(text) ? new URL(text) : undefined;
+}
+
+/** The port of a URL, also where it is the scheme's own. */
+export const portOf = ({ port, protocol }: URL): number =>
+  port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+
+/** The host as sockets want it: IPv6 without its brackets. */
+export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "").toLowerCase();
+
+/** As Go and curl read it: names with their subdomains, ".names" for subdomains only, addresses, CIDR, "*"; with a port or not. */
+function isExempt(server: URL, except: string): boolean {
+  const host = hostOf(server);
+  if (host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))) return true;
+  return except
+    .split(",")
+    .map((entry) => entry.trim().toLowerCase())
+    .some((entry) => entry !== "" && (entry === "*" || matches(host, portOf(server), entry)));
+}
+
+function matches(host: string, port: number, entry: string): boolean {
+  if (entry.includes("/")) return isIP(host) !== 0 && isWithin(host, entry);
+  const [, name = entry, only] = /^\[?([^\]]*?)\]?(?::(\d+))?$/.exec(isIPv6(entry) ? `[${entry}]` : entry) ?? [];
+  if (only !== undefined && Number(only) !== port) return false;
+  const suffix = name.replace(/^\*?\./, "");
+  return (name === suffix && host === name) || host.endsWith(`.${suffix}`);
+}
+
+function isWithin(address: string, cidr: string): boolean {
+  const [network = "", bits = ""] = cidr.split("/");
+  const family = isIP(network);
+  const prefix = Number(bits);
+  if (family === 0 || !/^\d+$/.test(bits) || prefix > (family === 4 ? 32 : 128)) return false;
+  const list = new BlockList();
+  list.addSubnet(network, prefix, family === 4 ? "ipv4" : "ipv6");
+  return list.check(address, isIP(address) === 4 ? "ipv4" : "ipv6");
+}

@@ -1,0 +1,41 @@
+import { type Clock, elapsed, type Instant } from "../base/clock.ts";
+import { readCredentialFile } from "./credential-file.ts";
+import { CredentialsError } from "./credentials-error.ts";
+
+const reloadAfter = 60_000;
+
+/** A bearer token that somebody else renews on disk. Read again each minute; while that fails, the last one stands. */
+export class TokenFile {
+  readonly #clock: Clock;
+  readonly #file: string;
+  #token: string | undefined;
+  #readAt: Instant | undefined;
+
+  constructor(clock: Clock, file: string) {
+    this.#clock = clock;
+    this.#file = file;
+  }
+
+  async token(): Promise<string> {
+    const now = this.#clock.now();
+    if (this.#token !== undefined && this.#readAt && elapsed(this.#readAt, now) < reloadAfter) return this.#token;
+    try {
+      this.#token = await this.#read();
+    } catch (error) {
+      if (this.#token === undefined) throw error;
+    }
+    this.#readAt = now;
+    return this.#token;
+  }
+
+  /** The token was not accepted: the file may hold a newer one. */
+  forget(): void {
+    this.#readAt = undefined;
+  }
+
+  async #read(): Promise<string> {
+    const token = (await readCredentialFile(this.#file, "token file")).trim();
+    if (token === "") throw new CredentialsError(`token file ${this.#file} is empty`, "Put a token into it.");
+    return token;
+  }
+}

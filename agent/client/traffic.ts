@@ -1,0 +1,50 @@
+import type { Verb } from "./api-error.ts";
+
+/** Bytes of bodies and of request paths, as they cross the link (compressed where they are). */
+export interface TrafficCount {
+  readonly requests: number;
+  readonly up: number;
+  readonly down: number;
+}
+
+export interface TrafficRow extends TrafficCount {
+  readonly resource: string;
+  readonly verb: Verb;
+}
+
+interface Counter {
+  readonly resource: string;
+  readonly verb: Verb;
+  requests: number;
+  up: number;
+  down: number;
+}
+
+/** What each resource and verb cost. Headers and TLS are in the transport's own totals, which cannot be told apart. */
+export class Traffic {
+  readonly #counters = new Map<string, Counter>();
+
+  sent(resource: string, verb: Verb, bytes: number): void {
+    const counter = this.#counter(resource, verb);
+    counter.requests++;
+    counter.up += bytes;
+  }
+
+  received(resource: string, verb: Verb, bytes: number): void {
+    this.#counter(resource, verb).down += bytes;
+  }
+
+  snapshot(): readonly TrafficRow[] {
+    return [...this.#counters.values()].map((counter) => ({ ...counter }));
+  }
+
+  #counter(resource: string, verb: Verb): Counter {
+    const key = `${verb} ${resource}`;
+    let counter = this.#counters.get(key);
+    if (counter === undefined) {
+      counter = { resource, verb, requests: 0, up: 0, down: 0 };
+      this.#counters.set(key, counter);
+    }
+    return counter;
+  }
+}

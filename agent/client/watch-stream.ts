@@ -1,0 +1,109 @@
+import type { KubeObject } from "../api/meta.ts";
+import { parseObject, resourceVersionOf } from "../api/parse.ts";
+import type { Resource } from "../api/resources.ts";
+import { isFields } from "../api/shapes.ts";
+import type { ApiError, Attempt } from "./api-error.ts";
+import { Scratch } from "./scratch.ts";
+import { brokenOffWith } from "./status-document.ts";
+
+/**
+ * What a watch says. REJECTED: something came that cannot be used; whoever listens has missed an event, and
+ * `resourceVersion` is that of the event where it could be found.
+ */
+export type WatchEvent<T> =
+  | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: T }
+  | { readonly type: "BOOKMARK"; readonly resourceVersion: string }
+  | { readonly type: "ERROR"; readonly error: ApiError }
+  | { readonly type: "REJECTED"; readonly why: string; readonly resourceVersion: string | undefined };
+
+/** A line above this is skipped, not held: etcd takes 1.5 MiB by default, so no honest event has it. */
+const longestLine = 8 * 1024 * 1024;
+/** Of a skipped line, what is looked at for its resourceVersion. */
+const headOfLine = 4096;
+const newline = 0x0a;
+
+/** Events, one JSON document per line. Ends when the stream ends, throws what the stream throws. */
+export async function* watchEvents<T extends KubeObject>(
+  body: AsyncIterable<Uint8Array>,
+  resource: Resource<T>,
+  attempt: Attempt,
+): AsyncGenerator<WatchEvent<T>, void, void> {
+  const scratch = new Scratch();
+  /** The head of a line that is too long to be held, until its end is seen. */
+  let skipped: string | undefined;
+  for await (const chunk of body) {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+    let from = 0;
+    for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, from)) {
+      const rest = bytes.subarray(from, at);
+      from = at + 1;
+      if (skipped !== undefined) {
+        yield tooLong(skipped);
+        skipped = undefined;
+        continue;
+      }
+      const line = lineOf(scratch, rest);
+      if (line !== "") yield eventOf(line, resource, attempt);
+    }
+    if (skipped !== undefined) continue;
+    scratch.append(bytes.subarray(from));
+    if (scratch.length > longestLine) {
+      skipped = scratch.text(headOfLine);
+      scratch.clear();
+    }
+  }
+  if (skipped !== undefined) yield tooLong(skipped);
+  const last = scratch.text().trim();
+  if (last !== "") yield eventOf(last, resource, attempt);
+}
+
+/** Most lines lie within one chunk and are read from there. */
+function lineOf(scratch: Scratch, rest: Buffer): string {
+  if (scratch.length === 0) return rest.toString("utf8").trim();
+  scratch.append(rest);
+  const line = scratch.text().trim();
+  scratch.clear();
+  return line;
+}
+
+function eventOf<T extends KubeObject>(line: string, resource: Resource<T>, attempt: Attempt): WatchEvent<T> {
+  let event: unknown;
+  try {
+    event = JSON.parse(line);
+  } catch {
+    return rejected(`a line of ${line.length} characters that is no JSON`, versionIn(line));
+  }
+  if (!isFields(event)) return rejected("a line that is no event", undefined);
+  const { type, object } = event;
+  switch (type) {
+    case "ADDED":
+    case "MODIFIED":
+    case "DELETED": {
+      const parsed = parseObject(object, resource);
+      return parsed.ok ? { type, object: parsed.object } : rejected(parsed.why, parsed.resourceVersion);
+    }
+    case "BOOKMARK": {
+      const resourceVersion = resourceVersionOf(object);
+      return resourceVersion === undefined
+        ? rejected("a bookmark without resourceVersion", undefined)
+        : { type, resourceVersion };
+    }
+    case "ERROR":
+      return { type, error: brokenOffWith(attempt, object) };
+    default:
+      return rejected(`an event of type ${String(type).slice(0, 63)}`, resourceVersionOf(object));
+  }
+}
+
+const tooLong = (head: string): WatchEvent<never> =>
+  rejected(`an event of more than ${longestLine} bytes`, versionIn(head));
+
+const rejected = (why: string, resourceVersion: string | undefined): WatchEvent<never> => ({
+  type: "REJECTED",
+  why,
+  resourceVersion,
+});
+
+/** Of a line that cannot be read; where two events ran into each other, the first of them. */
+const versionIn = (line: string): string | undefined =>
+  /"resourceVersion"\s*:\s*"([^"\\]{1,64})"/.exec(line.slice(0, headOfLine))?.[1];

@@ -1,0 +1,409 @@
+import { expect, test } from "vitest";
+import { leases, nodes, pods } from "../../../agent/api/resources.ts";
+import { silent } from "../../../agent/base/logger.ts";
+import { isNotFound, isTooLargeResourceVersion, isTooManyRequests } from "../../../agent/client/api-error.ts";
+import { CredentialsError } from "../../../agent/client/credentials-error.ts";
+import { defaultTimeouts, KubeClient } from "../../../agent/client/kube-client.ts";
+import { RequestLimiter } from "../../../agent/client/request-limiter.ts";
+import { Traffic } from "../../../agent/client/traffic.ts";
+import type { HttpRequest, HttpResponse } from "../../../agent/client/transport.ts";
+import { TransportError } from "../../../agent/client/transport-error.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+
+interface Answer {
+  readonly status?: number;
+  readonly headers?: Record<string, string>;
+  readonly body?: unknown;
+  /** Before the answer begins. */
+  readonly fail?: Error;
+  readonly never?: boolean;
+  readonly chunks?: AsyncIterable<Uint8Array>;
+  /** Bytes on the link, where the body was compressed. */
+  readonly received?: () => number;
+}
+
+async function* bytesOf(body: unknown): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+}
+
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+
+/** A server that answers in turn, the last answer for ever. */
+function site(answers: Answer[], rate = { qps: 1000, burst: 1000 }) {
+  const clock = new FakeClock();
+  const ambient = { clock, random: new SeededRandom(), log: silent };
+  const requests: (HttpRequest & { at: number })[] = [];
+  const start = clock.now().mono;
+  const transport = async (request: HttpRequest): Promise<HttpResponse> => {
+    request.guard?.();
+    requests.push({ ...request, at: clock.now().mono - start });
+    const answer = answers[Math.min(requests.length, answers.length) - 1] ?? {};
+    if (answer.never) return aborted(request.signal);
+    if (answer.fail) throw answer.fail;
+    const { status = 200, headers = {}, body, chunks = bytesOf(body), received } = answer;
+    return { status, headers, body: chunks, ...(received ? { received } : {}) };
+  };
+  const traffic = new Traffic();
+  const limiter = new RequestLimiter(ambient, rate);
+  const parts = { transport, traffic, limiter, timeouts: defaultTimeouts, userAgent: "siteward/1" };
+  return { clock, requests, traffic, client: new KubeClient(ambient, parts) };
+}
+
+const node = { metadata: { name: "pi-3", uid: "u1", resourceVersion: "5" } };
+const status = (code: number, reason: string, message = reason, details: object = {}) => ({
+  status: code,
+  body: { kind: "Status", apiVersion: "v1", status: "Failure", code, reason, message, details },
+});
+const signal = new AbortController().signal;
+const write = { signal };
+
+async function failure(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => "did not fail",
+    (error: unknown) => error,
+  );
+}
+
+test("a Lease is renewed by a small patch that answers with metadata only", async () => {
+  const { client, requests, traffic } = site([
+    { body: { kind: "PartialObjectMetadata", metadata: { ...node.metadata, namespace: "kube-system" } } },
+  ]);
+  const patch = { spec: { renewTime: "2026-01-01T00:00:00.000000Z" } };
+  const lease = await client.patch(leases, { namespace: "kube-system", name: "pi-3" }, "merge", patch, {
+    signal,
+    metadataOnly: true,
+  });
+  expect(lease).toMatchObject({ kind: "Lease", metadata: { resourceVersion: "5" } });
+  expect(requests[0]).toMatchObject({
+    method: "PATCH",
+    path: "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/pi-3",
+    headers: {
+      accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+      "content-type": "application/merge-patch+json",
+      "user-agent": "siteward/1",
+    },
+    body: JSON.stringify(patch),
+  });
+  expect(traffic.snapshot()).toEqual([
+    { resource: "leases.coordination.k8s.io", verb: "patch", requests: 1, up: 115, down: 118 },
+  ]);
+});
+
+test.each([
+  ["merge", "application/merge-patch+json"],
+  ["strategic", "application/strategic-merge-patch+json"],
+  ["json", "application/json-patch+json"],
+] as const)("a %s patch of a status says so", async (type, contentType) => {
+  const { client, requests } = site([{ body: node }]);
+  await client.patch(nodes, { name: "pi-3", subresource: "status" }, type, {}, write);
+  expect(requests[0]).toMatchObject({ path: "/api/v1/nodes/pi-3/status", headers: { "content-type": contentType } });
+});
+
+test("a deletion carries its preconditions", async () => {
+  const { client, requests } = site([{ body: { kind: "Status", status: "Success" } }]);
+  const at = { namespace: "default", name: "web" };
+  await client.delete(pods, at, { uid: "u1", resourceVersion: "5", gracePeriodSeconds: 0 }, write);
+  await client.delete(pods, at, {}, write);
+  expect(requests.map(({ method, path, body }) => [method, path, JSON.parse(body ?? "")])).toEqual([
+    [
+      "DELETE",
+      "/api/v1/namespaces/default/pods/web",
+      {
+        apiVersion: "v1",
+        kind: "DeleteOptions",
+        gracePeriodSeconds: 0,
+        preconditions: { uid: "u1", resourceVersion: "5" },
+      },
+    ],
+    ["DELETE", "/api/v1/namespaces/default/pods/web", { apiVersion: "v1", kind: "DeleteOptions" }],
+  ]);
+});
+
+test("an eviction names the very Pod", async () => {
+  const { client, requests } = site([{ status: 201, body: { kind: "Status", status: "Success" } }]);
+  await client.evict({ namespace: "default", name: "web" }, { uid: "u1" }, write);
+  expect(requests[0]).toMatchObject({ method: "POST", path: "/api/v1/namespaces/default/pods/web/eviction" });
+  expect(JSON.parse(requests[0]?.body ?? "")).toEqual({
+    apiVersion: "policy/v1",
+    kind: "Eviction",
+    metadata: { name: "web", namespace: "default" },
+    deleteOptions: { preconditions: { uid: "u1" } },
+  });
+});
+
+test("a list asks for one page and hands out each object of it", async () => {
+  const items = [{ metadata: { ...node.metadata, namespace: "d" } }, { metadata: {} }];
+  const { client, requests } = site([{ body: { metadata: { resourceVersion: "9", continue: "next" }, items } }]);
+  const names: string[] = [];
+  const options = { labelSelector: "a=b", fieldSelector: "spec.nodeName=pi-3", limit: 500, resourceVersion: "0" };
+  const result = await client.list(pods, options, ({ metadata }) => names.push(metadata.name), signal);
+  expect(names).toEqual(["pi-3"]);
+  expect(result).toEqual({
+    resourceVersion: "9",
+    continue: "next",
+    items: 1,
+    rejectedItems: 1,
+    rejected: ["Pod: has no metadata.name"],
+  });
+  expect(requests[0]?.headers).toMatchObject({ accept: "application/json", "accept-encoding": "gzip" });
+  const url = new URL(`http://x${requests[0]?.path}`);
+  expect(Object.fromEntries(url.searchParams)).toEqual({
+    labelSelector: "a=b",
+    fieldSelector: "spec.nodeName=pi-3",
+    resourceVersion: "0",
+    limit: "500",
+  });
+});
+
+test("a page that is cut short fails as a whole, to be tried again", async () => {
+  const { client } = site([{ body: '{"metadata":{"resourceVersion":"9"},"items":[{"metadata"' }]);
+  expect(await failure(client.list(pods, {}, () => {}, signal))).toMatchObject({
+    name: "ApiError",
+    status: 0,
+    disposition: "retry",
+    message: "list pods: the answer was cut short, or is no list",
+  });
+});
+
+test("a list that stalls in the middle fails after its time-out", async () => {
+  async function* stalling(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('{"items":[');
+    await new Promise(() => {});
+  }
+  const seen: AbortSignal[] = [];
+  const { client, clock, requests } = site([{ chunks: stalling() }]);
+  const listing = failure(client.list(nodes, {}, () => {}, signal));
+  await clock.settle();
+  seen.push(...requests.map((request) => request.signal));
+  await clock.advance("29s");
+  expect(seen[0]?.aborted).toBe(false);
+  await clock.advance("1s");
+  expect(seen[0]?.reason).toMatchObject({ reason: "Timeout" });
+  void listing;
+});
+
+test("a watch asks for bookmarks and no compression, and is open for as long as it likes", async () => {
+  async function* silence(signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(`${JSON.stringify({ type: "ADDED", object: node })}\n`);
+    await aborted(signal);
+  }
+  const stop = new AbortController();
+  const { client, clock, requests } = site([{ chunks: silence(stop.signal) }]);
+  const watch = await client.watch(nodes, { resourceVersion: "5", timeoutSeconds: 400 }, stop.signal);
+  const seen: string[] = [];
+  const reading = failure(
+    (async () => {
+      for await (const event of watch) seen.push(event.type);
+    })(),
+  );
+  await clock.advance("1h");
+  expect(seen).toEqual(["ADDED"]);
+  stop.abort(new Error("enough"));
+  expect(await reading).toEqual(new Error("enough"));
+  expect(requests[0]?.path).toBe(
+    "/api/v1/nodes?resourceVersion=5&watch=true&allowWatchBookmarks=true&timeoutSeconds=400",
+  );
+  expect(requests[0]?.headers["accept-encoding"]).toBeUndefined();
+});
+
+test("what a wrong answer means for whoever asked", async () => {
+  const outcome = async (answer: Answer, call = "get"): Promise<unknown[]> => {
+    const { client } = site([answer]);
+    const error = await failure(
+      call === "get" ? client.get(nodes, { name: "pi-3" }, signal) : client.delete(nodes, { name: "pi-3" }, {}, write),
+    );
+    if (!(error instanceof Error)) throw new Error("did not fail");
+    return "reason" in error && "disposition" in error ? [error.reason, error.disposition] : [error.message];
+  };
+  expect(await outcome(status(409, "Conflict"))).toEqual(["Conflict", "refresh"]);
+  expect(await outcome(status(409, "AlreadyExists"))).toEqual(["AlreadyExists", "refresh"]);
+  expect(await outcome(status(410, "Expired"))).toEqual(["Expired", "relist"]);
+  expect(await outcome(status(410, ""))).toEqual(["Gone", "relist"]);
+  expect(await outcome(status(404, "NotFound"))).toEqual(["NotFound", "refresh"]);
+  expect(await outcome(status(404, "NotFound"), "delete")).toEqual(["NotFound", "done"]);
+  expect(await outcome(status(422, "Invalid"))).toEqual(["Invalid", "drop"]);
+  expect(await outcome(status(403, "Forbidden"))).toEqual(["Forbidden", "drop"]);
+  expect(await outcome(status(401, "Unauthorized"))).toEqual(["Unauthorized", "retry"]);
+  expect(await outcome(status(500, "InternalError"))).toEqual(["InternalError", "retry"]);
+  expect(await outcome({ status: 502, body: "bad gateway" })).toEqual(["InternalError", "retry"]);
+  expect(await outcome({ body: "<html>" })).toEqual(["Unreadable", "retry"]);
+  expect(await outcome({ body: { metadata: {} } })).toEqual(["Unreadable", "retry"]);
+});
+
+test("a web page that was not found does not make a board disappear", async () => {
+  const { client } = site([{ status: 404, body: "<h1>not found</h1>" }]);
+  const error = await failure(client.delete(nodes, { name: "pi-3" }, {}, write));
+  expect(isNotFound(error)).toBe(false);
+  expect(error).toMatchObject({
+    reason: "NotKubernetes",
+    disposition: "retry",
+    hint: expect.stringContaining("address"),
+  });
+});
+
+test("where a person must act, the error says what to do", async () => {
+  const denied = 'nodes is forbidden: User "x" cannot list resource "nodes" in API group "" at the cluster scope';
+  const { client } = site([status(403, "Forbidden", denied), status(401, "Unauthorized")]);
+  expect(await failure(client.list(nodes, {}, () => {}, signal))).toMatchObject({
+    message: `list nodes: ${denied}`,
+    hint: expect.stringContaining("ClusterRole"),
+  });
+  expect(await failure(client.get(nodes, { name: "a" }, signal))).toMatchObject({
+    hint: expect.stringContaining("token"),
+  });
+});
+
+test("credentials that cannot be used fail the request with their own sentence and hint", async () => {
+  const fail = new CredentialsError("kubeconfig /etc/site/config does not exist", "Put it there.");
+  const { client } = site([{ fail }]);
+  expect(await failure(client.list(nodes, {}, () => {}, signal))).toMatchObject({
+    name: "ApiError",
+    status: 0,
+    reason: "Credentials",
+    disposition: "retry",
+    message: "list nodes: kubeconfig /etc/site/config does not exist",
+    hint: "Put it there.",
+  });
+});
+
+test("the messages say what was attempted on what", async () => {
+  const { client } = site([status(409, "Conflict", "conflict at resourceVersion 812")]);
+  const message = async (promise: Promise<unknown>) => ((await failure(promise)) as Error).message;
+  expect(await message(client.patch(nodes, { name: "pi-3", subresource: "status" }, "merge", {}, write))).toBe(
+    "patch node pi-3 status: conflict at resourceVersion 812",
+  );
+  expect(await message(client.delete(pods, { namespace: "default", name: "web" }, {}, write))).toMatch(
+    /^delete pod default\/web: /,
+  );
+  expect(await message(client.list(pods, { namespace: "default" }, () => {}, signal))).toMatch(
+    /^list pods in default: /,
+  );
+  const event = { apiVersion: "v1", kind: "Pod", metadata: { generateName: "web-" } };
+  expect(await message(client.create(pods, "default", event, write))).toMatch(/^create pod default\/web-\*: /);
+});
+
+test("429 and 5xx are tried again after exactly the time that the server names, ten times at most", async () => {
+  const busy = { ...status(429, "TooManyRequests"), headers: { "retry-after": "7" } };
+  const { client, clock, requests } = site([
+    busy,
+    { ...status(503, "ServiceUnavailable"), headers: { "retry-after": "2" } },
+    { body: node },
+  ]);
+  const got = client.get(nodes, { name: "pi-3" }, signal);
+  await clock.advance("30s");
+  expect((await got).metadata.name).toBe("pi-3");
+  expect(requests.map(({ at }) => at)).toEqual([0, 7000, 9000]);
+
+  const forever = site([busy]);
+  const failed = failure(forever.client.get(nodes, { name: "pi-3" }, signal));
+  await forever.clock.advance("10m");
+  expect(isTooManyRequests(await failed)).toBe(true);
+  expect(forever.requests).toHaveLength(11);
+});
+
+test.each([
+  ["without that header", status(503, "ServiceUnavailable")],
+  ["with a date in it", { ...status(503, "x"), headers: { "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT" } }],
+  ["for another refusal", { ...status(409, "Conflict"), headers: { "retry-after": "1" } }],
+])("nothing is tried again %s", async (_, answer) => {
+  const { client, requests } = site([answer]);
+  await failure(client.get(nodes, { name: "pi-3" }, signal));
+  expect(requests).toHaveLength(1);
+});
+
+test("a resourceVersion that the server has not seen is said at once, whatever it asks for", async () => {
+  const causes = [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }];
+  const { client, requests } = site([
+    { ...status(504, "Timeout", "Timeout", { causes }), headers: { "retry-after": "1" } },
+  ]);
+  expect(
+    isTooLargeResourceVersion(await failure(client.list(nodes, { resourceVersion: "99" }, () => {}, signal))),
+  ).toBe(true);
+  expect(requests).toHaveLength(1);
+});
+
+test("a read whose connection was reset is tried once more after a second, a write is not", async () => {
+  const reset = { fail: new TransportError("Reset", "https://x: the connection was reset") };
+  const { client, clock, requests } = site([reset, { body: node }]);
+  const got = client.get(nodes, { name: "pi-3" }, signal);
+  await clock.advance("1s");
+  await got;
+  expect(requests.map(({ at }) => at)).toEqual([0, 1000]);
+
+  const twice = site([reset]);
+  const failed = failure(twice.client.get(nodes, { name: "pi-3" }, signal));
+  await twice.clock.advance("1m");
+  expect(await failed).toMatchObject({
+    status: 0,
+    reason: "Reset",
+    message: "get node pi-3: https://x: the connection was reset",
+  });
+  expect(twice.requests).toHaveLength(2);
+
+  const writing = site([reset]);
+  expect(await failure(writing.client.delete(nodes, { name: "pi-3" }, {}, write))).toMatchObject({
+    reason: "Reset",
+    disposition: "retry",
+  });
+  expect(writing.requests).toHaveLength(1);
+});
+
+test("the guard is asked for each attempt; what it throws ends the call and nothing is sent", async () => {
+  const { client, clock, requests } = site([
+    { ...status(429, "TooManyRequests"), headers: { "retry-after": "5" } },
+    { body: node },
+  ]);
+  let term = true;
+  const guard = () => {
+    if (!term) throw new Error("the term is over");
+  };
+  const patching = failure(client.patch(nodes, { name: "pi-3" }, "merge", {}, { signal, guard }));
+  await clock.advance("4s");
+  term = false;
+  await clock.advance("1m");
+  expect(await patching).toEqual(new Error("the term is over"));
+  expect(requests).toHaveLength(1);
+});
+
+test("an answer that does not come is given up after the verb's time-out", async () => {
+  const { client, clock } = site([{ never: true }]);
+  const failed = failure(client.get(nodes, { name: "pi-3" }, signal));
+  await clock.advance("30s");
+  expect(await failed).toMatchObject({ status: 0, reason: "Timeout", message: "get node pi-3: no answer within 30s" });
+  expect(clock.timers).toBe(0);
+});
+
+test("an aborted call throws the signal's reason, also while it waits to try again", async () => {
+  const { client, clock } = site([{ ...status(429, "TooManyRequests"), headers: { "retry-after": "60" } }]);
+  const stop = new AbortController();
+  const failed = failure(client.get(nodes, { name: "pi-3" }, stop.signal));
+  await clock.advance("1s");
+  stop.abort(new Error("stopped"));
+  expect(await failed).toEqual(new Error("stopped"));
+});
+
+test("requests keep to the rate, watches are not held back", async () => {
+  const { client, clock, requests } = site([{ body: node }], { qps: 1, burst: 1 });
+  for (let i = 0; i < 3; i++) void client.get(nodes, { name: "pi-3" }, signal);
+  await client.watch(nodes, { timeoutSeconds: 300 }, signal);
+  await clock.advance("5s");
+  expect(requests.map(({ path, at }) => [path.includes("watch"), at])).toEqual([
+    [true, 0],
+    [false, 0],
+    [false, 1000],
+    [false, 2000],
+  ]);
+});
+
+test("bytes are counted as they cross the link", async () => {
+  const body = JSON.stringify({ metadata: { resourceVersion: "9" }, items: Array(200).fill(node) });
+  const { client, traffic } = site([{ body }, { body, received: () => 77 }]);
+  await client.list(nodes, {}, () => {}, signal);
+  expect(traffic.snapshot()).toEqual([{ resource: "nodes", verb: "list", requests: 1, up: 13, down: body.length }]);
+  await client.list(nodes, {}, () => {}, signal);
+  expect(traffic.snapshot()).toEqual([
+    { resource: "nodes", verb: "list", requests: 2, up: 26, down: body.length + 77 },
+  ]);
+});

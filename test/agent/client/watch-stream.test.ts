@@ -1,0 +1,141 @@
+import { expect, test } from "vitest";
+import type { Pod } from "../../../agent/api/core.ts";
+import { pods } from "../../../agent/api/resources.ts";
+import { type WatchEvent, watchEvents } from "../../../agent/client/watch-stream.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+
+const pod = (name: string, resourceVersion = "7", more: object = {}) => ({
+  kind: "Pod",
+  apiVersion: "v1",
+  metadata: { name, namespace: "default", uid: `uid-${name}`, resourceVersion },
+  ...more,
+});
+const line = (type: string, object: unknown) => `${JSON.stringify({ type, object })}\n`;
+
+async function* arriving(text: string | Buffer, size: number): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text as string);
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+async function events(text: string | Buffer, size = 1 << 20): Promise<WatchEvent<Pod>[]> {
+  const all: WatchEvent<Pod>[] = [];
+  const attempt = { verb: "watch", target: "pods" } as const;
+  for await (const event of watchEvents<Pod>(arriving(text, size), pods, attempt)) all.push(event);
+  return all;
+}
+
+const bookmark = { kind: "Pod", apiVersion: "v1", metadata: { resourceVersion: "90" } };
+
+test("events come out in order, wherever the stream is cut", async () => {
+  const text =
+    line("ADDED", pod("a")) +
+    line("MODIFIED", pod("ä😀", "8")) +
+    line("BOOKMARK", bookmark) +
+    line("DELETED", pod("a", "9"));
+  for (const size of [1, 2, 3, 17, 1000]) {
+    expect(await events(text, size)).toMatchObject([
+      { type: "ADDED", object: { metadata: { name: "a" } } },
+      { type: "MODIFIED", object: { metadata: { name: "ä😀", resourceVersion: "8" } } },
+      { type: "BOOKMARK", resourceVersion: "90" },
+      { type: "DELETED", object: { metadata: { name: "a", resourceVersion: "9" } } },
+    ]);
+  }
+});
+
+test("the last event counts although its line was not ended; half of one is reported", async () => {
+  expect(await events(line("ADDED", pod("a")).trim())).toMatchObject([{ type: "ADDED" }]);
+  expect(await events(line("ADDED", pod("a")) + line("ADDED", pod("b", "8")).slice(0, -4))).toMatchObject([
+    { type: "ADDED" },
+    { type: "REJECTED", resourceVersion: "8" },
+  ]);
+});
+
+test.each([
+  ["garbage", "%$&/\n", undefined],
+  ["two events that ran into each other", `{"type":"ADDED","object":{"met${line("ADDED", pod("b", "8"))}`, "8"],
+  ["an object without uid", line("ADDED", { metadata: { name: "b", namespace: "d", resourceVersion: "8" } }), "8"],
+  ["an object of another kind", line("ADDED", { kind: "Node", metadata: { resourceVersion: "8" } }), "8"],
+  ["no object", line("ADDED", undefined), undefined],
+  ["a type that nobody knows", line("RENAMED", pod("b", "8")), "8"],
+  ["no type", line("", pod("b", "8")), "8"],
+  ["a number", "5\n", undefined],
+  ["a bookmark without position", line("BOOKMARK", { metadata: {} }), undefined],
+])("%s is reported, and the watch goes on", async (_, bad, resourceVersion) => {
+  const seen = await events(line("ADDED", pod("a")) + bad + line("ADDED", pod("c", "9")), 50);
+  expect(seen).toHaveLength(3);
+  expect(seen[1]).toMatchObject({ type: "REJECTED", why: expect.stringMatching(/./), resourceVersion });
+  expect(seen[2]).toMatchObject({ type: "ADDED", object: { metadata: { name: "c" } } });
+});
+
+test("blank lines mean nothing", async () => {
+  expect(await events(`\n\r\n${line("ADDED", pod("a"))}\n`)).toHaveLength(1);
+});
+
+test("an error of the server becomes an ApiError that says what to do", async () => {
+  const status = { kind: "Status", code: 410, reason: "Expired", message: "too old resource version: 5 (9)" };
+  const [event] = await events(line("ERROR", status));
+  expect(event).toMatchObject({
+    type: "ERROR",
+    error: {
+      status: 410,
+      reason: "Expired",
+      disposition: "relist",
+      message: "watch pods: too old resource version: 5 (9)",
+    },
+  });
+  expect(await events(line("ERROR", "?"))).toMatchObject([{ type: "ERROR", error: { disposition: "retry" } }]);
+});
+
+test("a line of nine megabytes is skipped and reported once, with its position", async () => {
+  const big = line("MODIFIED", pod("big", "8", { spec: { x: "y".repeat(9 * 1024 * 1024) } }));
+  const seen = await events(big + line("ADDED", pod("c", "9")), 65_536);
+  expect(seen).toMatchObject([
+    { type: "REJECTED", why: "an event of more than 8388608 bytes", resourceVersion: "8" },
+    { type: "ADDED", object: { metadata: { name: "c" } } },
+  ]);
+  expect(await events(big.trim(), 65_536)).toMatchObject([{ type: "REJECTED", resourceVersion: "8" }]);
+});
+
+test("an annotation of two megabytes is an event like others", async () => {
+  const object = pod("big", "8");
+  const annotated = { ...object, metadata: { ...object.metadata, annotations: { x: "y".repeat(2 * 1024 * 1024) } } };
+  expect(await events(line("ADDED", annotated), 16_384)).toMatchObject([{ type: "ADDED" }]);
+});
+
+test("no random damage makes it throw", async () => {
+  const random = new SeededRandom(3);
+  for (let round = 0; round < 300; round++) {
+    const bytes = Buffer.from(line("ADDED", pod("a")).repeat(5));
+    for (let hit = 0; hit < 4; hit++) bytes[random.integer(bytes.length)] = random.integer(256);
+    await events(bytes, 1 + random.integer(200));
+  }
+});
+
+test("11 KB events are read at more than 4000 a second, and memory stays flat", async () => {
+  const containers = Array.from({ length: 60 }, (_, i) => ({
+    name: `c${i}`,
+    image: `registry.example/app:${i}`,
+    env: [{ name: "A", value: "b".repeat(90) }],
+  }));
+  const bytes = Buffer.from(line("MODIFIED", pod("a", "8", { spec: { containers } })));
+  expect(bytes.length).toBeGreaterThan(10_000);
+  const total = 8000;
+  let memory = 0;
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    for (let i = 0; i < total; i++) {
+      yield bytes.subarray(0, 8000);
+      yield bytes.subarray(8000);
+    }
+  }
+  let count = 0;
+  const start = performance.now();
+  for await (const event of watchEvents<Pod>(chunks(), pods, { verb: "watch", target: "pods" })) {
+    if (event.type === "MODIFIED") count++;
+    if (count === 1000) memory = process.memoryUsage().arrayBuffers;
+  }
+  const rate = total / ((performance.now() - start) / 1000);
+  expect(count).toBe(total);
+  expect(process.memoryUsage().arrayBuffers - memory).toBeLessThan(4 * 1024 * 1024);
+  // Half of the target: this machine may be busy with other tests.
+  expect(rate).toBeGreaterThan(2000);
+});
