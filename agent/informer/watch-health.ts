@@ -54,7 +54,27 @@ export function heard(health: WatchHealth, limits: WatchLimits, now: Instant, pr
   };
 }
 
-/** The connection is gone, or was torn down because it stalled. What was last heard marks the beginning of deafness. */
-export function closed(health: WatchHealth, now: Instant): WatchHealth {
-  return { ...health, connected: false, deafSince: health.deafSince ?? now };
+/**
+ * The connection is gone. Where it was torn down because it stalled, deafness began when something was last heard; of one
+ * that ended by itself nothing says that it had been deaf before.
+ */
+export function closed(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
+  const { lastHeard } = health;
+  const stalled = health.connected && lastHeard !== undefined && elapsed(lastHeard, now) >= limits.stall;
+  return { ...health, connected: false, deafSince: health.deafSince ?? (stalled ? lastHeard : now) };
+}
+
+/** Several watches that stand for one: as good as the worst of them, and restored when the last of them was. */
+export function worstOf(healths: readonly WatchHealth[]): WatchHealth {
+  const earliest = (instants: readonly (Instant | undefined)[]): Instant | undefined =>
+    instants.reduce((a, b) => (a && b ? (elapsed(a, b) < 0 ? b : a) : undefined));
+  const known = (instants: readonly (Instant | undefined)[]): readonly Instant[] =>
+    instants.filter((instant) => instant !== undefined).sort((a, b) => a.mono - b.mono);
+  return {
+    connected: healths.every(({ connected }) => connected),
+    lastHeard: earliest(healths.map(({ lastHeard }) => lastHeard)),
+    lastProof: earliest(healths.map(({ lastProof }) => lastProof)),
+    restoredAt: known(healths.map(({ restoredAt }) => restoredAt)).at(-1),
+    deafSince: known(healths.map(({ deafSince }) => deafSince))[0],
+  };
 }

@@ -1,0 +1,225 @@
+import type { Database } from "../../storage/database.ts";
+import { forgetResource, storedResources } from "../../storage/stored-resources.ts";
+import type { KubeObject } from "../api/meta.ts";
+import { nodes, pods, type Resource, resourceName } from "../api/resources.ts";
+import type { Ambient } from "../base/ambient.ts";
+import { type Millis, sleep } from "../base/clock.ts";
+import { TaskGroup } from "../base/tasks.ts";
+import { isNotFound } from "../client/api-error.ts";
+import type { Informer } from "./informer.ts";
+import type { InformerStats } from "./informer-stats.ts";
+import { kindOf } from "./kinds.ts";
+import { ListTurns } from "./list-turns.ts";
+import { PerBoardInformer } from "./per-board-informer.ts";
+import type { ReflectorClient } from "./reflector.ts";
+import {
+  isByBoard,
+  isOfBoards,
+  mayBeReleased,
+  onBoard,
+  type Selection,
+  type SiteScope,
+  selectionOf,
+  storedName,
+} from "./scope.ts";
+import { SharedInformer } from "./shared-informer.ts";
+import type { WatchLimits } from "./watch-health.ts";
+
+/** What the informers need of the KubeClient. */
+export interface InformerClient extends ReflectorClient {
+  get<T extends KubeObject>(
+    resource: Resource<T>,
+    at: { readonly namespace?: string | undefined; readonly name: string; readonly metadataOnly?: boolean },
+    signal: AbortSignal,
+  ): Promise<T>;
+}
+
+export interface InformerSettings {
+  /** Objects per page of a list. */
+  readonly pageSize: number;
+  /** Pending deltas of one object beyond which they are merged. */
+  readonly deltasPerObject: number;
+  /** Decoded objects kept in memory, of all resources. */
+  readonly decodedBytes: number;
+  readonly limits: WatchLimits;
+}
+
+export interface InformerSetParts {
+  readonly client: InformerClient;
+  readonly database: Database;
+  readonly settings: InformerSettings;
+  readonly scope: SiteScope;
+}
+
+const syncLook: Millis = 25;
+/** Decoded pods have half of the memory, each other resource an eighth: boards are few, and of Leases little is kept. */
+const shareOf = (resource: Resource<KubeObject>): number =>
+  resourceName(resource) === resourceName(pods) ? 1 / 2 : 1 / 8;
+const fewestBoards = 8;
+
+/**
+ * The caches of a site: one informer per resource, however many ask for it. Who wants one asks before `run`. After a
+ * run has ended, another one goes on from the stored positions: a standby keeps its caches on disk and its watches off.
+ */
+export class InformerSet {
+  readonly #ambient: Ambient;
+  readonly #parts: InformerSetParts;
+  readonly #informers = new Map<string, Informer<KubeObject>>();
+  readonly #turns = new ListTurns();
+  #isRunning = false;
+
+  constructor(ambient: Ambient, parts: InformerSetParts) {
+    this.#ambient = ambient;
+    this.#parts = parts;
+  }
+
+  informer<T extends KubeObject>(resource: Resource<T>): Informer<T> {
+    const name = resourceName(resource);
+    const known = this.#informers.get(name);
+    // Under the name of a resource there is only ever an informer of its type.
+    if (known) return known as Informer<T>;
+    if (this.#isRunning) throw new Error(`an informer of ${name} was asked for while the informers run`);
+    const informer = isByBoard(resource, this.#parts.scope) ? this.#openByBoard(resource) : this.#openWhole(resource);
+    this.#informers.set(name, informer);
+    return informer;
+  }
+
+  /** Ends when the signal aborts, with everything written; throws where the cache cannot be used any more. */
+  async run(signal: AbortSignal): Promise<void> {
+    if (this.#isRunning) throw new Error("the informers run already");
+    this.#isRunning = true;
+    try {
+      this.#forgetOthers();
+      const tasks = new TaskGroup(signal);
+      for (const [name, informer] of this.#informers) tasks.start(name, (inner) => this.#run(informer, inner));
+      await tasks.join();
+      this.flush();
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  /**
+   * Ends when every cache is filled and its watch is open, or when the signal aborts: a cache that was filled by an
+   * earlier run may be a day old until then.
+   */
+  async synced(signal: AbortSignal): Promise<void> {
+    const informers = [...this.#informers.values()];
+    await this.#until(() => informers.every(({ hasSynced, health }) => hasSynced && health.connected), signal);
+  }
+
+  /** Writes what is only in memory. */
+  flush(): void {
+    for (const informer of this.#informers.values()) informer.flush();
+  }
+
+  stats(): readonly InformerStats[] {
+    return [...this.#informers.values()].map((informer) => informer.stats());
+  }
+
+  async #run(informer: Informer<KubeObject>, signal: AbortSignal): Promise<void> {
+    // What is admitted depends on the boards that are known.
+    if (isOfBoards(informer.resource, this.#parts.scope)) {
+      const boards = this.informer(nodes);
+      await this.#until(() => boards.hasSynced, signal);
+    }
+    await informer.run(signal);
+  }
+
+  async #until(holds: () => boolean, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !holds()) await sleep(this.#ambient.clock, syncLook, signal);
+  }
+
+  #openWhole<T extends KubeObject>(resource: Resource<T>): SharedInformer<T> {
+    const { scope, settings } = this.#parts;
+    const selection = selectionOf(resource, scope);
+    const boards = isOfBoards(resource, scope) ? this.informer(nodes) : undefined;
+    return this.#open(resource, {
+      selection,
+      name: storedName(resource, scope),
+      decodedBytes: settings.decodedBytes * shareOf(resource),
+      admits: boards && (({ metadata }) => boards.lister.get(metadata.name) !== undefined),
+      isGone: mayBeReleased(selection) ? (object, signal) => this.#isGone(resource, object, signal) : undefined,
+    });
+  }
+
+  #openByBoard<T extends KubeObject>(resource: Resource<T>): PerBoardInformer<T> {
+    const { database, scope, settings } = this.#parts;
+    const prefix = `${storedName(resource, scope)}@`;
+    return new PerBoardInformer(this.#ambient, {
+      resource,
+      boards: this.informer(nodes),
+      open: (board, boards) =>
+        this.#open(resource, {
+          selection: onBoard(board),
+          name: `${prefix}${board}`,
+          decodedBytes: (settings.decodedBytes * shareOf(resource)) / Math.max(boards, fewestBoards),
+        }),
+      stored: () =>
+        storedResources(database)
+          .filter((name) => name.startsWith(prefix))
+          .map((name) => name.slice(prefix.length)),
+      forget: (board) => forgetResource(database, `${prefix}${board}`),
+      exists: async (board, signal) => (await this.#uidOf(nodes, { name: board }, signal)) !== undefined,
+    });
+  }
+
+  #open<T extends KubeObject>(
+    resource: Resource<T>,
+    how: {
+      readonly selection: Selection;
+      readonly name: string;
+      readonly decodedBytes: number;
+      readonly admits?: ((object: T) => boolean) | undefined;
+      readonly isGone?: ((object: T, signal: AbortSignal) => Promise<boolean>) | undefined;
+    },
+  ): SharedInformer<T> {
+    const { client, database, settings } = this.#parts;
+    const { pageSize, deltasPerObject, limits } = settings;
+    const shared = { client, database, pageSize, deltasPerObject, limits, turns: this.#turns };
+    return new SharedInformer(this.#ambient, { kind: kindOf(resource), ...shared, ...how });
+  }
+
+  /** False also where the API does not answer: then the object counts as released, which harms nobody. */
+  async #isGone<T extends KubeObject>(resource: Resource<T>, object: T, signal: AbortSignal): Promise<boolean> {
+    const { name, namespace, uid } = object.metadata;
+    try {
+      return (await this.#uidOf(resource, { name, namespace }, signal)) !== uid;
+    } catch (error) {
+      this.#ambient.log.debug("what became of an object is not known", {
+        resource: resourceName(resource),
+        name,
+        error,
+      });
+      return false;
+    }
+  }
+
+  /** As the API knows it now; undefined: it knows no such object. */
+  async #uidOf(
+    resource: Resource<KubeObject>,
+    at: { readonly name: string; readonly namespace?: string | undefined },
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    try {
+      const { metadata } = await this.#parts.client.get(resource, { ...at, metadataOnly: true }, signal);
+      return metadata.uid;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** What an earlier configuration stored: of another scope, or of a resource that nobody asks for any more. */
+  #forgetOthers(): void {
+    const { database, scope } = this.#parts;
+    const names = [...this.#informers.values()].map(({ resource }) => ({
+      name: storedName(resource, scope),
+      isPrefix: isByBoard(resource, scope),
+    }));
+    for (const stored of storedResources(database)) {
+      const isOurs = names.some(({ name, isPrefix }) => (isPrefix ? stored.startsWith(`${name}@`) : stored === name));
+      if (!isOurs) forgetResource(database, stored);
+    }
+  }
+}

@@ -1,0 +1,187 @@
+import type { Node } from "../api/core.ts";
+import { type KubeObject, keyOf } from "../api/meta.ts";
+import { type Resource, resourceName } from "../api/resources.ts";
+import type { Ambient } from "../base/ambient.ts";
+import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
+import { TaskGroup } from "../base/tasks.ts";
+import { Bell } from "./bell.ts";
+import type { Informer, Listen, Notice } from "./informer.ts";
+import { type InformerStats, sumOf } from "./informer-stats.ts";
+import { Listeners } from "./listeners.ts";
+import type { Lister } from "./lister.ts";
+import { UnionLister } from "./union-lister.ts";
+import { type WatchHealth, worstOf } from "./watch-health.ts";
+
+export interface PerBoardInformerParts<T extends KubeObject> {
+  readonly resource: Resource<T>;
+  readonly boards: Informer<Node>;
+  /** The informer of one board's objects. `boards`: how many there are, to share the memory among. */
+  readonly open: (board: string, boards: number) => Informer<T>;
+  /** The boards of which something is stored, also from an earlier run. */
+  readonly stored: () => readonly string[];
+  /** Takes everything that is stored of a board out of the cache. */
+  readonly forget: (board: string) => void;
+  /** Asks the API itself. Rejects where it does not answer. */
+  readonly exists: (board: string, signal: AbortSignal) => Promise<boolean>;
+}
+
+interface Part<T extends KubeObject> {
+  readonly informer: Informer<T>;
+  /** Ends this board's watch, once it runs. */
+  stop: () => Promise<void>;
+  /** When the API was last asked what became of the board. */
+  asked: Instant | undefined;
+}
+
+const askAgainAfter: Millis = 10_000;
+const syncLook: Millis = 25;
+const batchSize = 64;
+
+/**
+ * One resource, watched board by board for the boards of a site that is not the whole cluster. Each board has a watch,
+ * a stored position and a queue of its own, so that the changes of two boards cannot overtake each other in one cache.
+ *
+ * A board that left the selection takes its objects along: they are reported as released, and forgotten. A board that
+ * was deleted is watched until nothing is left on it: its objects are still this site's to clean up. Which of the two
+ * it is, the API is asked; while it does not answer, the board stays.
+ */
+export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
+  readonly #ambient: Ambient;
+  readonly #parts: PerBoardInformerParts<T>;
+  readonly #byBoard = new Map<string, Part<T>>();
+  readonly #listeners: Listeners<T>;
+  readonly #changed = new Bell();
+  readonly lister: Lister<T>;
+  #hasSynced = false;
+
+  constructor(ambient: Ambient, parts: PerBoardInformerParts<T>) {
+    const log = ambient.log.child({ resource: resourceName(parts.resource) });
+    this.#ambient = { ...ambient, log };
+    this.#parts = parts;
+    this.#listeners = new Listeners(log);
+    this.lister = new UnionLister(() => [...this.#byBoard.values()].map(({ informer }) => informer.lister));
+  }
+
+  get resource(): Resource<T> {
+    return this.#parts.resource;
+  }
+
+  /** Boards that join later do not take it back. */
+  get hasSynced(): boolean {
+    const { boards } = this.#parts;
+    const isComplete = (): boolean =>
+      boards.hasSynced && [...boards.lister.list()].every(({ metadata }) => this.#isSynced(metadata.name));
+    this.#hasSynced ||= isComplete();
+    return this.#hasSynced;
+  }
+
+  /** As good as the worst of the watches; without boards, as that of the boards. */
+  get health(): WatchHealth {
+    return worstOf([this.#parts.boards.health, ...this.#informers().map(({ health }) => health)]);
+  }
+
+  onChange(listen: Listen<T>): () => void {
+    return this.#listeners.add(listen);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { boards } = this.#parts;
+    const tasks = new TaskGroup(signal);
+    const deafen = boards.onChange(() => this.#changed.ring());
+    for (const part of this.#byBoard.values()) this.#start(part, tasks);
+    tasks.start("boards", (inner) => this.#follow(tasks, inner));
+    try {
+      await tasks.join();
+    } finally {
+      deafen();
+    }
+  }
+
+  flush(): void {
+    for (const informer of this.#informers()) informer.flush();
+  }
+
+  stats(): InformerStats {
+    const stats = this.#informers().map((informer) => informer.stats());
+    return sumOf(resourceName(this.resource), this.#parts.boards.stats(), stats, this.hasSynced);
+  }
+
+  async #follow(tasks: TaskGroup, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#ambient;
+    const { boards, stored } = this.#parts;
+    while (!boards.hasSynced && !signal.aborted) await sleep(clock, syncLook, signal);
+    // Also of boards that have left meanwhile: what became of them is asked below.
+    for (const board of stored()) if (!this.#byBoard.has(board)) this.#open(board, tasks);
+    while (!signal.aborted) {
+      for (const { metadata } of boards.lister.list()) {
+        if (!this.#byBoard.has(metadata.name)) this.#open(metadata.name, tasks);
+      }
+      const left = [...this.#byBoard.keys()].filter((board) => boards.lister.get(board) === undefined);
+      for (const board of left) await this.#settle(board, signal);
+      const again = left.length > 0 ? clock.after(askAgainAfter, () => this.#changed.ring()) : undefined;
+      await this.#changed.heard(signal);
+      again?.cancel();
+    }
+  }
+
+  #open(board: string, tasks: TaskGroup): void {
+    const informer = this.#parts.open(board, this.#parts.boards.lister.size);
+    const part: Part<T> = { informer, stop: async () => {}, asked: undefined };
+    informer.onChange((changes) => {
+      this.#listeners.tell(changes);
+      if (part.asked) this.#changed.ring();
+    });
+    this.#byBoard.set(board, part);
+    this.#start(part, tasks);
+  }
+
+  #start(part: Part<T>, tasks: TaskGroup): void {
+    const controller = new AbortController();
+    tasks.start("board", (signal) => {
+      const ended = part.informer.run(AbortSignal.any([signal, controller.signal]));
+      part.stop = () => {
+        controller.abort();
+        return ended;
+      };
+      return ended;
+    });
+  }
+
+  /** What became of a board that is no longer in the selection. */
+  async #settle(board: string, signal: AbortSignal): Promise<void> {
+    const part = this.#byBoard.get(board);
+    const now = this.#ambient.clock.now();
+    if (!part || (part.asked && elapsed(part.asked, now) < askAgainAfter && part.informer.lister.size > 0)) return;
+    part.asked = now;
+    try {
+      const isReleased = await this.#parts.exists(board, signal);
+      if (signal.aborted || this.#parts.boards.lister.get(board) !== undefined) return;
+      if (isReleased || (part.informer.hasSynced && part.informer.lister.size === 0)) await this.#drop(board, part);
+    } catch (error) {
+      this.#ambient.log.debug("what became of a board is not known yet", { board, error });
+    }
+  }
+
+  async #drop(board: string, part: Part<T>): Promise<void> {
+    await part.stop();
+    this.#byBoard.delete(board);
+    let batch: Notice<T>[] = [];
+    for (const object of part.informer.lister.list()) {
+      batch.push({ key: keyOf(object), before: object, after: undefined, released: true });
+      if (batch.length < batchSize) continue;
+      this.#listeners.tell(batch);
+      batch = [];
+    }
+    this.#listeners.tell(batch);
+    this.#parts.forget(board);
+    this.#ambient.log.info("a board left the site", { board });
+  }
+
+  #isSynced(board: string): boolean {
+    return this.#byBoard.get(board)?.informer.hasSynced ?? false;
+  }
+
+  #informers(): readonly Informer<T>[] {
+    return [...this.#byBoard.values()].map(({ informer }) => informer);
+  }
+}

@@ -1,0 +1,311 @@
+import type { DeltaType } from "../../storage/object.ts";
+import { type KubeObject, keyOf } from "../api/meta.ts";
+import { type Resource, resourceName } from "../api/resources.ts";
+import type { Ambient } from "../base/ambient.ts";
+import { elapsed, type Millis, nextTurn, sleep } from "../base/clock.ts";
+import { dispositionOf, hintOf, sentenceOf } from "../base/errors.ts";
+import { ApiError } from "../client/api-error.ts";
+import type { WatchOptions } from "../client/kube-client.ts";
+import type { WatchEvent } from "../client/watch-stream.ts";
+import { DeltaGroup, type DeltaSink } from "./delta-group.ts";
+import type { ListTurns } from "./list-turns.ts";
+import { castsDoubt, isMeaningless, isUnavailable } from "./position-errors.ts";
+import { type Rejected, Rejections } from "./rejections.ts";
+import { type ListingClient, type ReplaceableStore, replaceByPages } from "./replace-by-pages.ts";
+import { nextWait, type RetryPace } from "./retry-pace.ts";
+import type { Selection } from "./scope.ts";
+import { guardAgainstStall, type StallGuard } from "./stall-guard.ts";
+import { closed, heard, opened, unheard, type WatchHealth, type WatchLimits } from "./watch-health.ts";
+
+/** What a Reflector needs of a DeltaFIFO. `resourceVersion`: where to resume; undefined: it was never filled. */
+export interface ReflectorStore<T> extends DeltaSink<T>, ReplaceableStore<T> {
+  readonly resourceVersion: string | undefined;
+  readonly depth: number;
+}
+
+/** What a Reflector needs of the KubeClient. */
+export interface ReflectorClient extends ListingClient {
+  watch<T extends KubeObject>(
+    resource: Resource<T>,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<WatchEvent<T>>>;
+}
+
+export interface ReflectorParts<T extends KubeObject> {
+  readonly resource: Resource<T>;
+  readonly selection: Selection;
+  readonly client: ReflectorClient;
+  readonly store: ReflectorStore<T>;
+  /** Drops what nobody reads. May run more than once on an object. */
+  readonly trim: (object: T) => T;
+  /** Objects for which it is false are not kept. */
+  readonly admits?: ((object: T) => boolean) | undefined;
+  readonly pageSize: number;
+  readonly limits: WatchLimits;
+  readonly turns: ListTurns;
+  /** Something new lies in the store. */
+  readonly stored: () => void;
+}
+
+/** What became of the watch, for the status. */
+export interface ReflectorStats {
+  readonly lists: number;
+  readonly watches: number;
+  readonly rejected: Rejected;
+  /** Why the last try failed, with what to do about it; gone as soon as a list or watch works. */
+  readonly problem: string | undefined;
+}
+
+/** Nothing more is read from the stream while so many deltas wait: a burst waits in the socket, then at the server. */
+const mostPending = 1024;
+const pendingPause = 50;
+/** A watch that ended sooner without a word would make a busy loop of watches. */
+const shortestWatch = 1000;
+
+const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } as const satisfies Record<
+  string,
+  DeltaType
+>;
+
+/** A watch that ended at once, without a word. */
+class ShortWatchError extends Error {
+  override readonly name = "ShortWatchError";
+  readonly disposition = "retry";
+}
+
+/**
+ * Mirrors a selection of one resource into a store: lists by pages, then watches, then again, as client-go's reflector
+ * does, with three differences that a thin link asks for.
+ *
+ * Where the store has a position there is no first list: the watch resumes there. What ends a watch never leads to a
+ * list, except 410: client-go lists again after any error it does not know, which costs a metered link the whole
+ * collection for each broken connection, and gains nothing, since a server that still has the history sends what was
+ * missed. And a watch that stays silent is torn down (bookmarks come about once a minute).
+ *
+ * The store's position is the only one kept: deltas and position are written together, so that whatever fails, the next
+ * watch begins exactly behind what is stored.
+ */
+export class Reflector<T extends KubeObject> {
+  readonly #ambient: Ambient;
+  readonly #parts: ReflectorParts<T>;
+  readonly #rejections = new Rejections();
+  #health: WatchHealth = unheard;
+  /** A server that is back and has lost the history has answered: its list need not wait as long as it was away. */
+  readonly #paces: Partial<Record<"connection" | "history", RetryPace>> = {};
+  /** The server lost the history behind our position. */
+  #expired = false;
+  /** The server could not list at our position either: read what is newest. */
+  #unavailable = false;
+  /** The last watch failed as one does from a position that means nothing. */
+  #isDoubted = false;
+  #lists = 0;
+  #watches = 0;
+  /** What the last watch said. */
+  #events = 0;
+  #problem: string | undefined;
+  /** The problem that was last logged as one; said again only after something was heard. */
+  #said: string | undefined;
+
+  constructor(ambient: Ambient, parts: ReflectorParts<T>) {
+    this.#ambient = ambient;
+    this.#parts = parts;
+  }
+
+  get health(): WatchHealth {
+    return this.#health;
+  }
+
+  get stats(): ReflectorStats {
+    return {
+      lists: this.#lists,
+      watches: this.#watches,
+      rejected: this.#rejections.seen,
+      problem: this.#problem,
+    };
+  }
+
+  /** Ends when the signal aborts; throws where the cache has to be rebuilt or only a person can help. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        if (this.#isDoubted && !this.#expired) await this.#ask(signal);
+        if (this.#expired || this.#parts.store.resourceVersion === undefined) await this.#list(signal);
+        await this.#watch(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        await this.#recover(error, signal);
+      }
+    }
+  }
+
+  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#ambient;
+    const disposition = dispositionOf(error);
+    if (disposition === "rebuild" || disposition === "exit") throw error;
+    if (disposition === "relist") this.#expired = true;
+    if (isMeaningless(error)) this.#expired = this.#unavailable = true;
+    this.#isDoubted ||= castsDoubt(error, this.#events);
+    const kind = disposition === "relist" ? "history" : "connection";
+    const [wait, pace] = nextWait(this.#paces[kind], clock.now(), random);
+    this.#paces[kind] = pace;
+    const hint = hintOf(error);
+    const problem = hint === undefined ? sentenceOf(error) : `${sentenceOf(error)}. ${hint}`;
+    const isNew = problem !== this.#said && disposition !== "relist";
+    const level = isNew ? (hint === undefined ? "warn" : "error") : "debug";
+    log[level]("watch interrupted", { error, hint, wait: Math.round(wait) });
+    this.#problem = this.#said = problem;
+    await sleep(clock, Math.max(wait, retryAfter(error)), signal);
+  }
+
+  /** Does our position mean anything to the server? A list of one object tells, for a few bytes. */
+  async #ask(signal: AbortSignal): Promise<void> {
+    const { resource, selection, client, store } = this.#parts;
+    const at = { resourceVersion: store.resourceVersion, resourceVersionMatch: "NotOlderThan" } as const;
+    await client.list(resource, { ...selection, ...at, limit: 1, metadataOnly: true }, () => {}, signal);
+    this.#isDoubted = false;
+  }
+
+  /**
+   * Not older than our position, and where the server cannot do that, at once the newest. Never "0", as client-go begins:
+   * with it the server ignores the limit and sends everything in one piece.
+   */
+  async #list(signal: AbortSignal): Promise<void> {
+    await this.#parts.turns.take(async () => {
+      const last = this.#unavailable ? "" : (this.#parts.store.resourceVersion ?? "");
+      try {
+        await this.#listFrom(last, signal);
+      } catch (error) {
+        if (last === "" || !isUnavailable(error)) throw error;
+        this.#unavailable = true;
+        await this.#listFrom("", signal);
+      }
+      this.#expired = this.#unavailable = this.#isDoubted = false;
+      this.#problem = undefined;
+    }, signal);
+    signal.throwIfAborted();
+  }
+
+  /** A snapshot that expired between two pages is asked for once more, whole: then it cannot expire. */
+  async #listFrom(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    const { resource, selection, client, store, stored, pageSize } = this.#parts;
+    const listing = {
+      resource,
+      selection,
+      client,
+      store,
+      accepted: (object: T) => {
+        const trimmed = this.#trimmed(object);
+        return trimmed && this.#admits(trimmed) ? trimmed : undefined;
+      },
+      rejected: (why: readonly string[], count: number) => this.#rejections.add(why, count),
+    };
+    for (const limit of [pageSize, undefined]) {
+      this.#lists++;
+      if (await replaceByPages(listing, { resourceVersion, limit }, signal)) break;
+    }
+    stored();
+  }
+
+  /** Returns when the server ended the watch after a while, as it does every few minutes: the next one begins at once. */
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { resource, selection, client, store, stored, limits } = this.#parts;
+    const { clock, random } = this.#ambient;
+    const what = `watch ${resourceName(resource)}`;
+    const began = clock.now();
+    const guard = guardAgainstStall(clock, limits.stall, signal, what);
+    const group = new DeltaGroup<T>(clock, { store, stored, failed: guard.abort });
+    const resourceVersion = store.resourceVersion;
+    const options: WatchOptions = {
+      ...selection,
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      timeoutSeconds: Math.floor(300 + 300 * random.next()),
+    };
+    this.#events = 0;
+    try {
+      const stream = await client.watch(resource, options, guard.signal);
+      this.#watches++;
+      this.#problem = undefined;
+      guard.heard();
+      this.#health = opened(this.#health, limits, clock.now());
+      for await (const event of stream) {
+        this.#events++;
+        guard.heard();
+        this.#take(event, group);
+        if (group.isFull) await this.#write(group, guard);
+      }
+      guard.signal.throwIfAborted();
+    } catch (error) {
+      throw guard.signal.aborted ? guard.signal.reason : error;
+    } finally {
+      guard.dispose();
+      this.#health = closed(this.#health, limits, clock.now());
+      group.flush();
+    }
+    if (this.#events === 0 && elapsed(began, clock.now()) < shortestWatch) {
+      throw new ShortWatchError(`${what}: ended at once, without an event`);
+    }
+  }
+
+  #take(event: WatchEvent<T>, group: DeltaGroup<T>): void {
+    switch (event.type) {
+      case "ADDED":
+      case "MODIFIED":
+      case "DELETED": {
+        this.#heard(true);
+        const object = this.#trimmed(event.object);
+        // What is not admitted may have been, and is then deleted here; the store ignores deletions of what it has not.
+        const type = object && this.#admits(object) ? deltaTypes[event.type] : "Deleted";
+        group.add(object && { type, object }, event.object.metadata.resourceVersion);
+        return;
+      }
+      case "BOOKMARK":
+        group.flush();
+        this.#heard(event.resourceVersion !== this.#parts.store.resourceVersion);
+        this.#parts.store.bookmark(event.resourceVersion);
+        return;
+      case "REJECTED":
+        this.#heard(event.resourceVersion !== undefined);
+        this.#rejections.add([event.why]);
+        if (event.resourceVersion !== undefined) group.add(undefined, event.resourceVersion);
+        return;
+      case "ERROR":
+        throw event.error;
+      default:
+        event satisfies never;
+    }
+  }
+
+  #heard(proof: boolean): void {
+    this.#said = undefined;
+    this.#health = heard(this.#health, this.#parts.limits, this.#ambient.clock.now(), proof);
+  }
+
+  /** Writes a full group, and reads on only when what was written has been handled far enough. */
+  async #write(group: DeltaGroup<T>, guard: StallGuard): Promise<void> {
+    group.flush();
+    await nextTurn();
+    while (this.#parts.store.depth > mostPending && !guard.signal.aborted) {
+      await sleep(this.#ambient.clock, pendingPause, guard.signal);
+      guard.heard();
+    }
+  }
+
+  /** An object as we keep it; undefined: it cannot be kept. */
+  #trimmed(object: T): T | undefined {
+    try {
+      return this.#parts.trim(object);
+    } catch (error) {
+      this.#rejections.add([`${keyOf(object)}: ${sentenceOf(error)}`]);
+      return undefined;
+    }
+  }
+
+  #admits(object: T): boolean {
+    return this.#parts.admits?.(object) ?? true;
+  }
+}
+
+const longestRetryAfter: Millis = 300_000;
+const retryAfter = (error: unknown): Millis =>
+  error instanceof ApiError ? Math.min(error.retryAfter ?? 0, longestRetryAfter) : 0;

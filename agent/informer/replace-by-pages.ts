@@ -1,0 +1,91 @@
+import type { KubeObject } from "../api/meta.ts";
+import { type Resource, resourceName } from "../api/resources.ts";
+import { isGone } from "../client/api-error.ts";
+import type { ListOptions, ListResult } from "../client/kube-client.ts";
+import type { Selection } from "./scope.ts";
+
+/** What a list needs of a DeltaFIFO. Nothing of a replacement is seen before its commit. */
+export interface ReplaceableStore<T> {
+  replace(): { page(objects: readonly T[]): void; commit(resourceVersion: string): void; abort(): void };
+}
+
+export interface ListingClient {
+  list<T extends KubeObject>(
+    resource: Resource<T>,
+    options: ListOptions,
+    each: (object: T) => void,
+    signal: AbortSignal,
+  ): Promise<ListResult>;
+}
+
+export interface Listing<T extends KubeObject> {
+  readonly resource: Resource<T>;
+  readonly selection: Selection;
+  readonly client: ListingClient;
+  readonly store: ReplaceableStore<T>;
+  /** An object as it is kept; undefined: it is not. */
+  readonly accepted: (object: T) => T | undefined;
+  /** So many objects could not be used, for reasons such as these. */
+  readonly rejected: (why: readonly string[], count: number) => void;
+}
+
+const batchSize = 64;
+
+/**
+ * Replaces what the store holds by what the server holds now, page by page and 64 objects at a time, so that no list
+ * ever stands in memory. `resourceVersion`: the age that will do, "" for the newest; without `limit` in one page.
+ *
+ * False: the snapshot expired between two pages, and nothing was changed.
+ */
+export async function replaceByPages<T extends KubeObject>(
+  listing: Listing<T>,
+  at: { readonly resourceVersion: string; readonly limit: number | undefined },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { resource, selection, client, store, accepted, rejected } = listing;
+  const what = `list ${resourceName(resource)}`;
+  const replacement = store.replace();
+  const batch: T[] = [];
+  const put = (): void => {
+    if (batch.length > 0) replacement.page(batch.splice(0));
+  };
+  const each = (object: T): void => {
+    const kept = accepted(object);
+    if (kept === undefined) return;
+    batch.push(kept);
+    if (batch.length === batchSize) put();
+  };
+  let next: string | undefined;
+  let snapshot: string | undefined;
+  try {
+    do {
+      const page = await client.list(resource, pageOptions(selection, at, next), each, signal);
+      rejected(page.rejected, page.rejectedItems);
+      // All pages are of one snapshot, that of the first.
+      snapshot ??= page.resourceVersion;
+      if (next !== undefined && page.continue === next) throw new Error(`${what}: the server sent one page twice`);
+      next = page.continue;
+    } while (next !== undefined);
+    if (snapshot === undefined || snapshot === "") throw new Error(`${what}: the answer names no resourceVersion`);
+    put();
+    replacement.commit(snapshot);
+    return true;
+  } catch (error) {
+    replacement.abort();
+    if (next !== undefined && at.limit !== undefined && isGone(error)) return false;
+    throw error;
+  }
+}
+
+/** With a limit, the server takes a bare resourceVersion to mean exactly that one, which it may just have compacted. */
+function pageOptions(
+  selection: Selection,
+  { resourceVersion, limit }: { readonly resourceVersion: string; readonly limit: number | undefined },
+  next: string | undefined,
+): ListOptions {
+  const size = limit === undefined ? {} : { limit };
+  if (next !== undefined) return { ...selection, ...size, continue: next };
+  return resourceVersion === ""
+    ? { ...selection, ...size }
+    : { ...selection, ...size, resourceVersion, resourceVersionMatch: "NotOlderThan" };
+}

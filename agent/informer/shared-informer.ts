@@ -1,0 +1,173 @@
+import type { Database } from "../../storage/database.ts";
+import { DeltaFIFO } from "../../storage/delta-fifo.ts";
+import { Indexer } from "../../storage/indexer.ts";
+import type { Change } from "../../storage/object.ts";
+import type { KubeObject } from "../api/meta.ts";
+import type { Resource } from "../api/resources.ts";
+import type { Ambient } from "../base/ambient.ts";
+import { elapsed, type Instant, type Millis, nextTurn, sleep } from "../base/clock.ts";
+import { dispositionOf } from "../base/errors.ts";
+import { TaskGroup } from "../base/tasks.ts";
+import { Bell } from "./bell.ts";
+import type { Informer, Listen, Notice } from "./informer.ts";
+import type { InformerStats } from "./informer-stats.ts";
+import type { Kind } from "./kinds.ts";
+import type { ListTurns } from "./list-turns.ts";
+import { Listeners } from "./listeners.ts";
+import type { Lister } from "./lister.ts";
+import { Reflector, type ReflectorClient } from "./reflector.ts";
+import type { Selection } from "./scope.ts";
+import { isLive, type WatchHealth, type WatchLimits } from "./watch-health.ts";
+
+export interface SharedInformerParts<T extends KubeObject> {
+  readonly kind: Kind<T>;
+  readonly selection: Selection;
+  /** Under which the cache knows this selection; another selection is another name. */
+  readonly name: string;
+  readonly database: Database;
+  readonly client: ReflectorClient;
+  readonly turns: ListTurns;
+  readonly pageSize: number;
+  readonly deltasPerObject: number;
+  readonly decodedBytes: number;
+  readonly limits: WatchLimits;
+  /** See the Reflector. */
+  readonly admits?: ((object: T) => boolean) | undefined;
+  /**
+   * Present where DELETED may only mean that an object left the selection: asks the API whether this very object is
+   * gone. What is not known to be gone is reported as released.
+   */
+  readonly isGone?: ((object: T, signal: AbortSignal) => Promise<boolean>) | undefined;
+}
+
+const batchSize = 64;
+const pauseAfterFailure: Millis = 1000;
+
+/**
+ * One selection of one resource: a Reflector that fills a DeltaFIFO, and a pump that applies it to the Indexer and tells
+ * the listeners.
+ *
+ * Promises: listeners are told after the change can be read; changes of one object come in their order; a listener that
+ * throws stops nobody. Not promised: that every change is told (a power cut between applying and telling loses it, and
+ * quiet changes are never told). Whoever listens looks at states when it begins, and at keys afterwards.
+ */
+export class SharedInformer<T extends KubeObject> implements Informer<T> {
+  readonly #ambient: Ambient;
+  readonly #parts: SharedInformerParts<T>;
+  readonly #indexer: Indexer<T>;
+  readonly #fifo: DeltaFIFO<T>;
+  readonly #reflector: Reflector<T>;
+  readonly #listeners: Listeners<T>;
+  readonly #work = new Bell();
+
+  constructor(ambient: Ambient, parts: SharedInformerParts<T>) {
+    const log = ambient.log.child({ resource: parts.name });
+    const { database, name, kind, deltasPerObject, decodedBytes } = parts;
+    this.#ambient = { ...ambient, log };
+    this.#parts = parts;
+    this.#listeners = new Listeners(log);
+    this.#indexer = new Indexer({ database, resource: name, indices: kind.indices, decodedBytes });
+    this.#fifo = new DeltaFIFO({
+      database,
+      resource: name,
+      indexer: this.#indexer,
+      deltasPerObject,
+      ...(kind.isQuiet && { quiet: kind.isQuiet }),
+    });
+    this.#reflector = new Reflector(this.#ambient, {
+      ...parts,
+      resource: kind.resource,
+      trim: kind.trim,
+      store: this.#fifo,
+      stored: () => this.#work.ring(),
+    });
+  }
+
+  get resource(): Resource<T> {
+    return this.#parts.kind.resource;
+  }
+
+  get lister(): Lister<T> {
+    return this.#indexer;
+  }
+
+  get hasSynced(): boolean {
+    return this.#fifo.hasSynced;
+  }
+
+  get health(): WatchHealth {
+    return this.#reflector.health;
+  }
+
+  onChange(listen: Listen<T>): () => void {
+    return this.#listeners.add(listen);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const tasks = new TaskGroup(signal);
+    tasks.start("reflector", (inner) => this.#reflector.run(inner));
+    tasks.start("pump", (inner) => this.#pump(inner));
+    await tasks.join();
+  }
+
+  flush(): void {
+    this.#fifo.flush();
+  }
+
+  stats(): InformerStats {
+    const now = this.#ambient.clock.now();
+    const { lastHeard, lastProof } = this.health;
+    return {
+      resource: this.#parts.name,
+      synced: this.hasSynced,
+      live: isLive(this.health, this.#parts.limits, now),
+      heardAgo: age(lastHeard, now),
+      provenAgo: age(lastProof, now),
+      ...this.#reflector.stats,
+      depth: this.#fifo.depth,
+      merged: this.#fifo.merged,
+      objects: this.#indexer.size,
+      position: this.#fifo.resourceVersion,
+    };
+  }
+
+  /** At the start there may be deltas that the last run received and did not handle. */
+  async #pump(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.#drain(signal);
+        await this.#work.heard(signal);
+      } catch (error) {
+        const disposition = dispositionOf(error);
+        if (disposition === "rebuild" || disposition === "exit") throw error;
+        this.#ambient.log.error("changes could not be applied", { error });
+        await sleep(this.#ambient.clock, pauseAfterFailure, signal);
+      }
+    }
+  }
+
+  /** Others have their turn between two batches, so that a burst does not hold up a lease renewal. */
+  async #drain(signal: AbortSignal): Promise<void> {
+    while (this.#fifo.depth > 0 && !signal.aborted) {
+      const notices = await this.#judged(this.#fifo.pop(batchSize), signal);
+      if (signal.aborted) return;
+      this.#listeners.tell(notices);
+      await nextTurn();
+    }
+  }
+
+  /** Tells what is gone from what was released. */
+  async #judged(changes: readonly Change<T>[], signal: AbortSignal): Promise<readonly Notice<T>[]> {
+    const { isGone } = this.#parts;
+    if (!isGone || changes.every(({ after }) => after !== undefined)) return changes;
+    return Promise.all(
+      changes.map(async (change): Promise<Notice<T>> => {
+        const { before, after } = change;
+        if (before === undefined || after !== undefined || (await isGone(before, signal))) return change;
+        return { ...change, released: true };
+      }),
+    );
+  }
+}
+
+const age = (since: Instant | undefined, now: Instant): Millis | undefined => since && elapsed(since, now);

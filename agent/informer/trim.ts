@@ -1,0 +1,83 @@
+import type { Lease, Node, Pod } from "../api/core.ts";
+import type { KubeObject, ObjectMeta } from "../api/meta.ts";
+
+/*
+ * A trim keeps what some controller reads, or will. A trimmed object trims to itself.
+ *
+ * Whoever lets a trim keep more adds a migration of the cache that drops what is stored: it lacks the new field, and a
+ * resumed watch would never bring it. Whoever begins to read a field checks its shape where objects are parsed.
+ */
+
+export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({
+  metadata: trimMetadata(metadata, isOurs),
+  spec: {
+    ...keep(spec, ["nodeName", "tolerations", "nodeSelector", "restartPolicy"]),
+    ...keep(spec, ["hostNetwork", "hostname", "subdomain"]),
+    ...(spec?.affinity ? { affinity: keep(spec.affinity, ["nodeAffinity"]) } : {}),
+    containers: listed(spec?.containers).map(trimContainer),
+    ...initContainers(spec),
+  },
+  status: keep(status, ["phase", "reason", "conditions", "podIP", "podIPs"]),
+});
+
+/** Images alone are most of a Node that has run for a while. */
+export const trimNode = ({ metadata, spec, status }: Node): Node => ({
+  metadata: trimMetadata(metadata, isOurs),
+  spec: keep(spec, ["taints", "unschedulable"]),
+  status: keep(status, ["conditions", "addresses", "allocatable"]),
+});
+
+/** A renewal is seen by the resourceVersion; the times inside are another machine's. */
+export const trimLease = ({ metadata }: Lease): Lease => ({ metadata: trimMetadata(metadata, isOurs) });
+
+/** Other kinds lose only what servers and tools write for themselves. */
+export const trimAny = <T extends KubeObject>({ apiVersion: _apiVersion, kind: _kind, ...object }: T): T =>
+  // The same kind of object: what was taken away is optional in every kind.
+  ({ ...object, metadata: trimMetadata(object.metadata, (name) => name !== lastApplied) }) as T;
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+const isOurs = (annotation: string): boolean => annotation.startsWith("siteward.dev/");
+
+function trimMetadata(metadata: ObjectMeta, isKept: (annotation: string) => boolean): ObjectMeta {
+  const { name, uid, resourceVersion } = metadata;
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(([annotation]) => isKept(annotation));
+  return {
+    name,
+    uid,
+    resourceVersion,
+    ...keep(metadata, ["namespace", "generation", "creationTimestamp", "labels", "ownerReferences", "finalizers"]),
+    ...keep(metadata, ["deletionTimestamp", "deletionGracePeriodSeconds"]),
+    ...(annotations.length > 0 ? { annotations: Object.fromEntries(annotations) } : {}),
+  };
+}
+
+type Container = NonNullable<Pod["spec"]>["containers"][number];
+
+const trimContainer = (container: Container): Container => ({
+  name: container.name,
+  ...keep(container, ["ports", "restartPolicy"]),
+});
+
+/** Of the containers that start before the others, those that stay have ports one can reach. */
+function initContainers(spec: Pod["spec"]): { readonly initContainers?: readonly Container[] } {
+  const staying = listed(spec?.initContainers).filter(({ restartPolicy }) => restartPolicy === "Always");
+  return staying.length > 0 ? { initContainers: staying.map(trimContainer) } : {};
+}
+
+/** The named properties, as far as they are there. */
+function keep<T extends object, Name extends keyof T>(
+  from: T | undefined,
+  names: readonly Name[],
+): { readonly [Kept in Name]?: NonNullable<T[Kept]> } {
+  const kept: { -readonly [Kept in Name]?: NonNullable<T[Kept]> } = {};
+  if (from === undefined) return kept;
+  for (const name of names) {
+    const value = from[name];
+    if (value !== undefined && value !== null) kept[name] = value;
+  }
+  return kept;
+}
+
+/** The list's objects; none where a careless server sent something else. */
+const listed = <Item extends object>(list: readonly Item[] | undefined): readonly Item[] =>
+  Array.isArray(list) ? list.filter((item: unknown): item is Item => typeof item === "object" && item !== null) : [];

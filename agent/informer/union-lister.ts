@@ -1,0 +1,58 @@
+import { type KubeObject, keyOf } from "../api/meta.ts";
+import type { Lister } from "./lister.ts";
+
+/**
+ * Several caches of one resource, read as one. Where two know the same key (a pod that was made anew on another board
+ * before its former board's watch told that it is gone), the newer object counts.
+ */
+export class UnionLister<T extends KubeObject> implements Lister<T> {
+  readonly #parts: () => Iterable<Lister<T>>;
+
+  constructor(parts: () => Iterable<Lister<T>>) {
+    this.#parts = parts;
+  }
+
+  get(key: string): T | undefined {
+    return [...this.#parts()]
+      .map((part) => part.get(key))
+      .filter((object) => object !== undefined)
+      .reduce<T | undefined>((best, object) => (best === undefined ? object : newer(best, object)), undefined);
+  }
+
+  list(): IterableIterator<T> {
+    return merged([...this.#parts()].map((part) => part.list()));
+  }
+
+  byIndex(index: string, value: string): IterableIterator<T> {
+    return merged([...this.#parts()].map((part) => part.byIndex(index, value)));
+  }
+
+  /** An object that two of them know counts twice. */
+  get size(): number {
+    return [...this.#parts()].reduce((sum, { size }) => sum + size, 0);
+  }
+}
+
+/** Each of the sources comes by key, and so does the whole. One object per source is on the heap. */
+function* merged<T extends KubeObject>(sources: readonly IterableIterator<T>[]): IterableIterator<T> {
+  const heads = new Map<IterableIterator<T>, T>();
+  const advance = (source: IterableIterator<T>): void => {
+    const { done, value } = source.next();
+    if (done) heads.delete(source);
+    else heads.set(source, value);
+  };
+  sources.forEach(advance);
+  while (heads.size > 0) {
+    const [least] = [...heads.values()].map(keyOf).sort();
+    const equal = [...heads].filter(([, object]) => keyOf(object) === least);
+    yield equal.map(([, object]) => object).reduce(newer);
+    for (const [source] of equal) advance(source);
+  }
+}
+
+/** The resourceVersions of one resource are decimal numbers that grow, of any length. */
+function newer<T extends KubeObject>(a: T, b: T): T {
+  const [left, right] = [a.metadata.resourceVersion, b.metadata.resourceVersion];
+  if (left.length !== right.length) return left.length > right.length ? a : b;
+  return left > right ? a : b;
+}

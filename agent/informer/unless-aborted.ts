@@ -1,0 +1,12 @@
+/** Waits for a promise that never fails, but no longer than the signal stands. Leaves no listener behind. */
+export async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const aborted = Promise.withResolvers<void>();
+  const end = (): void => aborted.resolve();
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", end);
+  }
+}

@@ -1,0 +1,448 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Pod } from "../../../agent/api/core.ts";
+import type { KubeObject } from "../../../agent/api/meta.ts";
+import { leases, nodes, pods, type Resource } from "../../../agent/api/resources.ts";
+import type { Notice } from "../../../agent/informer/informer.ts";
+import { InformerSet } from "../../../agent/informer/informer-set.ts";
+import type { SiteScope } from "../../../agent/informer/scope.ts";
+import type { Database } from "../../../storage/database.ts";
+import { storedResources } from "../../../storage/stored-resources.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+import { limits, openCache } from "./cache.ts";
+import { FakeApi, refused } from "./fake-api.ts";
+import { lease, node, pod } from "./objects.ts";
+
+let clock: FakeClock;
+let api: FakeApi;
+let log: RecordingLog;
+let database: Database;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  api = new FakeApi(clock);
+  log = new RecordingLog();
+  database = openCache();
+});
+
+/** A board's informers, from start to stop. */
+class Run {
+  readonly set: InformerSet;
+  readonly #stop = new AbortController();
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(scope: SiteScope = {}) {
+    const settings = { pageSize: 500, deltasPerObject: 16, decodedBytes: 1_000_000, limits };
+    this.set = new InformerSet({ clock, log, random: new SeededRandom(3) }, { client: api, database, settings, scope });
+    for (const resource of [nodes, pods, leases]) this.set.informer<KubeObject>(resource);
+  }
+
+  async start(): Promise<this> {
+    this.#ended = this.set.run(this.#stop.signal);
+    await clock.advance("1s");
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error("stopped"));
+    await clock.settle();
+    await this.#ended;
+  }
+
+  names(resource: Resource<KubeObject>): string[] {
+    return [...this.set.informer(resource).lister.list()].map(({ metadata }) => metadata.name);
+  }
+
+  /** What listeners of a resource hear from now on, as words. */
+  hears<T extends KubeObject>(resource: Resource<T>): string[] {
+    const heard: string[] = [];
+    const word = ({ before, after, released }: Notice<T>): string =>
+      released ? "released" : before === undefined ? "appeared" : after === undefined ? "gone" : "changed";
+    this.set.informer(resource).onChange((changes) => {
+      for (const change of changes) heard.push(`${change.key} ${word(change)}`);
+    });
+    return heard;
+  }
+}
+
+describe("a site that is the whole cluster", () => {
+  test("has one watch per resource, however many ask, and only the kubelets' leases as metadata", async () => {
+    const run = new Run();
+    expect(run.set.informer(pods)).toBe(run.set.informer(pods));
+    await run.start();
+    expect(api.asked("watch").map(({ resource, options: { timeoutSeconds: _, ...rest } }) => [resource, rest])).toEqual(
+      [
+        ["nodes", { resourceVersion: "100" }],
+        ["pods", { resourceVersion: "100" }],
+        ["leases.coordination.k8s.io", { resourceVersion: "100", namespace: "kube-node-lease", metadataOnly: true }],
+      ],
+    );
+    await run.stop();
+  });
+
+  test("tells what appears, changes and goes, after it can be read", async () => {
+    const run = await new Run().start();
+    const heard = run.hears(pods);
+    const seen: (string | undefined)[] = [];
+    run.set.informer(pods).onChange(([change]) => {
+      seen.push(run.set.informer(pods).lister.get(change?.key ?? "")?.status?.phase);
+    });
+    const web = api.put(pods, pod("web", { phase: "Pending" }));
+    await clock.advance("1s");
+    api.put(pods, { ...web, status: { phase: "Running" } });
+    await clock.advance("1s");
+    api.remove(pods, "default/web");
+    await clock.advance("1s");
+    expect(heard).toEqual(["default/web appeared", "default/web changed", "default/web gone"]);
+    expect(seen).toEqual(["Pending", "Running", undefined]);
+    await run.stop();
+  });
+
+  test("finds pods by board, namespace and owner", async () => {
+    const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "web", uid: "ds-1", controller: true };
+    const web = pod("web", { node: "pi-3" });
+    api.put(pods, { ...web, metadata: { ...web.metadata, ownerReferences: [owner] } });
+    api.put(pods, pod("waiting"));
+    const run = await new Run().start();
+    const { lister } = run.set.informer(pods);
+    const names = (found: Iterable<Pod>): string[] => [...found].map(({ metadata }) => metadata.name);
+    expect(names(lister.byIndex("byNode", "pi-3"))).toEqual(["web"]);
+    expect(names(lister.byIndex("byNode", ""))).toEqual([]);
+    expect(names(lister.byIndex("byNamespace", "default"))).toEqual(["waiting", "web"]);
+    expect(names(lister.byIndex("byOwner", "ds-1"))).toEqual(["web"]);
+    await run.stop();
+  });
+
+  test("is synced once its caches are filled, and after a restart once the watches are open", async () => {
+    api.put(nodes, node("pi-1"));
+    const run = new Run();
+    let synced = 0;
+    const never = new AbortController().signal;
+    void run.set.synced(never).then(() => synced++);
+    await clock.advance("1s");
+    expect(synced).toBe(0);
+    await run.start();
+    expect(synced).toBe(1);
+    await run.stop();
+
+    const again = new Run();
+    expect(again.names(nodes)).toEqual(["pi-1"]);
+    void again.set.synced(never).then(() => synced++);
+    await clock.advance("1s");
+    expect(synced).toBe(1);
+    await again.start();
+    expect(synced).toBe(2);
+    expect(api.asked("list")).toHaveLength(3);
+    await again.stop();
+  });
+
+  test("shows heartbeats without a write or a wake, and stores them at a clean stop", async () => {
+    api.put(nodes, node("pi-1"));
+    api.put(leases, lease("pi-1"));
+    const run = await new Run().start();
+    const heard = [run.hears(nodes), run.hears(leases)];
+    const writes = (): number =>
+      database.prepare<{ changes: number }>("SELECT total_changes() AS changes").get()?.changes ?? 0;
+    const before = writes();
+    for (let minute = 0; minute < 30; minute++) {
+      api.put(nodes, node("pi-1", { heartbeat: `2026-01-01T00:${String(minute + 10)}:00Z` }));
+      api.put(leases, lease("pi-1", `2026-01-01T00:${String(minute + 10)}:00.000000Z`));
+      await clock.advance("1m");
+    }
+    expect(writes()).toBe(before);
+    expect(heard).toEqual([[], []]);
+    const shown = run.set.informer(leases).lister.get("kube-node-lease/pi-1");
+    expect(shown?.metadata.resourceVersion).toBe(api.version);
+    expect(run.set.informer(leases).health.lastProof?.mono).toBeGreaterThan(clock.now().mono - 61_000);
+    await run.stop();
+
+    const again = new Run();
+    expect(again.set.informer(leases).lister.get("kube-node-lease/pi-1")).toEqual(shown);
+    expect(again.set.stats().map(({ position }) => position)).toEqual([api.version, api.version, api.version]);
+  });
+
+  test("goes on when a listener fails, and names it", async () => {
+    const run = await new Run().start();
+    run.set.informer(pods).onChange(() => {
+      throw new Error("no such key");
+    });
+    const heard = run.hears(pods);
+    api.put(pods, pod("one"));
+    await clock.advance("1s");
+    api.put(pods, pod("two"));
+    await clock.advance("1s");
+    expect(heard).toEqual(["default/one appeared", "default/two appeared"]);
+    expect(log.said("error")).toEqual(["a listener failed", "a listener failed"]);
+    await run.stop();
+  });
+
+  test("tells nobody who no longer listens", async () => {
+    const run = await new Run().start();
+    const heard: number[] = [];
+    const end = run.set.informer(pods).onChange((changes) => heard.push(changes.length));
+    end();
+    api.put(pods, pod("one"));
+    await clock.advance("1s");
+    expect(heard).toEqual([]);
+    await run.stop();
+  });
+
+  test("takes a burst of 10 000 events in batches, and leaves turns to others between them", async () => {
+    const run = await new Run().start();
+    const sizes: number[] = [];
+    run.set.informer(pods).onChange((changes) => sizes.push(changes.length));
+    for (let index = 0; index < 10_000; index++) api.put(pods, pod(`web-${index}`));
+    let turns = 0;
+    let longest = 0;
+    for (let last = performance.now(); sizes.reduce((a, b) => a + b, 0) < 10_000 && turns < 5000; turns++) {
+      await clock.advance("10ms");
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }
+    expect(sizes.reduce((a, b) => a + b, 0)).toBe(10_000);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(64);
+    expect(turns).toBeGreaterThan(10);
+    await run.stop();
+  });
+
+  test("lists one resource at a time", async () => {
+    const asked: string[] = [];
+    let finished = 0;
+    api.beforePage = ({ resource }) => {
+      asked.push(`${resource} after ${finished}`);
+    };
+    const run = new Run();
+    const original = api.list.bind(api);
+    api.list = async (...args) => {
+      const result = await original(...args);
+      await clock.settle();
+      finished++;
+      return result;
+    };
+    await run.start();
+    for (let turn = 0; turn < 10; turn++) await clock.settle();
+    expect(asked).toEqual(["nodes after 0", "pods after 1", "leases.coordination.k8s.io after 2"]);
+    await run.stop();
+  });
+
+  test("may be stopped and run again, as a standby does, and knows how long it was deaf", async () => {
+    const run = await new Run().start();
+    api.put(pods, pod("one"));
+    await clock.advance("1s");
+    await run.stop();
+    api.put(pods, pod("two"));
+    await clock.advance("1h");
+
+    const second = new AbortController();
+    const ended = run.set.run(second.signal);
+    await clock.advance("1s");
+    expect(run.names(pods)).toEqual(["one", "two"]);
+    expect(api.asked("list", "pods")).toHaveLength(1);
+    expect(run.set.informer(pods).health.restoredAt?.mono).toBe(clock.now().mono - 1000);
+    second.abort(new Error("stopped"));
+    await clock.settle();
+    await ended;
+  });
+
+  test("takes no registrations while it runs, and no second run beside the first", async () => {
+    const set = new InformerSet(
+      { clock, log, random: new SeededRandom(1) },
+      {
+        client: api,
+        database,
+        settings: { pageSize: 500, deltasPerObject: 16, decodedBytes: 1000, limits },
+        scope: {},
+      },
+    );
+    const stop = new AbortController();
+    const ended = set.run(stop.signal);
+    expect(() => set.informer(pods)).toThrow("while the informers run");
+    await expect(set.run(stop.signal)).rejects.toThrow("already");
+    stop.abort(new Error("stopped"));
+    await ended;
+  });
+
+  test("says how each resource is doing", async () => {
+    api.put(pods, pod("one"));
+    const run = await new Run().start();
+    await clock.advance("5s");
+    api.fail("watch", refused("watch"), 100, ({ resource }) => resource !== "pods");
+    api.watches.find(({ request }) => request.resource === "pods")?.close();
+    await clock.advance("5s");
+    expect(run.set.stats().find(({ resource }) => resource === "pods")).toMatchObject({
+      synced: true,
+      live: false,
+      heardAgo: 11_000,
+      provenAgo: undefined,
+      lists: 1,
+      watches: 1,
+      rejected: { count: 0, last: [] },
+      problem: "watch things: ConnectionRefused",
+      depth: 0,
+      objects: 1,
+      position: "101",
+    });
+    await run.stop();
+  });
+});
+
+describe("a site of selected boards", () => {
+  const scope = { nodeSelector: "site=a" };
+  const ours = { labels: { site: "a" } };
+  const theirs = { labels: { site: "b" } };
+
+  beforeEach(() => {
+    api.put(nodes, node("pi-1", ours));
+    api.put(nodes, node("pi-2", ours));
+    api.put(nodes, node("pi-9", theirs));
+    for (const board of ["pi-1", "pi-2", "pi-9"]) {
+      api.put(leases, lease(board));
+      api.put(pods, pod(`web-${board}`, { node: board }));
+    }
+  });
+
+  test("knows its boards, their leases and their pods, and nothing else", async () => {
+    const run = await new Run(scope).start();
+    expect(run.names(nodes)).toEqual(["pi-1", "pi-2"]);
+    expect(run.names(leases)).toEqual(["pi-1", "pi-2"]);
+    expect(run.names(pods)).toEqual(["web-pi-1", "web-pi-2"]);
+    const { lister, hasSynced } = run.set.informer(pods);
+    expect(hasSynced).toBe(true);
+    expect(lister.size).toBe(2);
+    expect(lister.get("default/web-pi-2")?.spec?.nodeName).toBe("pi-2");
+    expect([...lister.byIndex("byNode", "pi-1")]).toHaveLength(1);
+    expect(api.asked("watch", "pods").map(({ options }) => options.fieldSelector)).toEqual([
+      "spec.nodeName=pi-1",
+      "spec.nodeName=pi-2",
+    ]);
+    await run.stop();
+  });
+
+  test("watches a board that joins", async () => {
+    const run = await new Run(scope).start();
+    const heard = run.hears(pods);
+    api.put(nodes, node("pi-3", ours));
+    api.put(pods, pod("web-pi-3", { node: "pi-3" }));
+    await clock.advance("1s");
+    api.put(leases, lease("pi-3"));
+    await clock.advance("1s");
+    expect(heard).toEqual(["default/web-pi-3 appeared"]);
+    expect(run.names(leases)).toEqual(["pi-1", "pi-2", "pi-3"]);
+    expect(run.set.informer(pods).hasSynced).toBe(true);
+    await run.stop();
+  });
+
+  test("releases a board that left the selection, and its pods: neither is reported gone", async () => {
+    const run = await new Run(scope).start();
+    const heard = [run.hears(nodes), run.hears(pods)];
+    api.put(nodes, node("pi-2", theirs));
+    await clock.advance("1s");
+    expect(heard).toEqual([["pi-2 released"], ["default/web-pi-2 released"]]);
+    expect(run.names(pods)).toEqual(["web-pi-1"]);
+    expect(storedResources(database).filter((name) => name.startsWith("pods"))).toEqual(["pods[site=a]@pi-1"]);
+    api.remove(pods, "default/web-pi-2");
+    api.put(leases, lease("pi-2"));
+    await clock.advance("1m");
+    expect(heard[1]).toHaveLength(1);
+    expect(run.names(leases)).toEqual(["pi-1"]);
+    await run.stop();
+  });
+
+  test("takes a board back that left and came again", async () => {
+    const run = await new Run(scope).start();
+    const heard = run.hears(pods);
+    api.put(nodes, node("pi-2", theirs));
+    await clock.advance("1s");
+    api.put(nodes, node("pi-2", ours));
+    await clock.advance("1s");
+    expect(heard).toEqual(["default/web-pi-2 released", "default/web-pi-2 appeared"]);
+    await run.stop();
+  });
+
+  test("reports a board that was deleted as gone, and watches what is left on it until nothing is", async () => {
+    const run = await new Run(scope).start();
+    const heard = [run.hears(nodes), run.hears(pods)];
+    api.remove(nodes, "pi-2");
+    await clock.advance("1m");
+    expect(heard).toEqual([["pi-2 gone"], []]);
+    expect(run.names(pods)).toEqual(["web-pi-1", "web-pi-2"]);
+    api.remove(pods, "default/web-pi-2");
+    await clock.advance("15s");
+    expect(heard[1]).toEqual(["default/web-pi-2 gone"]);
+    expect(storedResources(database)).not.toContain("pods[site=a]@pi-2");
+    await run.stop();
+  });
+
+  test("concludes nothing while the API does not say what became of a board", async () => {
+    const run = await new Run(scope).start();
+    const heard = [run.hears(nodes), run.hears(pods)];
+    api.fail("get", refused("get"), 4);
+    api.remove(nodes, "pi-2");
+    await clock.advance("5s");
+    expect(heard).toEqual([["pi-2 released"], []]);
+    expect(run.names(pods)).toEqual(["web-pi-1", "web-pi-2"]);
+    api.remove(pods, "default/web-pi-2");
+    await clock.advance("1m");
+    expect(heard[1]).toEqual(["default/web-pi-2 gone"]);
+    expect(storedResources(database)).not.toContain("pods[site=a]@pi-2");
+    await run.stop();
+  });
+
+  test("resumes every board's watch after a restart, and settles what left meanwhile", async () => {
+    const first = await new Run(scope).start();
+    await first.stop();
+    api.put(nodes, node("pi-2", theirs));
+    const lists = api.asked("list").length;
+
+    const again = new Run(scope);
+    const heard = again.hears(pods);
+    await again.start();
+    await clock.advance("30s");
+    expect(api.asked("list")).toHaveLength(lists);
+    expect(again.names(pods)).toEqual(["web-pi-1"]);
+    expect(heard).toEqual(["default/web-pi-2 released"]);
+    await again.stop();
+  });
+
+  test("forgets what another selection stored", async () => {
+    const first = await new Run(scope).start();
+    await first.stop();
+    const again = await new Run({ nodeSelector: "site=b" }).start();
+    expect(again.names(pods)).toEqual(["web-pi-9"]);
+    expect(storedResources(database)).toEqual([
+      "leases.coordination.k8s.io[site=b]",
+      "nodes[site=b]",
+      "pods[site=b]@pi-9",
+    ]);
+    await again.stop();
+  });
+
+  test("shows a pod that was made anew on another board, whichever watch tells first", async () => {
+    const run = await new Run(scope).start();
+    const old = api.watches.find(({ request }) => request.options.fieldSelector === "spec.nodeName=pi-1");
+    old?.freeze();
+    api.remove(pods, "default/web-pi-1");
+    api.put(pods, pod("web-pi-1", { node: "pi-2" }));
+    await clock.advance("1s");
+    const { lister } = run.set.informer(pods);
+    expect(lister.get("default/web-pi-1")?.spec?.nodeName).toBe("pi-2");
+    expect([...lister.list()].filter(({ metadata }) => metadata.name === "web-pi-1")).toHaveLength(1);
+    await clock.advance("2m");
+    expect(lister.get("default/web-pi-1")?.spec?.nodeName).toBe("pi-2");
+    expect([...lister.byIndex("byNode", "pi-1")]).toEqual([]);
+    await run.stop();
+  });
+
+  test("hears its pods only as well as the worst of its watches", async () => {
+    const run = await new Run(scope).start();
+    expect(run.set.informer(pods).health.connected).toBe(true);
+    api.fail("watch", refused("watch"), 100, ({ options }) => options.fieldSelector !== "spec.nodeName=pi-1");
+    api.watches.find(({ request }) => request.options.fieldSelector === "spec.nodeName=pi-1")?.close();
+    await clock.advance("5s");
+    expect(run.set.informer(pods).health.connected).toBe(false);
+    expect(run.set.informer(nodes).health.connected).toBe(true);
+    expect(run.set.stats().find(({ resource }) => resource === "pods")).toMatchObject({ live: false, objects: 2 });
+    await run.stop();
+  });
+});

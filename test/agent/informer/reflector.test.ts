@@ -1,0 +1,524 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Pod } from "../../../agent/api/core.ts";
+import { pods } from "../../../agent/api/resources.ts";
+import { ListTurns } from "../../../agent/informer/list-turns.ts";
+import { Reflector, type ReflectorStore } from "../../../agent/informer/reflector.ts";
+import { trimPod } from "../../../agent/informer/trim.ts";
+import type { Database } from "../../../storage/database.ts";
+import { DeltaFIFO } from "../../../storage/delta-fifo.ts";
+import { Indexer } from "../../../storage/indexer.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+import { limits, openCache } from "./cache.ts";
+import { apiError, expired, FakeApi, refused } from "./fake-api.ts";
+import { pod } from "./objects.ts";
+
+let clock: FakeClock;
+let api: FakeApi;
+let log: RecordingLog;
+let database: Database;
+let fifo: DeltaFIFO<Pod>;
+let indexer: Indexer<Pod>;
+let reflector: Reflector<Pod>;
+let stop: AbortController;
+let running: Promise<void>;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  api = new FakeApi(clock);
+  log = new RecordingLog();
+  database = openCache();
+});
+
+/** Starts, or starts anew: what the last run stored is there, what it had in memory is not. */
+function start(wrap: (store: DeltaFIFO<Pod>) => ReflectorStore<Pod> = (store) => store): void {
+  indexer = new Indexer<Pod>({ database, resource: "pods", indices: {}, decodedBytes: 100_000 });
+  fifo = new DeltaFIFO<Pod>({ database, resource: "pods", indexer, deltasPerObject: 16 });
+  reflector = new Reflector(
+    { clock, log, random: new SeededRandom(7) },
+    {
+      resource: pods,
+      selection: {},
+      client: api,
+      store: wrap(fifo),
+      trim: trimPod,
+      pageSize: 500,
+      limits,
+      turns: new ListTurns(),
+      stored: () => {},
+    },
+  );
+  stop = new AbortController();
+  running = reflector.run(stop.signal);
+}
+
+async function end(): Promise<void> {
+  stop.abort(new Error("stopped"));
+  await clock.settle();
+  await running;
+}
+
+/** Applies what waits, and says which objects there are. */
+function stored(): string[] {
+  while (fifo.depth > 0) fifo.pop(64);
+  return [...indexer.list()].map(({ metadata }) => metadata.name);
+}
+
+const pauses = (verb: "list" | "watch"): number[] => {
+  const times = api.asked(verb).map(({ at }) => at);
+  return times.slice(1).map((at, index) => at - (times[index] ?? 0));
+};
+
+describe("the first list", () => {
+  test("comes by pages of the newest state, and the watch begins where it stands (RL-01)", async () => {
+    for (let index = 0; index < 1200; index++) api.put(pods, pod(`web-${index}`));
+    start();
+    await clock.settle();
+
+    const lists = api.asked("list");
+    expect(lists.map(({ options }) => options.limit)).toEqual([500, 500, 500]);
+    expect(lists.map(({ options }) => options.resourceVersion)).toEqual([undefined, undefined, undefined]);
+    expect(lists.map(({ options }) => options.continue)).toEqual([undefined, "1300:500", "1300:1000"]);
+    const [watch] = api.asked("watch");
+    expect(watch?.options.resourceVersion).toBe("1300");
+    expect(watch?.options.timeoutSeconds).toBeGreaterThanOrEqual(300);
+    expect(watch?.options.timeoutSeconds).toBeLessThan(600);
+    expect(stored()).toHaveLength(1200);
+    await end();
+  });
+
+  test("whose snapshot expires between two pages is asked for once more, whole", async () => {
+    for (let index = 0; index < 600; index++) api.put(pods, pod(`web-${index}`));
+    api.fail("list", expired("list"), 1, ({ options }) => options.continue === undefined);
+    start();
+    await clock.settle();
+    expect(api.asked("list").map(({ options }) => [options.limit, options.continue])).toEqual([
+      [500, undefined],
+      [500, "700:500"],
+      [undefined, undefined],
+    ]);
+    expect(stored()).toHaveLength(600);
+    await end();
+  });
+
+  test("that breaks off leaves nothing behind, and is begun again after a pause", async () => {
+    for (let index = 0; index < 600; index++) api.put(pods, pod(`web-${index}`));
+    api.fail("list", apiError("list", 500, "InternalError"), 1, ({ options }) => options.continue === undefined);
+    start();
+    await clock.settle();
+    expect(fifo.resourceVersion).toBeUndefined();
+    expect(stored()).toEqual([]);
+    await clock.advance("2s");
+    expect(stored()).toHaveLength(600);
+    await end();
+  });
+
+  test("counts what cannot be used, and goes on", async () => {
+    api.put(pods, pod("web"));
+    api.unusable.push("Pod default/odd: has no metadata.uid");
+    start();
+    await clock.settle();
+    expect(stored()).toEqual(["web"]);
+    expect(reflector.stats.rejected).toEqual({ count: 1, last: ["Pod default/odd: has no metadata.uid"] });
+    await end();
+  });
+});
+
+describe("a restart", () => {
+  test("resumes the watch where the position stands, without a list", async () => {
+    api.put(pods, pod("web-1"));
+    start();
+    await clock.settle();
+    api.put(pods, pod("web-2"));
+    await clock.advance("1s");
+    await end();
+    const position = fifo.resourceVersion;
+
+    api.put(pods, pod("web-3"));
+    start();
+    await clock.advance("1s");
+    expect(api.asked("list")).toHaveLength(1);
+    expect(api.asked("watch").at(-1)?.options.resourceVersion).toBe(position);
+    expect(stored()).toEqual(["web-1", "web-2", "web-3"]);
+    await end();
+  });
+
+  test("after which the server has lost the history lists what is not older, and learns what vanished", async () => {
+    api.put(pods, pod("web-1"));
+    api.put(pods, pod("web-2"));
+    start();
+    await clock.settle();
+    expect(stored()).toEqual(["web-1", "web-2"]);
+    const position = fifo.resourceVersion;
+    await end();
+
+    api.remove(pods, "default/web-1");
+    api.compact();
+    start();
+    await clock.advance("2s");
+    expect(api.asked("list").at(-1)?.options).toMatchObject({
+      resourceVersion: position,
+      resourceVersionMatch: "NotOlderThan",
+      limit: 500,
+    });
+    expect(stored()).toEqual(["web-2"]);
+    await end();
+  });
+});
+
+describe("a lost history", () => {
+  test("in the middle of a burst costs no event: what came before it is stored, the list brings the rest (RL-05)", async () => {
+    start();
+    await clock.settle();
+    for (let index = 0; index < 10; index++) api.put(pods, pod(`web-${index}`));
+    api.openWatch.say({ type: "ERROR", error: expired("watch") });
+    api.put(pods, pod("web-late"));
+    const last = String(Number(api.version) - 1);
+    await clock.settle();
+    expect(fifo.resourceVersion).toBe(last);
+    await clock.advance("2s");
+    expect(api.asked("list").at(-1)?.options.resourceVersion).toBe(last);
+    expect(stored()).toHaveLength(11);
+    expect(log.said("warn")).toEqual([]);
+    await end();
+  });
+
+  test("also for lists is answered at once by a list of what is newest (RL-03)", async () => {
+    start();
+    await clock.settle();
+    api.openWatch.say({ type: "ERROR", error: expired("watch") });
+    api.fail("list", expired("list"));
+    await clock.advance("2s");
+    const [, refusedList, newest] = api.asked("list");
+    expect(refusedList?.options.resourceVersion).toBe("100");
+    expect(newest?.options.resourceVersion).toBeUndefined();
+    expect(newest?.at).toBe(refusedList?.at);
+    await end();
+  });
+
+  test("stays in mind while the list of what is newest fails", async () => {
+    start();
+    await clock.settle();
+    api.openWatch.say({ type: "ERROR", error: expired("watch") });
+    api.fail("list", expired("list"));
+    api.fail("list", refused("list"), 2);
+    await clock.advance("30s");
+    expect(api.asked("list").map(({ options }) => options.resourceVersion)).toEqual([
+      undefined,
+      "100",
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    await end();
+  });
+
+  test("because etcd was restored from a backup is noticed by the silence that follows, for the price of one object", async () => {
+    start();
+    await clock.settle();
+    api.put(pods, pod("web"));
+    await clock.advance("1s");
+    api.restore(50);
+    api.openWatch.break(apiError("watch", 0, "Reset"));
+    await clock.advance("2s");
+    api.openWatch.freeze();
+    await clock.advance("100s");
+    expect(api.asked("list").map(({ options }) => [options.resourceVersion, options.limit])).toEqual([
+      [undefined, 500],
+      ["101", 1],
+      [undefined, 500],
+    ]);
+    expect(fifo.resourceVersion).toBe("50");
+    await end();
+  });
+
+  test("is not suspected of a link that lets nothing through for a while", async () => {
+    start();
+    await clock.settle();
+    api.openWatch.freeze();
+    await clock.advance("95s");
+    expect(api.asked("list").map(({ options }) => options.limit)).toEqual([500, 1]);
+    expect(reflector.health.connected).toBe(true);
+    await end();
+  });
+
+  test("because etcd was restored from a backup leads to a list of what is newest", async () => {
+    start();
+    await clock.settle();
+    api.restore(50);
+    api.openWatch.say({ type: "ERROR", error: expired("watch") });
+    await clock.advance("2s");
+    expect(fifo.resourceVersion).toBe("50");
+    await end();
+  });
+});
+
+describe("an interrupted watch", () => {
+  test("that lasted a while is opened again at once from the last event, without a list", async () => {
+    start();
+    await clock.advance("10s");
+    api.put(pods, pod("web"));
+    await clock.settle();
+    api.openWatch.close();
+    await clock.settle();
+    expect(api.asked("list")).toHaveLength(1);
+    expect(api.asked("watch").map(({ options, at }) => [options.resourceVersion, at])).toEqual([
+      ["100", 0],
+      ["101", 10_000],
+    ]);
+    await end();
+  });
+
+  test("that ended at once without a word is opened again after a pause (RL-07, without its list)", async () => {
+    start();
+    await clock.settle();
+    await clock.advance("100ms");
+    api.openWatch.close();
+    await clock.advance("5s");
+    const [pause = 0] = pauses("watch");
+    expect(pause).toBeGreaterThanOrEqual(900);
+    expect(pause).toBeLessThan(1700);
+    expect(api.asked("list")).toHaveLength(1);
+    await end();
+  });
+
+  test("by a broken connection costs a pause and no list", async () => {
+    start();
+    await clock.advance("1m");
+    api.openWatch.break(apiError("watch", 0, "Reset"));
+    await clock.advance("5s");
+    expect(api.watches).toHaveLength(2);
+    expect(api.asked("list")).toHaveLength(1);
+    await end();
+  });
+
+  test("while connections are refused waits longer each time (RL-09)", async () => {
+    start();
+    await clock.advance("5m");
+    api.fail("watch", refused("watch"), 3);
+    api.openWatch.close();
+    await clock.advance("20s");
+    const [, first = 0, second = 0, third = 0] = pauses("watch");
+    expect(first).toBeGreaterThanOrEqual(800);
+    expect(first).toBeLessThan(1600);
+    expect(second).toBeGreaterThanOrEqual(1600);
+    expect(second).toBeLessThan(3200);
+    expect(third).toBeGreaterThanOrEqual(3200);
+    expect(third).toBeLessThan(6400);
+    expect(api.asked("list")).toHaveLength(1);
+    expect(log.said("warn")).toEqual(["watch interrupted"]);
+    await end();
+  });
+
+  test("by too many requests goes on from the same position, not before the server permits", async () => {
+    start();
+    await clock.settle();
+    api.openWatch.say({ type: "ERROR", error: apiError("watch", 429, "TooManyRequests") });
+    await clock.advance("5s");
+    expect(api.asked("watch").map(({ options }) => options.resourceVersion)).toEqual(["100", "100"]);
+    expect(api.asked("list")).toHaveLength(1);
+    await end();
+  });
+
+  test("by a server that is back without its history does not wait as long as that was away", async () => {
+    start();
+    await clock.advance("5m");
+    api.fail("watch", refused("watch"), 4);
+    api.openWatch.close();
+    await clock.advance("5s");
+    api.compact();
+    api.put(pods, pod("web"));
+    api.compact();
+    await clock.until(() => api.asked("watch").length === 6, "30s");
+    const back = api.asked("watch").at(-1)?.at ?? 0;
+    await clock.until(() => api.asked("list").length === 2, "30s");
+    expect((api.asked("list").at(-1)?.at ?? 0) - back).toBeLessThan(1600);
+    await end();
+  });
+
+  test("by another error in the stream goes on from the same position", async () => {
+    start();
+    await clock.settle();
+    api.openWatch.say({ type: "ERROR", error: apiError("watch", 500, "InternalError") });
+    await clock.advance("5s");
+    expect(api.watches).toHaveLength(2);
+    expect(api.asked("list")).toHaveLength(1);
+    await end();
+  });
+
+  test("because the position means nothing to the server leads to a list of what is newest", async () => {
+    start();
+    await clock.settle();
+    await clock.advance("1s");
+    // As kube-apiserver 1.36 answers to a watch, and to a list, from a position that is no number.
+    api.fail("watch", apiError("watch", 500, "InternalError"));
+    api.fail("list", apiError("list", 400, "BadRequest"));
+    api.openWatch.close();
+    await clock.advance("10s");
+    expect(api.asked("list").map(({ options }) => [options.resourceVersion, options.limit])).toEqual([
+      [undefined, 500],
+      ["100", 1],
+      [undefined, 500],
+    ]);
+    await end();
+  });
+
+  test("backs off anew two minutes after it last began to, also while the server stays away", async () => {
+    start();
+    await clock.advance("5m");
+    api.fail("watch", refused("watch"), 1000);
+    api.openWatch.close();
+    await clock.advance("1h");
+    const waits = pauses("watch").slice(1);
+    expect(Math.max(...waits)).toBeLessThan(60_000);
+    expect(waits.filter((wait) => wait < 1600).length).toBeGreaterThan(10);
+    await end();
+  });
+});
+
+describe("how well we listen", () => {
+  test("a half-open connection is torn down after the stall bound, and the watch resumes", async () => {
+    start();
+    await clock.advance("30s");
+    api.put(pods, pod("web-1"));
+    await clock.settle();
+    api.openWatch.freeze();
+    api.put(pods, pod("web-2"));
+    await clock.advance("89s");
+    expect(reflector.health.connected).toBe(true);
+    await clock.advance("1s");
+    expect(reflector.health.connected).toBe(false);
+    await clock.advance("2s");
+    expect(reflector.health.connected).toBe(true);
+    expect(reflector.health.restoredAt).toBeDefined();
+    expect(stored()).toEqual(["web-1", "web-2"]);
+    expect(api.asked("list")).toHaveLength(1);
+    await end();
+  });
+
+  test("bookmarks keep a quiet watch open; only those that moved prove something", async () => {
+    start();
+    await clock.advance("1s");
+    const begun = clock.now().mono - 1000;
+    await clock.advance("2m");
+    expect(reflector.health.lastHeard?.mono).toBe(begun + 120_000);
+    expect(reflector.health.lastProof).toBeUndefined();
+    api.put(pods, pod("web"));
+    await clock.advance("1s");
+    expect(reflector.health.lastProof?.mono).toBe(begun + 121_000);
+    expect(api.watches).toHaveLength(1);
+    await end();
+  });
+
+  test("a regular end of the watch is no outage", async () => {
+    start();
+    await clock.advance("1h");
+    expect(api.watches.length).toBeGreaterThan(5);
+    expect(reflector.health.restoredAt).toBeUndefined();
+    expect(log.said("warn")).toEqual([]);
+    await end();
+  });
+});
+
+describe("what arrives", () => {
+  test("within 50 ms becomes one write, and is written after that", async () => {
+    start();
+    await clock.settle();
+    for (let index = 0; index < 20; index++) api.put(pods, pod(`web-${index}`));
+    await clock.settle();
+    expect(fifo.depth).toBe(0);
+    await clock.advance("49ms");
+    expect(fifo.depth).toBe(0);
+    await clock.advance("1ms");
+    expect(fifo.depth).toBe(20);
+    await end();
+  });
+
+  test("in a burst of 10 000 events waits outside once enough is pending, and none is lost", async () => {
+    start();
+    await clock.settle();
+    for (let index = 0; index < 10_000; index++) api.put(pods, pod(`web-${index}`));
+    for (let turn = 0; turn < 100; turn++) await clock.settle();
+    expect(fifo.depth).toBeLessThanOrEqual(1024 + 64);
+    const { taken } = api.openWatch;
+    await clock.advance("5m");
+    expect(api.openWatch.taken).toBe(taken);
+    const seen = new Set<string>();
+    for (let pass = 0; seen.size < 10_000 && pass < 1000; pass++) {
+      for (const { key } of fifo.pop(64)) seen.add(key);
+      if (fifo.depth <= 1024) await clock.advance("50ms");
+      expect(fifo.depth).toBeLessThanOrEqual(1024 + 64);
+    }
+    expect(seen.size).toBe(10_000);
+    await end();
+  });
+
+  test("and cannot be used is counted and named; the position moves on", async () => {
+    start();
+    await clock.settle();
+    for (let index = 1; index <= 7; index++) {
+      api.openWatch.say({
+        type: "REJECTED",
+        why: `Pod default/odd-${index}: has no metadata.uid`,
+        resourceVersion: `${200 + index}`,
+      });
+    }
+    api.openWatch.say({ type: "REJECTED", why: "a line that is no event", resourceVersion: undefined });
+    await clock.advance("1s");
+    expect(reflector.stats.rejected.count).toBe(8);
+    expect(reflector.stats.rejected.last).toHaveLength(5);
+    expect(reflector.stats.rejected.last.at(-1)).toBe("a line that is no event");
+    expect(fifo.resourceVersion).toBe("207");
+    expect(api.watches).toHaveLength(1);
+    await end();
+  });
+
+  test("before a stop is written before the stop", async () => {
+    start();
+    await clock.settle();
+    api.put(pods, pod("web"));
+    await clock.settle();
+    await end();
+    expect(stored()).toEqual(["web"]);
+    expect(clock.timers).toBeLessThanOrEqual(2);
+  });
+
+  test("and cannot be stored for a moment comes again with the next watch", async () => {
+    start((store) => failing(store, "retry"));
+    await clock.settle();
+    api.put(pods, pod("web"));
+    await clock.advance("5s");
+    expect(api.asked("watch").map(({ options }) => options.resourceVersion)).toEqual(["100", "100"]);
+    expect(stored()).toEqual(["web"]);
+    await end();
+  });
+
+  test("and cannot be stored without a person's help ends the work", async () => {
+    start((store) => failing(store, "exit"));
+    await clock.settle();
+    api.put(pods, pod("web"));
+    const ended = expect(running).rejects.toThrow("disk is full");
+    await clock.advance("5s");
+    await ended;
+  });
+});
+
+/** A store whose first append fails. */
+function failing(store: DeltaFIFO<Pod>, disposition: string): ReflectorStore<Pod> {
+  let failures = 1;
+  return {
+    get resourceVersion() {
+      return store.resourceVersion;
+    },
+    get depth() {
+      return store.depth;
+    },
+    append(deltas, resourceVersion) {
+      if (failures-- > 0) throw Object.assign(new Error("disk is full"), { disposition });
+      store.append(deltas, resourceVersion);
+    },
+    bookmark: (resourceVersion) => store.bookmark(resourceVersion),
+    replace: () => store.replace(),
+  };
+}
