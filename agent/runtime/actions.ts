@@ -54,6 +54,8 @@ export type Action = Common &
       }
   );
 
+export type EventAction = Extract<Action, { readonly do: "event" }>;
+
 /** What became of an action. `object`: as the API answered, for a write that follows in the same pass. */
 export type Outcome =
   | { readonly action: Action; readonly ok: true; readonly object?: KubeObject }

@@ -42,6 +42,8 @@ export interface Controller<State, Memory> {
   /** Keys that are looked at when a term begins, besides those that the cached objects wake. */
   readonly firstKeys?: readonly string[];
   readonly initialMemory: Memory;
+  /** Where it is worth keeping: how. */
+  readonly durable?: Durable<Memory>;
   /** Reads. May wait, never writes. `undefined`: the key is gone, its memory can be dropped. */
   observe(key: string, site: SiteView, memory: Memory): State | undefined | Promise<State | undefined>;
   /** Thinks. Pure: same arguments, same answer. */
@@ -52,6 +54,17 @@ export interface Controller<State, Memory> {
    * Without it, memory is kept as decided if every action went through, and as it was before if any failed.
    */
   remember?(decision: Decision<Memory>, outcomes: readonly Outcome[], now: Instant): Decision<Memory>;
+}
+
+/** How a memory is kept as text on this board, over terms and restarts. Another board does not see it. */
+export interface Durable<Memory> {
+  /**
+   * Undefined: nothing worth keeping. Instants of the monotonic clock mean nothing after a reboot: what is written down
+   * is what can be read again then. Equal memories give equal text, or every pass is a write to flash.
+   */
+  save(memory: Memory, now: Instant): string | undefined;
+  /** Throws where the text cannot be understood; the key then begins with the initial memory. */
+  load(text: string, now: Instant): Memory;
 }
 
 /** What a controller may read. */

@@ -1,0 +1,6 @@
+/** Which keys are ours to look after. */
+export interface Assignment {
+  owns(controller: string, key: string): boolean;
+}
+
+export const leaderOwnsAll: Assignment = { owns: () => true };

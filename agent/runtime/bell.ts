@@ -1,0 +1,35 @@
+import type { Clock, Millis } from "../base/clock.ts";
+
+/** Wakes the one loop that sleeps on it. A ring while nobody sleeps is kept: the next sleep ends at once. */
+export class Bell {
+  readonly #clock: Clock;
+  #rung = false;
+  #wake: (() => void) | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  ring(): void {
+    this.#rung = true;
+    this.#wake?.();
+  }
+
+  /** Until it rings, the signal aborts or, where there is one, `delay` is over. */
+  async wait(signal: AbortSignal, delay?: Millis): Promise<void> {
+    if (!this.#rung && !signal.aborted) {
+      await new Promise<void>((resolve) => {
+        const wake = (): void => {
+          timer?.cancel();
+          signal.removeEventListener("abort", wake);
+          resolve();
+        };
+        const timer = delay === undefined ? undefined : this.#clock.after(delay, wake);
+        signal.addEventListener("abort", wake, { once: true });
+        this.#wake = wake;
+      });
+      this.#wake = undefined;
+    }
+    this.#rung = false;
+  }
+}

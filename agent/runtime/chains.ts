@@ -1,0 +1,66 @@
+import type { KubeObject } from "../api/meta.ts";
+import { type Resource, resourceName } from "../api/resources.ts";
+import type { Action } from "./actions.ts";
+
+export interface Link {
+  readonly action: Action;
+  /** Its place in the decision. */
+  readonly index: number;
+}
+
+/** Actions on one object, in the order in which they were decided. */
+export type Chain = readonly Link[];
+
+/** Groups the actions of a decision by the object they are about. A creation without a name is an object of its own. */
+export function chainsOf(actions: readonly Action[]): readonly Chain[] {
+  const chains = new Map<string, Link[]>();
+  for (const [index, action] of actions.entries()) {
+    const object = objectOf(action) ?? `#${index}`;
+    const chain = chains.get(object);
+    if (chain) chain.push({ action, index });
+    else chains.set(object, [{ action, index }]);
+  }
+  return [...chains.values()];
+}
+
+export const creates = (chain: Chain): boolean => chain.some(({ action }) => action.do === "create");
+
+function objectOf(action: Action): string | undefined {
+  switch (action.do) {
+    case "create": {
+      const { name, namespace } = action.object.metadata;
+      return name === undefined ? undefined : identify(action.resource, namespace, name);
+    }
+    case "event":
+      return identify(action.about.resource, action.about.namespace, action.about.name);
+    default:
+      return identify(action.target.resource, action.target.namespace, action.target.name);
+  }
+}
+
+const identify = (resource: Resource<KubeObject>, namespace: string | undefined, name: string): string =>
+  `${resourceName(resource)}/${namespace ?? ""}/${name}`;
+
+/**
+ * Our own writes move an object's resourceVersion. A later write of the same decision names the version that was
+ * observed; it is carried over to the newest of ours, and only then: what others wrote in between stays a conflict.
+ */
+export class OwnVersions {
+  readonly #replaced = new Set<string>();
+  #newest: KubeObject | undefined;
+
+  wrote(action: Action, answer: KubeObject | undefined): void {
+    if (answer === undefined || action.do !== "patch") return;
+    const { uid, resourceVersion } = action.target;
+    if (resourceVersion !== undefined) this.#replaced.add(`${uid}@${resourceVersion}`);
+    this.#newest = answer;
+  }
+
+  carriedOver(action: Action): Action {
+    if (action.do !== "patch" && action.do !== "delete") return action;
+    const { target } = action;
+    const newest = this.#newest?.metadata;
+    if (newest?.uid !== target.uid || !this.#replaced.has(`${target.uid}@${target.resourceVersion}`)) return action;
+    return { ...action, target: { ...target, resourceVersion: newest.resourceVersion } };
+  }
+}

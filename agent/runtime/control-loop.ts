@@ -1,0 +1,277 @@
+import type { Ambient } from "../base/ambient.ts";
+import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
+import { type Disposed, dispositionOf, hintOf, isUnforeseen, sentenceOf } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+import { TaskGroup } from "../base/tasks.ts";
+import { ApiError } from "../client/api-error.ts";
+import type { Action, Outcome } from "./actions.ts";
+import type { Assignment } from "./assignment.ts";
+import { Bell } from "./bell.ts";
+import type { Controller, Decision, SiteView, Term } from "./controller.ts";
+import { DurationSample } from "./duration-sample.ts";
+import { KeptMemories, type MemoryStore } from "./memory-store.ts";
+import { gravest, isFatal } from "./reaction.ts";
+import { RollingCount } from "./rolling-count.ts";
+import type { Caches } from "./site-view.ts";
+import { Waker } from "./waker.ts";
+import { WorkQueue } from "./work-queue.ts";
+
+/** Performs decisions. An Executor does; what only reports them (shadow) may too. */
+export interface Acts {
+  execute(actions: readonly Action[], term: Term): Promise<readonly Outcome[]>;
+}
+
+export interface ControlLoopParts<State, Memory> {
+  readonly controller: Controller<State, Memory>;
+  /** In step with the site before `run` begins. */
+  readonly caches: Caches;
+  readonly site: (pass: { readonly now: Instant; readonly signal: AbortSignal }) => SiteView;
+  readonly executor: Acts;
+  readonly assignment: Assignment;
+  readonly workers: number;
+  /** Where a controller with durable memories keeps them. */
+  readonly store?: MemoryStore;
+}
+
+export interface ControllerStats {
+  readonly name: string;
+  /** standby: no term. starting: the cached objects are being gone through. */
+  readonly state: "standby" | "starting" | "running";
+  readonly queue: number;
+  readonly oldestWait: Millis | undefined;
+  readonly syncs: number;
+  readonly errorsLastHour: number;
+  readonly syncP95: Millis | undefined;
+  readonly lastError: { readonly message: string; readonly hint: string | undefined; readonly at: Instant } | undefined;
+}
+
+/** Rounds of one pass. More is a controller that never comes to an end. */
+const mostRounds = 10;
+/** The watch needs a moment to bring what somebody else wrote. */
+const refreshDelay: Millis = 1000;
+/** Failures of a broken link come for every key: the log hears of them once in a while. */
+const warnEvery: Millis = 60_000;
+
+class Endless extends Error implements Disposed {
+  override readonly name = "Endless";
+  readonly disposition = "retry";
+}
+
+/**
+ * The shell around a controller, for one term at a time: keys come in, are observed, decided on and executed by a few
+ * workers. A key that failed comes back as its error says; what stops the program ends the loop.
+ */
+export class ControlLoop<State, Memory> {
+  readonly #ambient: Ambient;
+  readonly #log: Logger;
+  readonly #parts: ControlLoopParts<State, Memory>;
+  readonly #kept: KeptMemories<Memory> | undefined;
+  readonly #bell: Bell;
+  readonly #durations = new DurationSample();
+  readonly #errors: RollingCount;
+  #memories = new Map<string, Memory>();
+  #queue: WorkQueue | undefined;
+  #state: ControllerStats["state"] = "standby";
+  #syncs = 0;
+  #lastError: ControllerStats["lastError"];
+  #warned: Instant | undefined;
+
+  constructor(ambient: Ambient, parts: ControlLoopParts<State, Memory>) {
+    const { controller, store } = parts;
+    this.#ambient = ambient;
+    this.#log = ambient.log.child({ controller: controller.name });
+    this.#parts = parts;
+    this.#bell = new Bell(ambient.clock);
+    this.#errors = new RollingCount();
+    if (store && controller.durable) {
+      this.#kept = new KeptMemories({ store, area: `memory/${controller.name}`, durable: controller.durable });
+    }
+  }
+
+  stats(now: Instant): ControllerStats {
+    return {
+      name: this.#parts.controller.name,
+      state: this.#state,
+      queue: this.#queue?.size ?? 0,
+      oldestWait: this.#queue?.oldestWait(now),
+      syncs: this.#syncs,
+      errorsLastHour: this.#errors.total(now),
+      syncP95: this.#durations.p95,
+      lastError: this.#lastError,
+    };
+  }
+
+  /** What the controller remembers of a key in the present term. */
+  memoryOf(key: string): Memory | undefined {
+    return this.#memories.get(key);
+  }
+
+  /** Every key is looked at once more, as when a term begins: after an outage nothing waits for its next change. */
+  wakeAll(): void {
+    this.#bell.ring();
+  }
+
+  /** Ends when the term does and every worker has come back, or rejects with what only a restart or a person can mend. */
+  async run(term: Term): Promise<void> {
+    const { controller, caches, workers } = this.#parts;
+    const { clock } = this.#ambient;
+    const queue = new WorkQueue(this.#ambient);
+    const waker = new Waker(
+      { ...this.#ambient, log: this.#log },
+      {
+        wakes: controller.wakes,
+        caches,
+        queue,
+        site: () => this.#parts.site({ now: clock.now(), signal: term.signal }),
+      },
+    );
+    const group = new TaskGroup(term.signal);
+    this.#queue = queue;
+    this.#state = "starting";
+    this.#memories = this.#kept?.load(clock.now(), this.#log) ?? new Map();
+    // What is remembered may be of objects that are gone: their keys are asked too.
+    for (const key of this.#memories.keys()) queue.add(key);
+    const unsubscribe = waker.listen();
+    try {
+      group.start("sweep", (signal) => this.#sweep(waker, queue, signal));
+      for (let worker = 1; worker <= workers; worker++) {
+        group.start(`worker ${worker}`, (signal) => this.#work(queue, term, signal));
+      }
+      await group.join();
+    } finally {
+      unsubscribe();
+      queue.shutDown();
+      this.#queue = undefined;
+      this.#memories = new Map();
+      this.#state = "standby";
+    }
+  }
+
+  async #sweep(waker: Waker, queue: WorkQueue, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      for (const key of this.#parts.controller.firstKeys ?? []) queue.add(key);
+      try {
+        await waker.sweep(signal);
+      } catch (error) {
+        if (isFatal(error)) throw error;
+        this.#say("*", error, this.#ambient.clock.now());
+        await sleep(this.#ambient.clock, refreshDelay, signal);
+        continue;
+      }
+      this.#state = "running";
+      await this.#bell.wait(signal);
+    }
+  }
+
+  async #work(queue: WorkQueue, term: Term, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const key = await queue.take(signal);
+      if (key === undefined) return;
+      try {
+        await this.#reconcile(key, queue, term);
+      } finally {
+        queue.done(key);
+      }
+    }
+  }
+
+  async #reconcile(key: string, queue: WorkQueue, term: Term): Promise<void> {
+    const { controller, assignment } = this.#parts;
+    if (!assignment.owns(controller.name, key)) {
+      this.#memories.delete(key);
+      queue.forget(key);
+      return;
+    }
+    const now = this.#ambient.clock.now();
+    let error: unknown;
+    let requeueAfter: Millis | undefined;
+    try {
+      const pass = await this.#pass(key, term, now);
+      requeueAfter = pass.requeueAfter;
+      error = gravest(pass.errors);
+    } catch (thrown) {
+      error = thrown ?? new Error("a pass failed without saying why");
+    }
+    this.#syncs++;
+    this.#durations.add(elapsed(now, this.#ambient.clock.now()));
+    if (!term.standsAt(this.#ambient.clock.now())) return;
+    if (error === undefined || dispositionOf(error) === "done") queue.forget(key);
+    else this.#react(key, error, queue);
+    if (requeueAfter !== undefined) queue.addAfter(key, requeueAfter);
+  }
+
+  /** Observes, decides and executes, all at the same `now`. */
+  async #pass(key: string, term: Term, now: Instant): Promise<{ errors: readonly Error[]; requeueAfter?: Millis }> {
+    const { controller, site } = this.#parts;
+    const before = this.#memories.get(key) ?? controller.initialMemory;
+    const state = await controller.observe(key, site({ now, signal: term.signal }), before);
+    if (state === undefined) {
+      this.#memories.delete(key);
+      this.#kept?.save(key, undefined, now);
+      return { errors: [] };
+    }
+    const { decision, errors } = await this.#execute(controller.decide(state, before, now), before, term, now);
+    // What a term did not get to do is for the next one to decide anew.
+    if (term.standsAt(this.#ambient.clock.now())) {
+      this.#memories.set(key, decision.memory);
+      this.#kept?.save(key, decision.memory, now);
+    }
+    const { requeueAfter } = decision;
+    return requeueAfter === undefined ? { errors } : { errors, requeueAfter };
+  }
+
+  async #execute(
+    first: Decision<Memory>,
+    before: Memory,
+    term: Term,
+    now: Instant,
+  ): Promise<{ decision: Decision<Memory>; errors: readonly Error[] }> {
+    const { controller, executor } = this.#parts;
+    const errors: Error[] = [];
+    let decision = first;
+    for (let round = 1; ; round++) {
+      const outcomes = await executor.execute(decision.actions, term);
+      const failures = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.error]));
+      errors.push(...failures);
+      if (!controller.remember) {
+        return { decision: failures.length === 0 ? decision : { ...decision, memory: before }, errors };
+      }
+      decision = controller.remember(decision, outcomes, now);
+      if (decision.actions.length === 0 || !term.standsAt(this.#ambient.clock.now())) return { decision, errors };
+      if (round === mostRounds) {
+        errors.push(new Endless(`${controller.name} still asks for more after ${mostRounds} rounds`));
+        return { decision, errors };
+      }
+    }
+  }
+
+  /** The one place that asks what an error means for its key. */
+  #react(key: string, error: unknown, queue: WorkQueue): void {
+    const now = this.#ambient.clock.now();
+    const disposition = dispositionOf(error);
+    this.#say(key, error, now);
+    if (disposition === "refresh") {
+      queue.retry(key, refreshDelay);
+      return;
+    }
+    this.#errors.add(now);
+    this.#lastError = { message: `${key}: ${sentenceOf(error)}`, hint: hintOf(error), at: now };
+    if (isFatal(error)) throw error;
+    if (disposition === "drop") queue.forget(key);
+    else queue.retry(key, error instanceof ApiError ? error.retryAfter : 0);
+  }
+
+  #say(key: string, error: unknown, now: Instant): void {
+    if (isUnforeseen(error)) {
+      this.#log.error("pass failed", { key, error, stack: error instanceof Error ? error.stack : undefined });
+      return;
+    }
+    const quiet = this.#warned !== undefined && elapsed(this.#warned, now) < warnEvery;
+    if (quiet || dispositionOf(error) === "refresh") {
+      this.#log.debug("pass failed", { key, error });
+      return;
+    }
+    this.#warned = now;
+    this.#log.warn("pass failed", { key, error });
+  }
+}

@@ -1,0 +1,20 @@
+import type { Millis } from "../base/clock.ts";
+
+const kept = 64;
+
+/** The newest durations of something, for a percentile; constant memory. */
+export class DurationSample {
+  readonly #durations: Millis[] = [];
+  #next = 0;
+
+  add(duration: Millis): void {
+    this.#durations[this.#next] = duration;
+    this.#next = (this.#next + 1) % kept;
+  }
+
+  /** 95 of 100 took no longer. Undefined: nothing measured yet. */
+  get p95(): Millis | undefined {
+    const sorted = [...this.#durations].sort((a, b) => a - b);
+    return sorted[Math.ceil(sorted.length * 0.95) - 1];
+  }
+}

@@ -1,0 +1,102 @@
+import type { Instant } from "../base/clock.ts";
+import { elapsed, type Millis } from "../base/clock.ts";
+import { fullBucket, type TokenBucket, take } from "../base/token-bucket.ts";
+import type { EventAction } from "./actions.ts";
+
+export interface EventLimits {
+  /** Events that an object may cause at once, and then one per `refill`. */
+  readonly burst: number;
+  readonly refill: Millis;
+  /** From here on, events that differ in their message only become one, counted, within `similarWindow`. */
+  readonly similar: number;
+  readonly similarWindow: Millis;
+  readonly objects: number;
+  readonly messagesPerObject: number;
+}
+
+/** As client-go, apart from the smaller memory. */
+export const eventLimits: EventLimits = {
+  burst: 25,
+  refill: 300_000,
+  similar: 10,
+  similarWindow: 600_000,
+  objects: 256,
+  messagesPerObject: 16,
+};
+
+/** An Event that the API has. */
+export interface WrittenEvent {
+  readonly name: string;
+  readonly count: number;
+}
+
+interface Subject {
+  bucket: TokenBucket;
+  readonly written: Map<string, WrittenEvent>;
+  /** Per severity and reason: the messages seen since then. */
+  readonly reasons: Map<string, { since: Instant; readonly messages: Set<string> }>;
+}
+
+/** Which Events are the same, and which are too many. Remembers the objects that were spoken of last, and no others. */
+export class EventCorrelator {
+  readonly #limits: EventLimits;
+  readonly #subjects = new Map<string, Subject>();
+
+  constructor(limits: EventLimits = eventLimits) {
+    this.#limits = limits;
+  }
+
+  /** The message under which the event is told, once there are many like it. */
+  told({ about, severity, reason, message }: EventAction, now: Instant): string {
+    const { similar, similarWindow, messagesPerObject } = this.#limits;
+    const { reasons } = this.#subject(about.uid, now);
+    const kind = `${severity} ${reason}`;
+    let seen = reasons.get(kind);
+    if (!seen || elapsed(seen.since, now) > similarWindow) seen = { since: now, messages: new Set() };
+    remember(reasons, kind, seen, messagesPerObject);
+    if (seen.messages.size < similar) seen.messages.add(message);
+    return seen.messages.size < similar ? message : `(combined from similar events): ${message}`;
+  }
+
+  /** Takes from the object's allowance. */
+  admits({ about }: EventAction, now: Instant): boolean {
+    const { burst, refill } = this.#limits;
+    const subject = this.#subject(about.uid, now);
+    const [granted, rest] = take(subject.bucket, 1000 / refill, now, burst);
+    subject.bucket = rest;
+    return granted;
+  }
+
+  written(uid: string, text: string): WrittenEvent | undefined {
+    return this.#subjects.get(uid)?.written.get(text);
+  }
+
+  wrote(uid: string, text: string, event: WrittenEvent, now: Instant): void {
+    remember(this.#subject(uid, now).written, text, event, this.#limits.messagesPerObject);
+  }
+
+  lost(uid: string, text: string): void {
+    this.#subjects.get(uid)?.written.delete(text);
+  }
+
+  #subject(uid: string, now: Instant): Subject {
+    const subject = this.#subjects.get(uid) ?? {
+      bucket: fullBucket(now, this.#limits.burst),
+      written: new Map(),
+      reasons: new Map(),
+    };
+    remember(this.#subjects, uid, subject, this.#limits.objects);
+    return subject;
+  }
+}
+
+/** The newest use comes last; beyond `most` the least recently used entry goes. */
+function remember<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= most) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
+}

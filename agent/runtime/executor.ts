@@ -1,0 +1,204 @@
+import type { KubeObject, NewObject } from "../api/meta.ts";
+import type { Resource } from "../api/resources.ts";
+import type { Ambient } from "../base/ambient.ts";
+import type { Instant } from "../base/clock.ts";
+import { type Disposed, type Disposition, dispositionOf } from "../base/errors.ts";
+import { isNotFound } from "../client/api-error.ts";
+import type { Action, EventAction, ObjectRef, Outcome } from "./actions.ts";
+import { type Chain, chainsOf, creates, OwnVersions } from "./chains.ts";
+import type { Term } from "./controller.ts";
+import { FencedError, fence } from "./fence.ts";
+import { Permits } from "./permits.ts";
+import { RollingCount } from "./rolling-count.ts";
+
+export interface Write {
+  readonly signal: AbortSignal;
+  readonly guard?: () => void;
+}
+
+/** The writing half of a KubeClient. */
+export interface Writer {
+  create<T extends KubeObject>(
+    resource: Resource<T>,
+    namespace: string | undefined,
+    object: NewObject,
+    write: Write,
+  ): Promise<T>;
+  patch<T extends KubeObject>(
+    resource: Resource<T>,
+    at: { namespace?: string; name: string; subresource?: "status" },
+    type: "merge" | "strategic" | "json",
+    patch: object,
+    write: Write & { readonly metadataOnly?: boolean },
+  ): Promise<T>;
+  delete(
+    resource: Resource<KubeObject>,
+    at: { namespace?: string; name: string },
+    options: { uid?: string; resourceVersion?: string; gracePeriodSeconds?: number },
+    write: Write,
+  ): Promise<void>;
+  evict(at: { namespace: string; name: string }, options: { uid?: string }, write: Write): Promise<void>;
+}
+
+/** Takes Events without waiting. An EventRecorder is one. */
+export interface Events {
+  record(event: EventAction, term: Term): void;
+}
+
+/** Was not tried, because what it builds on failed. It fares as that did. */
+export class NotAttemptedError extends Error implements Disposed {
+  override readonly name = "NotAttemptedError";
+  readonly disposition: Disposition;
+
+  constructor(message: string, cause: Error) {
+    super(message, { cause });
+    this.disposition = dispositionOf(cause);
+  }
+}
+
+/**
+ * Performs what controllers decide, as long as the term stands.
+ *
+ * Every write names the object's uid and, where the decision rests on its state, its resourceVersion. Actions on one
+ * object run in their order, and what follows a failed one is not attempted; creations of a decision start slowly
+ * (1, 2, 4, …) and stop at the first batch with a failure; all else runs side by side, within the bound that all
+ * controllers share.
+ */
+export class Executor {
+  readonly #ambient: Ambient;
+  readonly #client: Writer;
+  readonly #events: Events;
+  readonly #inflight: number;
+  readonly #permits: Permits;
+  readonly #harm = new RollingCount();
+
+  constructor(
+    ambient: Ambient,
+    parts: { readonly client: Writer; readonly events: Events; readonly inflight: number },
+  ) {
+    this.#ambient = ambient;
+    this.#client = parts.client;
+    this.#events = parts.events;
+    this.#inflight = parts.inflight;
+    this.#permits = new Permits(parts.inflight);
+  }
+
+  /** Acts that our verdict about a board caused and that went through within the last hour. */
+  harmLastHour(now: Instant): number {
+    return this.#harm.total(now);
+  }
+
+  /** Never rejects: what became of each action, in the order of the actions. */
+  async execute(actions: readonly Action[], term: Term): Promise<readonly Outcome[]> {
+    const outcomes: Outcome[] = new Array(actions.length);
+    const run = (chain: Chain): Promise<Error | undefined> => this.#chain(chain, outcomes, term);
+    const chains = chainsOf(actions);
+    const rest = chains.filter((chain) => !creates(chain)).values();
+    const lanes = Array.from({ length: Math.min(this.#inflight, chains.length) }, async () => {
+      for (const chain of rest) await run(chain);
+    });
+    await Promise.all([...lanes, slowStart(chains.filter(creates), run, outcomes)]);
+    return outcomes;
+  }
+
+  /** Answers the first failure. */
+  async #chain(chain: Chain, outcomes: Outcome[], term: Term): Promise<Error | undefined> {
+    const versions = new OwnVersions();
+    let failure: Error | undefined;
+    for (const { action, index } of chain) {
+      if (failure) {
+        const error = new NotAttemptedError("an earlier act on the same object failed", failure);
+        outcomes[index] = { action, ok: false, error };
+        continue;
+      }
+      try {
+        const object = await this.#perform(versions.carriedOver(action), term);
+        versions.wrote(action, object);
+        outcomes[index] = object === undefined ? { action, ok: true } : { action, ok: true, object };
+      } catch (error) {
+        failure = error instanceof Error ? error : new Error(String(error));
+        outcomes[index] = { action, ok: false, error: failure };
+      }
+    }
+    return failure;
+  }
+
+  async #perform(action: Action, term: Term): Promise<KubeObject | undefined> {
+    const guard = fence(this.#ambient.clock, term);
+    guard();
+    if (action.do === "event") {
+      this.#events.record(action, term);
+      return undefined;
+    }
+    if (!(await this.#permits.acquire(term.signal))) throw new FencedError(`term ${term.number} is over`);
+    try {
+      guard();
+      const answer = await this.#write(action, { signal: term.signal, guard });
+      if (action.cause) this.#harm.add(this.#ambient.clock.now());
+      return answer;
+    } finally {
+      this.#permits.release();
+    }
+  }
+
+  async #write(action: Exclude<Action, EventAction>, write: Write): Promise<KubeObject | undefined> {
+    switch (action.do) {
+      case "create":
+        return this.#client.create(action.resource, action.object.metadata.namespace, action.object, write);
+      case "patch": {
+        const { target, subresource } = action;
+        const at = subresource === undefined ? placeOf(target) : { ...placeOf(target), subresource };
+        return this.#client.patch(target.resource, at, action.type, withPreconditions(action.patch, target), write);
+      }
+      case "delete": {
+        const { target, gracePeriodSeconds } = action;
+        const grace = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds };
+        const options = { ...preconditions(target), ...grace };
+        await unlessGone(this.#client.delete(target.resource, placeOf(target), options, write));
+        return undefined;
+      }
+      case "evict": {
+        const { namespace = "default", name, uid } = action.target;
+        await unlessGone(this.#client.evict({ namespace, name }, { uid }, write));
+        return undefined;
+      }
+    }
+  }
+}
+
+/** One creation, then two, then four: a rule or a quota that refuses them all is asked once, not a hundred times. */
+async function slowStart(
+  chains: readonly Chain[],
+  run: (chain: Chain) => Promise<Error | undefined>,
+  outcomes: Outcome[],
+): Promise<void> {
+  for (let from = 0, size = 1; from < chains.length; from += size, size *= 2) {
+    const failures = await Promise.all(chains.slice(from, from + size).map(run));
+    const failure = failures.find((error) => error !== undefined);
+    if (!failure) continue;
+    for (const { action, index } of chains.slice(from + size).flat()) {
+      outcomes[index] = { action, ok: false, error: new NotAttemptedError("an earlier creation failed", failure) };
+    }
+    return;
+  }
+}
+
+const placeOf = ({ namespace, name }: ObjectRef): { namespace?: string; name: string } =>
+  namespace === undefined ? { name } : { namespace, name };
+
+const preconditions = ({ uid, resourceVersion }: ObjectRef): { uid: string; resourceVersion?: string } =>
+  resourceVersion === undefined ? { uid } : { uid, resourceVersion };
+
+/** Inside of the patch: another uid or resourceVersion than the stored one makes the API refuse all of it. */
+function withPreconditions(patch: object, target: ObjectRef): object {
+  const metadata = "metadata" in patch && typeof patch.metadata === "object" ? patch.metadata : {};
+  return { ...patch, metadata: { ...metadata, ...preconditions(target) } };
+}
+
+async function unlessGone(work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}

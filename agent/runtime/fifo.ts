@@ -1,0 +1,28 @@
+/** First in, first out, in constant time; what was taken is not kept in memory. */
+export class Fifo<T> {
+  #items: T[] = [];
+  #head = 0;
+
+  get size(): number {
+    return this.#items.length - this.#head;
+  }
+
+  push(item: T): void {
+    this.#items.push(item);
+  }
+
+  peek(): T | undefined {
+    return this.#items[this.#head];
+  }
+
+  shift(): T | undefined {
+    const item = this.peek();
+    if (this.size === 0) return undefined;
+    this.#head++;
+    if (this.#head >= 64 && this.#head * 2 >= this.#items.length) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
+    return item;
+  }
+}

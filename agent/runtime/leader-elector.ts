@@ -1,0 +1,192 @@
+import type { Ambient } from "../base/ambient.ts";
+import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
+import { ConfigError, hintOf, sentenceOf } from "../base/errors.ts";
+import { jitter } from "../base/random.ts";
+import { Bell } from "./bell.ts";
+import { FencedError } from "./fence.ts";
+import { Leadership, type LeadershipParts } from "./leadership.ts";
+import {
+  type Candidate,
+  jitterFactor,
+  type LeaseRecord,
+  type LeaseStep,
+  timingProblems,
+  writtenSeconds,
+} from "./lease-rules.ts";
+import { LeaseSight, patience, within } from "./lease-sight.ts";
+import { isFatal } from "./reaction.ts";
+
+export interface ElectorParts extends Candidate, Omit<LeadershipParts, "candidate" | "sight" | "announce"> {
+  /** expiry: followers look when the observed term would end. poll: as client-go, after each jittered retry period. */
+  readonly followers: "expiry" | "poll";
+  /** Why this board should not lead at present. */
+  readonly mayStand: () => string | undefined;
+  /** Takes the Events "became leader" and "stopped leading". */
+  readonly announce?: LeadershipParts["announce"];
+}
+
+export interface ElectorView {
+  readonly role: "leader" | "follower";
+  readonly identity: string;
+  /** "": nobody; undefined: not known. */
+  readonly holder: string | undefined;
+  readonly term: number | undefined;
+  /** Since when the holder is known to us as such. */
+  readonly since: Instant | undefined;
+  /** Time since the Lease was last seen to change. */
+  readonly leaseAge: Millis | undefined;
+  readonly leaseDuration: Millis;
+  readonly renewP95: Millis | undefined;
+  /** In the present term, or the last one of this process. */
+  readonly missedRenewals: number;
+  /** Why this board does not stand for election, while that is so. */
+  readonly notStanding: string | undefined;
+  readonly lastError: { readonly message: string; readonly hint: string | undefined } | undefined;
+}
+
+type Attempt = { readonly won: { readonly record: LeaseRecord; readonly began: Instant } } | { readonly pause: Millis };
+
+/**
+ * Stands for election, for ever: wins a term, lets `lead` work in it, and when it is over follows again. Losing the Lease
+ * ends the work and nothing else.
+ */
+export class LeaderElector {
+  readonly #ambient: Ambient;
+  readonly #parts: ElectorParts;
+  readonly #sight: LeaseSight;
+  readonly #bell: Bell;
+  #leadership: Leadership | undefined;
+  #rest: { readonly until: Instant; readonly why: string } | undefined;
+  #notStanding: string | undefined;
+  #error: unknown;
+
+  constructor(ambient: Ambient, parts: ElectorParts) {
+    this.#ambient = ambient;
+    this.#parts = parts;
+    this.#sight = new LeaseSight(ambient, { candidate: parts });
+    this.#bell = new Bell(ambient.clock);
+  }
+
+  view(): ElectorView {
+    const now = this.#ambient.clock.now();
+    const { seen, holderSince } = this.#sight;
+    const record = seen?.record;
+    const leads = this.#leadership?.term.standsAt(now) ?? false;
+    const renewals = this.#leadership?.stats();
+    const error = leads ? renewals?.error : this.#error;
+    return {
+      role: leads ? "leader" : "follower",
+      identity: this.#parts.identity,
+      holder: record?.holder,
+      term: record?.transitions,
+      since: holderSince,
+      leaseAge: seen && elapsed(seen.since, now),
+      leaseDuration: record?.durationSeconds ? record.durationSeconds * 1000 : this.#parts.timing.duration,
+      renewP95: renewals?.renewP95,
+      missedRenewals: renewals?.missed ?? 0,
+      notStanding: leads ? undefined : this.#reasonNotToStand(),
+      lastError: error === undefined ? undefined : { message: sentenceOf(error), hint: hintOf(error) },
+    };
+  }
+
+  /** Looks at the Lease now: a hint that its holder may be gone. It shortens nobody's term. */
+  look(): void {
+    this.#bell.ring();
+  }
+
+  /** Gives the Lease away, where we hold it, and does not stand again for so long. */
+  stepDown(why: string, rest: Millis): void {
+    this.#rest = { until: shifted(this.#ambient.clock.now(), rest), why };
+    this.#leadership?.leave(why);
+  }
+
+  /** Ends when the signal aborts; the work of a term has ended by then, and its Lease is released. */
+  async run(signal: AbortSignal): Promise<void> {
+    const problems = timingProblems(this.#parts.timing, this.#parts.identity);
+    if (problems.length > 0) throw new ConfigError(problems);
+    while (!signal.aborted) {
+      const next = await this.#attempt(signal);
+      if ("won" in next) await this.#lead(next.won, signal);
+      else await this.#bell.wait(signal, next.pause);
+    }
+  }
+
+  async #attempt(signal: AbortSignal): Promise<Attempt> {
+    const { clock, random, log } = this.#ambient;
+    const { lock, timing } = this.#parts;
+    const pause = jitter(random, timing.retry, jitterFactor);
+    const bound = within(clock, patience(timing), signal);
+    try {
+      const step = this.#sight.take(await lock.read(bound.signal), false);
+      this.#error = undefined;
+      if (step.do === "wait") return { pause: this.#pauseUntil(step.until, pause) };
+      const reason = this.#reasonNotToStand();
+      if (reason !== this.#notStanding) log.info(reason ? "not standing for election" : "standing again", { reason });
+      this.#notStanding = reason;
+      if (reason !== undefined) return { pause };
+      const began = clock.now();
+      const record = await this.#claim(step, began, bound.signal);
+      this.#sight.take(record, true);
+      return { won: { record, began } };
+    } catch (error) {
+      if (signal.aborted) return { pause };
+      if (this.#error === undefined) log.warn("lease not taken", { error });
+      this.#error = error;
+      return { pause };
+    } finally {
+      bound.dispose();
+    }
+  }
+
+  /** A claim that was held up may be overtaken by anything: it is not sent any more. */
+  #claim(step: LeaseStep, began: Instant, signal: AbortSignal): Promise<LeaseRecord> {
+    const { clock } = this.#ambient;
+    const { lock, identity, timing } = this.#parts;
+    const guard = (): void => {
+      if (elapsed(began, clock.now()) > patience(timing)) throw new FencedError("the attempt to lead is too old");
+    };
+    const durationSeconds = writtenSeconds(timing.duration);
+    const write = { signal, guard };
+    switch (step.do) {
+      case "create":
+        return lock.create({ holder: identity, durationSeconds, term: step.term }, began, write);
+      case "take":
+        return lock.take(step.record, { holder: identity, durationSeconds, term: step.term }, began, write);
+      case "renew":
+        return lock.renew(step.record, { durationSeconds, budget: undefined }, began, write);
+      default:
+        throw new Error(`a candidate cannot ${step.do}`);
+    }
+  }
+
+  async #lead(won: { readonly record: LeaseRecord; readonly began: Instant }, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#ambient;
+    const { lock, lead, budget, announce = () => {}, timing } = this.#parts;
+    const parts = { lock, lead, budget, announce, candidate: this.#parts, sight: this.#sight };
+    const leadership = new Leadership(this.#ambient, parts, won);
+    if (!leadership.term.standsAt(clock.now())) return;
+    this.#leadership = leadership;
+    try {
+      const ending = await leadership.run(signal);
+      if (ending === "idle") this.stepDown("its work ended", timing.duration);
+    } catch (error) {
+      if (isFatal(error)) throw error;
+      log.error("the work of the term failed", { term: leadership.term.number, error });
+      this.stepDown(`its work failed: ${sentenceOf(error)}`, timing.duration);
+    }
+  }
+
+  #reasonNotToStand(): string | undefined {
+    if (this.#rest && elapsed(this.#ambient.clock.now(), this.#rest.until) > 0) return this.#rest.why;
+    this.#rest = undefined;
+    return this.#parts.mayStand();
+  }
+
+  /** Nobody can take the Lease before `until`; who polls looks earlier, to see renewals, and at the latest then. */
+  #pauseUntil(until: Instant, pause: Millis): Millis {
+    const { clock, random } = this.#ambient;
+    const rest = Math.max(0, elapsed(clock.now(), until));
+    if (this.#parts.followers === "poll") return Math.min(pause, rest);
+    return rest + random.next() * this.#parts.timing.retry;
+  }
+}

@@ -1,0 +1,232 @@
+import type { Ambient } from "../base/ambient.ts";
+import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
+import { formatDuration } from "../base/duration.ts";
+import { dispositionOf } from "../base/errors.ts";
+import type { EventAction } from "./actions.ts";
+import type { Term } from "./controller.ts";
+import { DurationSample } from "./duration-sample.ts";
+import { FencedError, fence } from "./fence.ts";
+import type { LeaderLock } from "./lease-lock.ts";
+import { type Candidate, type LeaseRecord, trustedUntil, writtenSeconds } from "./lease-rules.ts";
+import { type LeaseSight, patience, within } from "./lease-sight.ts";
+import { isFatal } from "./reaction.ts";
+import { LeaseTerm } from "./term.ts";
+
+/** What the Lease carried when the term began. */
+export interface Found {
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+export interface LeadershipParts {
+  readonly lock: LeaderLock;
+  readonly candidate: Candidate;
+  readonly sight: LeaseSight;
+  /** The work of a term, until its signal aborts. Nobody leads here again, nor is the Lease released, before it ended. */
+  readonly lead: (term: Term, found: Found) => Promise<void>;
+  /** The zone budget that rides along with renewals. */
+  readonly budget: () => string | undefined;
+  readonly announce: (event: EventAction, term: Term) => void;
+}
+
+/** How long a stop may wait for the Lease to be given back. */
+const releaseTime: Millis = 3000;
+
+/** Between two attempts to renew, however slow they are. */
+const shortestPause: Millis = 500;
+
+/** One term, from the Lease that was won to the end of its work: renewed meanwhile, given back where it is still ours. */
+export class Leadership {
+  readonly term: LeaseTerm;
+  readonly #ambient: Ambient;
+  readonly #parts: LeadershipParts;
+  readonly #leaving = new AbortController();
+  readonly #renewals = new DurationSample();
+  #record: LeaseRecord;
+  /** When the attempt began that renewed last. */
+  #renewed: Instant;
+  #why: string | undefined;
+  #idle = false;
+  #missed = 0;
+  #error: unknown;
+
+  constructor(
+    ambient: Ambient,
+    parts: LeadershipParts,
+    won: { readonly record: LeaseRecord; readonly began: Instant },
+  ) {
+    this.#ambient = ambient;
+    this.#parts = parts;
+    this.#record = won.record;
+    this.#renewed = won.began;
+    const until = trustedUntil(won.began, parts.candidate.timing.duration);
+    this.term = new LeaseTerm(ambient.clock, { number: won.record.transitions, until });
+  }
+
+  stats(): { readonly renewP95: Millis | undefined; readonly missed: number; readonly error: unknown } {
+    return { renewP95: this.#renewals.p95, missed: this.#missed, error: this.#error };
+  }
+
+  /** Ends the term by our own will: the work is stopped and the Lease released. */
+  leave(why: string): void {
+    this.#why ??= why;
+    this.#leaving.abort();
+  }
+
+  /**
+   * left: by our own will, and the Lease was released. lost: it may be somebody else's. idle: the work ended by itself.
+   * Rejects with what the work failed with.
+   */
+  async run(signal: AbortSignal): Promise<"left" | "lost" | "idle"> {
+    const { log } = this.#ambient;
+    const term = this.term;
+    const stop = (): void => this.leave("the agent stops");
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    term.signal.addEventListener("abort", () => this.#leaving.abort(), { once: true });
+    term.watch();
+    log.info("term began", { term: term.number });
+    this.#announce("became leader", term);
+    const work = this.#work();
+    const lost = await this.#keep();
+    const ours = lost === undefined && !term.signal.aborted;
+    term.end(lost ?? this.#why ?? "the Lease was not renewed in time");
+    log[ours ? "info" : "warn"]("term ended", { term: term.number, reason: term.signal.reason });
+    const failure = await work;
+    if (ours) {
+      // The work is over, but until the release is sent nobody else leads: so long we may still speak of our term.
+      const { number, signal: over } = term;
+      this.#announce("stopped leading", { number, signal: over, standsAt: (now) => term.isTrustedAt(now) });
+      await this.#release();
+    }
+    signal.removeEventListener("abort", stop);
+    if (failure) throw failure.error;
+    if (!ours) return "lost";
+    return this.#idle ? "idle" : "left";
+  }
+
+  /** What fails once the term is over fails because of that. */
+  async #work(): Promise<{ readonly error: unknown } | undefined> {
+    const { term } = this;
+    try {
+      await this.#parts.lead(term, { annotations: this.#record.annotations });
+      return undefined;
+    } catch (error) {
+      if (!term.signal.aborted || isFatal(error)) return { error };
+      this.#ambient.log.debug("the work of the term was cut short", { error });
+      return undefined;
+    } finally {
+      this.#idle = !this.#leaving.signal.aborted;
+      this.leave("its work ended");
+    }
+  }
+
+  /** Renews until we leave. Answers why, where the Lease is not ours any more. */
+  async #keep(): Promise<string | undefined> {
+    const { clock, log } = this.#ambient;
+    const { timing } = this.#parts.candidate;
+    const rest = (): Millis => timing.renewDeadline - elapsed(this.#renewed, clock.now());
+    const leaving = this.#leaving.signal;
+    let attempt = this.#renewed;
+    while (!leaving.aborted) {
+      // From one attempt to the next: what an attempt without an answer has used up is not waited for again.
+      const pause = Math.max(shortestPause, timing.retry - elapsed(attempt, clock.now()));
+      await sleep(clock, Math.min(pause, Math.max(0, rest())), leaving);
+      if (leaving.aborted) return undefined;
+      if (rest() <= 0) return `no renewal for ${formatDuration(timing.renewDeadline)}`;
+      attempt = clock.now();
+      const bound = within(clock, Math.min(patience(timing), rest()), leaving);
+      try {
+        const lost = await this.#renew(bound.signal);
+        if (lost !== undefined) return lost;
+        this.#error = undefined;
+      } catch (error) {
+        if (leaving.aborted) return undefined;
+        if (error instanceof FencedError) return "the Lease was not renewed in time";
+        if (this.#error === undefined) log.warn("lease not renewed", { error });
+        this.#error = error;
+        this.#missed++;
+      } finally {
+        bound.dispose();
+      }
+    }
+    return undefined;
+  }
+
+  /** One renewal. A conflict may be a label that somebody set, or our own renewal whose answer was lost: we look again. */
+  async #renew(signal: AbortSignal): Promise<string | undefined> {
+    const { lock, sight } = this.#parts;
+    try {
+      await this.#write(this.#record, signal);
+    } catch (error) {
+      if (dispositionOf(error) === "retry" || error instanceof FencedError) throw error;
+      const found = await lock.read(signal);
+      const step = sight.take(found, true);
+      if (step.do !== "renew") return step.do === "stepDown" ? step.why : "the Lease is not ours";
+      await this.#write(step.record, signal);
+    }
+    return undefined;
+  }
+
+  async #write(record: LeaseRecord, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#ambient;
+    const { lock, sight, candidate } = this.#parts;
+    const { duration } = candidate.timing;
+    const began = clock.now();
+    const renewal = { durationSeconds: writtenSeconds(duration), budget: this.#budget() };
+    const guard = fence(clock, this.term);
+    guard();
+    this.#record = await lock.renew(record, renewal, began, { signal, guard });
+    this.#renewed = began;
+    sight.take(this.#record, true);
+    this.#renewals.add(elapsed(began, clock.now()));
+    this.term.extend(trustedUntil(began, duration));
+  }
+
+  /** Reads first: what is released must still be ours. Not after the term could be somebody else's. */
+  async #release(): Promise<void> {
+    const { clock, log } = this.#ambient;
+    const { lock, candidate, sight } = this.#parts;
+    const { until } = this.term;
+    const guard = (): void => {
+      const now = clock.now();
+      if (elapsed(now, until) <= 0) throw new FencedError(`term ${this.term.number} is over`);
+      this.term.forfeit(now);
+    };
+    const limit = Math.min(candidate.timing.renewDeadline, releaseTime);
+    const bound = within(clock, limit, new AbortController().signal);
+    try {
+      for (;;) {
+        const record = await lock.read(bound.signal);
+        if (sight.take(record, false).do !== "renew" || record === undefined) return;
+        try {
+          await lock.release(record, clock.now(), { signal: bound.signal, guard });
+          log.info("lease released", { term: this.term.number });
+          return;
+        } catch (error) {
+          if (dispositionOf(error) !== "refresh") throw error;
+        }
+      }
+    } catch (error) {
+      log.warn("lease not released", { term: this.term.number, error });
+    } finally {
+      bound.dispose();
+    }
+  }
+
+  /** A bug in what rides along must not cost the term. */
+  #budget(): string | undefined {
+    try {
+      return this.#parts.budget();
+    } catch (error) {
+      this.#ambient.log.error("no budget for the Lease", { error });
+      return undefined;
+    }
+  }
+
+  #announce(what: string, term: Term): void {
+    const { lock, announce, candidate } = this.#parts;
+    const about = lock.about(this.#record);
+    const message = `${candidate.identity} ${what}`;
+    announce({ do: "event", about, severity: "Normal", reason: "LeaderElection", message }, term);
+  }
+}

@@ -1,0 +1,149 @@
+import type { Lease } from "../api/core.ts";
+import type { KubeObject } from "../api/meta.ts";
+import { apiVersionOf, leases, type Resource } from "../api/resources.ts";
+import { microTimestamp } from "../api/timestamps.ts";
+import type { Instant } from "../base/clock.ts";
+import { isNotFound } from "../client/api-error.ts";
+import type { ObjectRef } from "./actions.ts";
+import type { Write, Writer } from "./executor.ts";
+import type { LeaseRecord } from "./lease-rules.ts";
+
+/** Zone budgets of the site travel from leader to leader in this annotation. */
+export const budgetAnnotation = "siteward.dev/budget";
+
+/** What a winner writes. */
+export interface Claim {
+  readonly holder: string;
+  readonly durationSeconds: number;
+  readonly term: number;
+}
+
+/**
+ * Where candidates meet. Each write builds on a record that was read and fails with a conflict where it is no longer the
+ * newest; the answer is the record as it stands then. A write's `guard` is asked right before it is sent.
+ */
+export interface LeaderLock {
+  read(signal: AbortSignal): Promise<LeaseRecord | undefined>;
+  create(claim: Claim, now: Instant, write: Write): Promise<LeaseRecord>;
+  take(record: LeaseRecord, claim: Claim, now: Instant, write: Write): Promise<LeaseRecord>;
+  /** `budget`: what is to stand in the annotation; undefined: leave it as it is. */
+  renew(
+    record: LeaseRecord,
+    renewal: { readonly durationSeconds: number; readonly budget: string | undefined },
+    now: Instant,
+    write: Write,
+  ): Promise<LeaseRecord>;
+  /** Nobody holds it any more, and nobody needs to wait. */
+  release(record: LeaseRecord, now: Instant, write: Write): Promise<void>;
+  /** For Events. */
+  about(record: LeaseRecord): ObjectRef;
+}
+
+/** What the lock calls of a KubeClient. */
+export interface LeaseClient extends Pick<Writer, "create" | "patch"> {
+  get<T extends KubeObject>(
+    resource: Resource<T>,
+    at: { namespace?: string; name: string },
+    signal: AbortSignal,
+  ): Promise<T>;
+}
+
+/** A coordination.k8s.io/v1 Lease. Renewals are merge patches of a few fields, answered with metadata only. */
+export class LeaseLock implements LeaderLock {
+  readonly #client: LeaseClient;
+  readonly #at: { readonly namespace: string; readonly name: string };
+  readonly #labels: Readonly<Record<string, string>>;
+
+  constructor(parts: {
+    readonly client: LeaseClient;
+    readonly at: { readonly namespace: string; readonly name: string };
+    readonly labels: Readonly<Record<string, string>>;
+  }) {
+    this.#client = parts.client;
+    this.#at = parts.at;
+    this.#labels = parts.labels;
+  }
+
+  async read(signal: AbortSignal): Promise<LeaseRecord | undefined> {
+    try {
+      return recordOf(await this.#client.get(leases, this.#at, signal));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async create(claim: Claim, now: Instant, write: Write): Promise<LeaseRecord> {
+    const metadata = { ...this.#at, labels: this.#labels };
+    const lease = { apiVersion: apiVersionOf(leases), kind: leases.kind, metadata, spec: claimed(claim, now) };
+    return recordOf(await this.#client.create(leases, this.#at.namespace, lease, write));
+  }
+
+  async take(record: LeaseRecord, claim: Claim, now: Instant, write: Write): Promise<LeaseRecord> {
+    const patch = { metadata: { labels: this.#labels }, spec: claimed(claim, now) };
+    const { holder, durationSeconds, term } = claim;
+    return { ...record, ...(await this.#patch(record, patch, write)), holder, durationSeconds, transitions: term };
+  }
+
+  async renew(
+    record: LeaseRecord,
+    { durationSeconds, budget }: { readonly durationSeconds: number; readonly budget: string | undefined },
+    now: Instant,
+    write: Write,
+  ): Promise<LeaseRecord> {
+    const spec = { leaseDurationSeconds: durationSeconds, renewTime: microTimestamp(now) };
+    // What stands there already is not sent again: renewals are most of an idle site's traffic.
+    const changed = budget !== undefined && budget !== record.annotations[budgetAnnotation];
+    const annotations = changed ? { [budgetAnnotation]: budget } : {};
+    const patch = changed ? { metadata: { annotations }, spec } : { spec };
+    const written = await this.#patch(record, patch, write);
+    return { ...record, ...written, durationSeconds, annotations: { ...record.annotations, ...annotations } };
+  }
+
+  async release(record: LeaseRecord, now: Instant, write: Write): Promise<void> {
+    const time = microTimestamp(now);
+    const spec = { holderIdentity: "", leaseDurationSeconds: 1, acquireTime: time, renewTime: time };
+    await this.#patch(record, { spec }, write);
+  }
+
+  about({ uid, resourceVersion }: LeaseRecord): ObjectRef {
+    return { resource: leases, ...this.#at, uid, resourceVersion };
+  }
+
+  async #patch(
+    { uid, resourceVersion }: LeaseRecord,
+    patch: { readonly metadata?: object; readonly spec: object },
+    write: Write,
+  ): Promise<{ readonly uid: string; readonly resourceVersion: string }> {
+    const body = { ...patch, metadata: { ...patch.metadata, uid, resourceVersion } };
+    const { metadata } = await this.#client.patch(leases, this.#at, "merge", body, { ...write, metadataOnly: true });
+    return { uid: metadata.uid, resourceVersion: metadata.resourceVersion };
+  }
+}
+
+const claimed = ({ holder, durationSeconds, term }: Claim, now: Instant): object => ({
+  holderIdentity: holder,
+  leaseDurationSeconds: durationSeconds,
+  acquireTime: microTimestamp(now),
+  renewTime: microTimestamp(now),
+  leaseTransitions: term,
+});
+
+/** leaseTransitions is an int32, and the next term must still be one. */
+const highestTransitions = 2 ** 31 - 2;
+
+/** Reads a Lease that anybody may have written: without a spec, with a negative duration, with absurd transitions. */
+export function recordOf({ metadata, spec }: Lease): LeaseRecord {
+  const { holderIdentity, leaseDurationSeconds: duration, leaseTransitions: transitions } = spec ?? {};
+  return {
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    holder: typeof holderIdentity === "string" ? holderIdentity : "",
+    durationSeconds: typeof duration === "number" && duration > 0 ? duration : undefined,
+    transitions: isTerm(transitions) ? transitions : 0,
+    annotations: metadata.annotations ?? {},
+  };
+}
+
+const isTerm = (value: unknown): value is number =>
+  typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= highestTransitions;

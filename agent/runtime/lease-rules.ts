@@ -1,0 +1,166 @@
+import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
+
+export interface LeaseTiming {
+  /** How long followers leave a silent leader alone; written into the Lease. */
+  readonly duration: Millis;
+  /** A leader that could not renew for so long gives up. */
+  readonly renewDeadline: Millis;
+  /** The pause between two renewals, and about that between two attempts to lead. */
+  readonly retry: Millis;
+}
+
+/** Pauses of those who wait are stretched by up to so much, so that they do not all come at once. */
+export const jitterFactor = 1.2;
+
+/** No holder is believed to hold for longer, whatever it wrote. */
+export const longestLease: Millis = 3_600_000;
+
+/** The Lease as it was read: nothing of it is trusted to make sense. */
+export interface LeaseRecord {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** "": nobody. */
+  readonly holder: string;
+  readonly durationSeconds: number | undefined;
+  readonly transitions: number;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** What we know of the Lease by looking at it. Its timestamps are never read: only change counts, on our own clock. */
+export interface Observation {
+  /** Undefined: there is no Lease. */
+  readonly record: LeaseRecord | undefined;
+  /** When we first saw it in this state. */
+  readonly since: Instant;
+  /** Until when somebody else may believe to lead. A Lease that is deleted, or deleted and made anew, does not end it. */
+  readonly heldUntil: Instant | undefined;
+  /** The highest term ever seen: the next one is higher, also in a Lease made anew. */
+  readonly highestTerm: number | undefined;
+}
+
+export interface Candidate {
+  readonly identity: string;
+  readonly timing: LeaseTiming;
+  /** Who led from this board before, where that process is provably gone. */
+  readonly formerIdentity?: string | undefined;
+  /** The highest term that this board remembers. */
+  readonly formerTerm?: number | undefined;
+}
+
+export type LeaseStep =
+  | { readonly do: "create"; readonly term: number }
+  | {
+      readonly do: "take";
+      readonly record: LeaseRecord;
+      readonly term: number;
+      readonly why: "free" | "expired" | "ours before";
+    }
+  | { readonly do: "renew"; readonly record: LeaseRecord; readonly term: number }
+  | { readonly do: "wait"; readonly until: Instant }
+  | { readonly do: "stepDown"; readonly why: string };
+
+/** Everything that is wrong with a timing, in sentences. */
+export function timingProblems({ duration, renewDeadline, retry }: LeaseTiming, identity: string): readonly string[] {
+  const names = { duration, renewDeadline, retry };
+  const problems = Object.entries(names)
+    .filter(([, value]) => !(value > 0 && Number.isFinite(value)))
+    .map(([name]) => `leader.${name} must be longer than nothing`);
+  if (problems.length === 0) {
+    if (duration <= renewDeadline) problems.push("leader.duration must be longer than leader.renewDeadline");
+    if (renewDeadline <= jitterFactor * retry) {
+      problems.push(`leader.renewDeadline must be longer than ${jitterFactor} times leader.retry`);
+    }
+    if (duration > longestLease) problems.push("leader.duration must not be longer than 1h");
+    if (trust(writtenSeconds(duration)) <= retry) {
+      problems.push("leader.duration must be longer than leader.retry by 10 % and at least 2s, or no term outlives it");
+    }
+  }
+  if (identity === "") problems.push("the identity that stands for election must not be empty");
+  return problems;
+}
+
+/** A Lease counts whole seconds. */
+export const writtenSeconds = (duration: Millis): number => Math.floor(duration / 1000);
+
+/** How long a leader believes in a term after the attempt began that won or renewed it: less than followers wait. */
+const trust = (seconds: number): Millis => seconds * 1000 - Math.max(seconds * 100, 2000);
+
+/** Not from the answer on, but from the beginning of the attempt: nobody can have seen the renewal before. */
+export const trustedUntil = (attempt: Instant, duration: Millis): Instant =>
+  shifted(attempt, trust(writtenSeconds(duration)));
+
+/** How long a holder that wrote this may believe in its term. What makes no sense is replaced by our own duration. */
+function validity({ durationSeconds }: LeaseRecord, own: Millis): Millis {
+  if (durationSeconds === undefined || !(durationSeconds > 0)) return own;
+  return Math.min(durationSeconds * 1000, longestLease);
+}
+
+/** What is known after looking at the Lease again. */
+export function observe(
+  before: Observation | undefined,
+  record: LeaseRecord | undefined,
+  candidate: Candidate,
+  now: Instant,
+): Observation {
+  const { identity, timing, formerTerm } = candidate;
+  const terms = [before?.highestTerm, record?.transitions, formerTerm].filter((term) => term !== undefined);
+  const highestTerm = terms.length === 0 ? undefined : Math.max(...terms);
+  const sameObject = before !== undefined && before.record?.uid === record?.uid;
+  if (sameObject && before.record?.resourceVersion === record?.resourceVersion) return { ...before, highestTerm };
+
+  const gone = sameObject ? undefined : heldBefore(before, candidate, now);
+  if (record === undefined) return { record, since: now, heldUntil: gone, highestTerm };
+  if (record.holder === identity) return { record, since: now, heldUntil: undefined, highestTerm };
+  if (record.holder !== "") {
+    const held = shifted(now, validity(record, timing.duration));
+    return { record, since: now, heldUntil: gone ? later(held, gone) : held, highestTerm };
+  }
+  // Only its holder, in the Lease that it held, can say that nobody needs to wait for it any more.
+  // One that we meet for the first time and that counts on from the terms that we remember is that Lease.
+  if (before === undefined && record.transitions >= (candidate.formerTerm ?? 0)) {
+    return { record, since: now, heldUntil: undefined, highestTerm };
+  }
+  const released = sameObject && before.record?.holder !== "";
+  return { record, since: now, heldUntil: sameObject && !released ? before.heldUntil : gone, highestTerm };
+}
+
+/** Until when somebody may believe to hold a Lease that is not there any more, or that we never saw. */
+function heldBefore(
+  before: Observation | undefined,
+  { identity, timing, formerTerm }: Candidate,
+  now: Instant,
+): Instant | undefined {
+  if (before === undefined) {
+    // Where a term is remembered there was a Lease; its last holder may be somebody we have not met.
+    return formerTerm === undefined ? undefined : shifted(now, timing.duration);
+  }
+  const { record, since, heldUntil } = before;
+  if (record === undefined) return heldUntil;
+  const justOurs = record.holder === identity && elapsed(since, now) < timing.duration / 2;
+  // Who follows looks rarely: the holder may have renewed, or another one come, right before the Lease was deleted.
+  return justOurs ? undefined : shifted(now, Math.max(validity(record, timing.duration), timing.duration));
+}
+
+const later = (a: Instant, b: Instant): Instant => (a.mono >= b.mono ? a : b);
+
+/** What to do about the Lease, as it was observed. `leading`: we hold a term right now. */
+export function nextLeaseStep(
+  { record, heldUntil, highestTerm }: Observation,
+  { identity, formerIdentity }: Candidate,
+  leading: boolean,
+  now: Instant,
+): LeaseStep {
+  const term = highestTerm === undefined ? 0 : highestTerm + 1;
+  const wait = heldUntil && elapsed(now, heldUntil) > 0 ? ({ do: "wait", until: heldUntil } as const) : undefined;
+  if (record === undefined) {
+    if (leading) return { do: "stepDown", why: "the Lease was deleted" };
+    return wait ?? { do: "create", term };
+  }
+  const { holder } = record;
+  if (holder === identity) return { do: "renew", record, term: record.transitions };
+  if (leading) {
+    return { do: "stepDown", why: holder === "" ? "the Lease was released for us" : `the Lease went to ${holder}` };
+  }
+  if (holder !== "" && holder === formerIdentity) return { do: "take", record, term, why: "ours before" };
+  return wait ?? { do: "take", record, term, why: holder === "" ? "free" : "expired" };
+}

@@ -1,0 +1,60 @@
+import type { Ambient } from "../base/ambient.ts";
+import { type Clock, deadline, type Instant, type Millis } from "../base/clock.ts";
+import { formatDuration } from "../base/duration.ts";
+import type { Disposed } from "../base/errors.ts";
+import {
+  type Candidate,
+  type LeaseRecord,
+  type LeaseStep,
+  type LeaseTiming,
+  nextLeaseStep,
+  type Observation,
+  observe,
+} from "./lease-rules.ts";
+
+/** What a candidate knows of the Lease: brought up to date by every look and every write of its own. */
+export class LeaseSight {
+  readonly #ambient: Ambient;
+  readonly #candidate: Candidate;
+  #seen: Observation | undefined;
+  #holderSince: Instant | undefined;
+
+  constructor(ambient: Ambient, { candidate }: { readonly candidate: Candidate }) {
+    this.#ambient = ambient;
+    this.#candidate = candidate;
+  }
+
+  get seen(): Observation | undefined {
+    return this.#seen;
+  }
+
+  /** When we first saw the present holder. */
+  get holderSince(): Instant | undefined {
+    return this.#holderSince;
+  }
+
+  /** Takes in the Lease as it was just read or written, and says what follows. `leading`: we hold a term. */
+  take(record: LeaseRecord | undefined, leading: boolean): LeaseStep {
+    const { clock, log } = this.#ambient;
+    const now = clock.now();
+    const before = this.#seen?.record;
+    this.#seen = observe(this.#seen, record, this.#candidate, now);
+    if (before?.holder !== record?.holder || before?.transitions !== record?.transitions) {
+      this.#holderSince = now;
+      log.info("lease holder", { holder: record?.holder ?? "", term: record?.transitions });
+    }
+    return nextLeaseStep(this.#seen, this.#candidate, leading, now);
+  }
+}
+
+/** How long one request may take, so that a single one that hangs cannot use up the whole deadline. */
+export const patience = ({ renewDeadline }: LeaseTiming): Millis => Math.max(1000, renewDeadline / 2);
+
+/** A signal for one exchange with the lock. */
+export const within = (clock: Clock, limit: Millis, parent: AbortSignal) =>
+  deadline(clock, limit, parent, () => new NoAnswer(`no answer within ${formatDuration(limit)}`));
+
+class NoAnswer extends Error implements Disposed {
+  override readonly name = "NoAnswer";
+  readonly disposition = "retry";
+}

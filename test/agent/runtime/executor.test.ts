@@ -1,0 +1,229 @@
+import { describe, expect, test } from "vitest";
+import type { EventAction } from "../../../agent/runtime/actions.ts";
+import { Executor } from "../../../agent/runtime/executor.ts";
+import { FencedError } from "../../../agent/runtime/fence.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+import { create, deletion, patch, refusal, SmallApi, TestTerm } from "./support/api.ts";
+
+function setUp(inflight = 4) {
+  const clock = new FakeClock();
+  const api = new SmallApi(clock);
+  const said: EventAction[] = [];
+  const ambient = { clock, random: new SeededRandom(), log: new RecordingLog() };
+  const executor = new Executor(ambient, {
+    client: api,
+    events: { record: (event) => said.push(event) },
+    inflight,
+  });
+  return { clock, api, said, executor, term: new TestTerm() };
+}
+
+const fails = (reason: string) => ({ ok: false, error: { reason } });
+
+describe("every write names the object that was seen", () => {
+  test("a patch carries uid and resourceVersion, beside what it changes in metadata", async () => {
+    const { api, executor, term } = setUp();
+    const target = api.put("web");
+    const action = patch(target, { metadata: { labels: { a: "b" } }, spec: {} });
+    const outcomes = await executor.execute([action], term);
+    const { uid, resourceVersion } = target;
+    expect(api.requests[0]?.body).toEqual({ metadata: { labels: { a: "b" }, uid, resourceVersion }, spec: {} });
+    expect(outcomes).toMatchObject([{ ok: true, object: { metadata: { uid } } }]);
+    expect(outcomes[0]?.action).toBe(action);
+  });
+
+  test("a deletion carries the uid, and the resourceVersion where the decision rests on it", async () => {
+    const { api, executor, term } = setUp();
+    const { resourceVersion, ...anyState } = api.put("web");
+    await executor.execute([{ do: "delete", target: anyState, gracePeriodSeconds: 0 }], term);
+    expect(api.requests[0]?.body).toEqual({ uid: "uid-web", gracePeriodSeconds: 0 });
+    api.put("api");
+    await executor.execute([deletion({ ...anyState, name: "api", uid: "uid-api", resourceVersion: "7" })], term);
+    expect(api.requests[1]?.body).toEqual({ uid: "uid-api", resourceVersion: "7" });
+  });
+
+  test("what somebody else changed in between stays a conflict", async () => {
+    const { api, executor, term } = setUp();
+    const seen = api.put("web");
+    api.put("web");
+    expect(await executor.execute([patch(seen, {})], term)).toMatchObject([fails("Conflict")]);
+  });
+
+  test("an object that is gone is deleted and evicted well enough", async () => {
+    const { api, executor, term } = setUp();
+    const target = api.put("web");
+    api.objects.clear();
+    const outcomes = await executor.execute([deletion(target), { do: "evict", target }], term);
+    expect(outcomes.map(({ ok }) => ok)).toEqual([true, true]);
+  });
+});
+
+describe("actions on one object", () => {
+  test("run one after the other, and build on each other's resourceVersion", async () => {
+    const { clock, api, executor, term } = setUp();
+    api.latency = 50;
+    const target = api.put("web");
+    const running = executor.execute([patch(target, { a: 1 }), patch(target, { b: 2 }), deletion(target)], term);
+    await clock.advance("1s");
+    expect((await running).map(({ ok }) => ok)).toEqual([true, true, true]);
+    expect(api.mostInflight).toBe(1);
+    expect(api.requests.map(({ verb }) => verb)).toEqual(["patch", "patch", "delete"]);
+    expect(api.objects.size).toBe(0);
+  });
+
+  test("end with the first that fails; the rest fares as that did", async () => {
+    const { api, said, executor, term } = setUp();
+    const target = api.put("web");
+    api.refuse = () => {
+      throw refusal("patch", 422, "Invalid");
+    };
+    const outcomes = await executor.execute(
+      [
+        patch(target, { a: 1 }),
+        patch(target, { b: 2 }),
+        { do: "event", about: target, severity: "Normal", reason: "Changed", message: "changed" },
+      ],
+      term,
+    );
+    expect(outcomes).toMatchObject([
+      fails("Invalid"),
+      { ok: false, error: { disposition: "drop" } },
+      { ok: false, error: { disposition: "drop" } },
+    ]);
+    expect(api.requests).toHaveLength(1);
+    expect(said).toEqual([]);
+  });
+
+  test("do not hold up those on others, up to the bound that all share", async () => {
+    const { clock, api, executor, term } = setUp(3);
+    api.latency = 50;
+    const targets = Array.from({ length: 20 }, (_, index) => api.put(`pod-${index}`));
+    const running = [0, 10].map((from) => executor.execute(targets.slice(from, from + 10).map(deletion), term));
+    await clock.advance("1s");
+    const outcomes = (await Promise.all(running)).flat();
+    expect(outcomes.every(({ ok }) => ok)).toBe(true);
+    expect(api.mostInflight).toBe(3);
+  });
+
+  test("tell their outcomes in the order of the decision", async () => {
+    const { api, executor, term } = setUp();
+    const [a, b] = [api.put("a"), api.put("b")];
+    const actions = [deletion(a), create("c"), patch(b, {}), create("d"), deletion(b)];
+    const outcomes = await executor.execute(actions, term);
+    expect(outcomes.map(({ action }) => action)).toEqual(actions);
+    expect(await executor.execute([], term)).toEqual([]);
+  });
+});
+
+describe("creations start slowly", () => {
+  test("1, 2, 4, … at once", async () => {
+    const { clock, api, executor, term } = setUp(100);
+    api.latency = 100;
+    const running = executor.execute(
+      Array.from({ length: 12 }, (_, index) => create(`pod-${index}`)),
+      term,
+    );
+    const sent: number[] = [];
+    for (let batch = 0; batch < 4; batch++) {
+      await clock.settle();
+      sent.push(api.requests.length);
+      await clock.advance(100);
+    }
+    expect(sent).toEqual([1, 3, 7, 12]);
+    expect((await running).every(({ ok }) => ok)).toBe(true);
+  });
+
+  test("and stop after the first batch with a failure", async () => {
+    const { api, executor, term } = setUp(100);
+    api.refuse = ({ name }) => {
+      if (name === "pod-2") throw refusal("create", 403, "Forbidden");
+    };
+    const outcomes = await executor.execute(
+      Array.from({ length: 12 }, (_, index) => create(`pod-${index}`)),
+      term,
+    );
+    expect(outcomes.map(({ ok }) => ok)).toEqual([true, true, false, ...new Array(9).fill(false)]);
+    expect(api.requests).toHaveLength(3);
+    expect(outcomes[11]).toMatchObject({ error: { disposition: "drop" } });
+  });
+
+  test("while deletions of the same decision go on", async () => {
+    const { api, executor, term } = setUp();
+    api.refuse = ({ verb }) => {
+      if (verb === "create") throw refusal("create", 403, "Forbidden");
+    };
+    const outcomes = await executor.execute([create("a"), create("b"), deletion(api.put("c"))], term);
+    expect(outcomes.map(({ ok }) => ok)).toEqual([false, false, true]);
+  });
+});
+
+describe("the fence", () => {
+  test("lets nothing through once the term is over, not even an Event", async () => {
+    const { api, said, executor, term } = setUp();
+    const target = api.put("web");
+    term.over = true;
+    const outcomes = await executor.execute(
+      [
+        deletion(target),
+        create("x"),
+        { do: "event", about: api.put("y"), severity: "Normal", reason: "R", message: "m" },
+      ],
+      term,
+    );
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ ok: false, error: expect.any(FencedError) });
+    expect(api.requests).toEqual([]);
+    expect(said).toEqual([]);
+  });
+
+  test("stops what waited in line when the term ended", async () => {
+    const { clock, api, executor, term } = setUp(1);
+    api.latency = 100;
+    const targets = ["a", "b", "c"].map((name) => api.put(name));
+    const running = executor.execute(targets.map(deletion), term);
+    await clock.advance(50);
+    term.over = true;
+    await clock.advance("1s");
+    expect((await running).map(({ ok }) => ok)).toEqual([true, false, false]);
+    expect(api.requests).toHaveLength(1);
+  });
+
+  test("is asked once more right before the bytes are sent", async () => {
+    const { api, executor, term } = setUp();
+    const target = api.put("web");
+    const deleteFromApi = api.delete.bind(api);
+    api.delete = async (...parameters) => {
+      // The process was stopped while the request waited for its connection.
+      term.over = true;
+      await deleteFromApi(...parameters);
+    };
+    expect(await executor.execute([deletion(target)], term)).toMatchObject([{ ok: false }]);
+    expect(api.requests).toEqual([]);
+    expect(api.objects.has("web")).toBe(true);
+  });
+
+  test("ends requests on the way with the term", async () => {
+    const { clock, api, executor, term } = setUp();
+    api.latency = 60_000;
+    const running = executor.execute([deletion(api.put("web"))], term);
+    await clock.advance("1s");
+    term.end();
+    await clock.settle();
+    expect(await running).toMatchObject([{ ok: false, error: { message: "over" } }]);
+    expect(clock.timers).toBe(0);
+  });
+});
+
+test("harmful acts that went through are counted for an hour", async () => {
+  const { clock, api, executor, term } = setUp();
+  const cause = { board: "pi-3", verdict: "dead", rule: "silent" };
+  await executor.execute([{ ...deletion(api.put("a")), cause }, deletion(api.put("b"))], term);
+  api.refuse = () => {
+    throw refusal("delete", 500, "InternalError");
+  };
+  await executor.execute([{ ...deletion(api.put("c")), cause }], term);
+  expect(executor.harmLastHour(clock.now())).toBe(1);
+  await clock.advance("66m");
+  expect(executor.harmLastHour(clock.now())).toBe(0);
+});

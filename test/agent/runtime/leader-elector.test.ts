@@ -1,0 +1,452 @@
+import { describe, expect, test } from "vitest";
+import { ConfigError, type Disposed } from "../../../agent/base/errors.ts";
+import { budgetAnnotation } from "../../../agent/runtime/lease-lock.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+import { classic, Election, edge } from "./support/election.ts";
+
+describe("a site begins", () => {
+  test("LE-01: the only board creates the Lease and leads with term 0", async () => {
+    const site = new Election();
+    const pi = site.join("pi-1");
+    await site.clock.advance("1s");
+    expect(site.leaders).toEqual(["pi-1"]);
+    expect(site.server.changes.map(({ what }) => what)).toEqual(["create"]);
+    expect(pi.terms).toEqual([0]);
+    expect(pi.said).toEqual(["pi-1 became leader"]);
+    expect(pi.elector.view()).toMatchObject({ role: "leader", term: 0, holder: pi.elector.view().identity });
+    await site.end();
+  });
+
+  test("of three boards one leads, the others know it", async () => {
+    const site = new Election(3);
+    for (const name of ["pi-1", "pi-2", "pi-3"]) site.join(name);
+    await site.settled();
+    await site.clock.advance("1h");
+    expect(site.leaders).toHaveLength(1);
+    for (const board of site.boards.values()) expect(board.elector.view().holder).toBe(site.holder);
+    expect(new Set(site.server.changes.map(({ term }) => term))).toEqual(new Set([0]));
+    await site.end();
+  });
+
+  test("settings that cannot work are refused before anything is asked", async () => {
+    const site = new Election();
+    const pi = site.join("pi-1", { timing: { duration: 15_000, renewDeadline: 15_000, retry: 2000 } });
+    await site.clock.advance("1s");
+    expect(pi.ended?.error).toBeInstanceOf(ConfigError);
+    expect(site.server.requests).toBe(0);
+  });
+});
+
+describe("a leader that is gone is replaced", () => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])("within 2 x duration + retry by followers that sleep (seed %i)", async (seed) => {
+    const site = new Election(seed);
+    for (const name of ["pi-1", "pi-2", "pi-3"]) site.join(name);
+    await site.settled();
+    await site.clock.advance(new SeededRandom(seed).integer(3_600_000));
+    const { leader } = site;
+    const started = site.clock.now().mono;
+    leader.kill();
+    await site.clock.until(() => site.leaders.some((name) => name !== leader.name), "10m");
+    expect(site.clock.now().mono - started).toBeLessThan(2 * edge.duration + edge.retry + 1000);
+    expect(site.server.lease?.transitions).toBe(1);
+    expect(site.lateWrites).toEqual([]);
+  });
+
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])("within duration + 5 s by followers that poll (seed %i)", async (seed) => {
+    const site = new Election(seed);
+    for (const name of ["pi-1", "pi-2"]) site.join(name, { timing: classic, followers: "poll" });
+    await site.settled();
+    await site.clock.advance(60_000 + new SeededRandom(seed).integer(60_000));
+    const { leader } = site;
+    const started = site.clock.now().mono;
+    leader.kill();
+    await site.clock.until(() => site.leaders.some((name) => name !== leader.name), "2m");
+    expect(site.clock.now().mono - started).toBeLessThan(classic.duration + 5000);
+    expect(site.lateWrites).toEqual([]);
+  });
+
+  test("LE-13: a leader that stops gives the Lease back, and a polling follower has it within 4.4 s", async () => {
+    const site = new Election();
+    for (const name of ["pi-1", "pi-2"]) site.join(name, { timing: classic, followers: "poll" });
+    await site.settled();
+    const { leader } = site;
+    leader.stop();
+    await site.clock.until(() => leader.ended !== undefined, "5s");
+    expect(site.server.lease).toMatchObject({ holder: "", durationSeconds: 1, transitions: 0 });
+    expect(leader.said).toEqual([`${leader.name} became leader`, `${leader.name} stopped leading`]);
+    await site.clock.until(() => site.leaders.length === 1, 4500);
+    expect(site.leader.terms).toEqual([1]);
+    await site.end();
+  });
+
+  test("the Lease is given back only when the work of the term has ended", async () => {
+    const site = new Election();
+    const pi = site.join("pi-1", { stopTakes: 3000 });
+    await site.settled();
+    pi.stop();
+    await site.clock.advance("2900ms");
+    expect(site.holder).not.toBe("");
+    expect(pi.leads).toBe(false);
+    await site.clock.advance("1s");
+    expect(site.holder).toBe("");
+    expect(pi.ended).toEqual({ error: undefined });
+    expect(site.clock.timers).toBe(0);
+  });
+
+  test("a stop without a link ends soon, and leaves the Lease to run out", async () => {
+    const site = new Election();
+    const pi = site.join("pi-1");
+    await site.settled();
+    pi.link.cut = "both";
+    pi.stop();
+    await site.clock.advance("3100ms");
+    expect(pi.ended).toEqual({ error: undefined });
+    expect(site.holder).toBe(pi.elector.view().identity);
+  });
+
+  test("LE-15: a Lease that went to somebody else is not released", async () => {
+    const site = new Election();
+    const pi = site.join("pi-1");
+    await site.settled();
+    site.server.put({ holder: "bing", transitions: 9 });
+    pi.stop();
+    await site.clock.advance("4s");
+    expect(pi.ended).toEqual({ error: undefined });
+    expect(site.server.lease).toMatchObject({ holder: "bing", transitions: 9 });
+    expect(site.server.changes.map(({ what }) => what)).toEqual(["create", "touch"]);
+  });
+
+  test("a restarted process takes the Lease of its predecessor at once, as the next term", async () => {
+    const site = new Election();
+    const before = site.join("pi-1");
+    await site.settled();
+    await site.clock.advance("5m");
+    before.kill();
+    const { identity } = before.elector.view();
+    const after = site.join("pi-1b", { formerIdentity: identity, formerTerm: 0 });
+    await site.clock.advance("1s");
+    expect(after.terms).toEqual([1]);
+    await site.end();
+  });
+
+  test("a follower that gets a hint looks at once, and still waits until the term is over", async () => {
+    const site = new Election();
+    site.join("pi-1");
+    await site.settled();
+    const follower = site.join("pi-2");
+    await site.clock.advance("5s");
+    const before = site.server.requests;
+    follower.elector.look();
+    await site.clock.advance("1s");
+    expect(site.server.requests).toBe(before + 1);
+    expect(follower.leads).toBe(false);
+    await site.end();
+  });
+});
+
+describe("a leader that is cut off", () => {
+  test("gives up at the renew deadline, keeps running, and leads again with the same term if nobody took it", async () => {
+    const site = new Election();
+    const pi = site.join("pi-1");
+    await site.settled();
+    pi.link.cut = "both";
+    await site.clock.advance("29s");
+    expect(pi.leads).toBe(true);
+    await site.clock.advance("12s");
+    expect(pi.leads).toBe(false);
+    expect(pi.log.said("warn")).toContain("term ended");
+    pi.link.cut = undefined;
+    await site.settled();
+    expect(pi.terms).toEqual([0, 0]);
+    expect(pi.ended).toBeUndefined();
+    expect(pi.elector.view().lastError).toBeUndefined();
+    await site.end();
+  });
+
+  test("survives an outage that ends before the deadline", async () => {
+    const site = new Election();
+    const pi = site.join("pi-1");
+    await site.settled();
+    pi.link.cut = "both";
+    await site.clock.advance("25s");
+    pi.link.cut = undefined;
+    await site.clock.advance("10m");
+    expect(pi.terms).toEqual([0]);
+    expect(pi.elector.view().missedRenewals).toBeGreaterThan(0);
+    await site.end();
+  });
+
+  test("whose renewals arrive but whose answers are lost renews again once it hears", async () => {
+    const site = new Election();
+    const pi = site.join("pi-1");
+    await site.settled();
+    pi.link.cut = "answers";
+    await site.clock.advance("25s");
+    pi.link.cut = undefined;
+    await site.clock.advance("10m");
+    expect(pi.terms).toEqual([0]);
+    expect(site.leaders).toEqual(["pi-1"]);
+    await site.end();
+  });
+
+  test("never writes beside its successor, and follows it when the link is back", async () => {
+    const site = new Election(5);
+    for (const name of ["pi-1", "pi-2", "pi-3"]) site.join(name);
+    await site.settled();
+    const former = site.leader;
+    former.link.cut = "both";
+    await site.clock.until(() => site.leaders.length === 1 && site.leader !== former, "5m");
+    former.link.cut = undefined;
+    await site.clock.advance("10m");
+    expect(former.elector.view()).toMatchObject({ role: "follower", holder: site.holder, term: 1 });
+    expect(site.lateWrites).toEqual([]);
+    await site.end();
+  });
+});
+
+describe("a leader whose process was suspended", () => {
+  test.each([
+    ["two lease durations", 120_000, 1],
+    ["longer than its trust, shorter than the others wait", 58_000, 0],
+    ["a day", 86_400_000, 1],
+  ])("for %s writes nothing of its old term when it wakes up", async (_, pause, term) => {
+    const site = new Election(2);
+    for (const name of ["pi-1", "pi-2"]) site.join(name);
+    await site.settled();
+    await site.clock.advance("1m");
+    const former = site.leader;
+    former.suspend();
+    await site.clock.advance(pause);
+    const asleep = site.writes.filter(({ by }) => by === former.name).length;
+    const requests = site.server.changes.filter(({ by }) => by === former.name).length;
+    former.resume();
+    await site.clock.settle();
+    expect(former.leads).toBe(false);
+    expect(site.writes.filter(({ by }) => by === former.name)).toHaveLength(asleep);
+    await site.clock.advance("5s");
+    if (term === 1) {
+      expect(site.server.changes.filter(({ by }) => by === former.name)).toHaveLength(requests);
+      expect(former.elector.view()).toMatchObject({ role: "follower", term: 1 });
+    }
+    await site.clock.advance("10m");
+    expect(site.lateWrites).toEqual([]);
+    expect(site.leaders).toHaveLength(1);
+    await site.end();
+  });
+
+  test("with the answer to its renewal already on the way is not revived by it", async () => {
+    const site = new Election(2);
+    for (const name of ["pi-1", "pi-2"]) site.join(name);
+    await site.settled();
+    const former = site.leader;
+    const renewals = () => site.server.changes.filter(({ what }) => what === "renew").length;
+    const before = renewals();
+    await site.clock.until(() => renewals() > before, "1m");
+    former.suspend();
+    await site.clock.advance("5m");
+    former.resume();
+    await site.clock.advance("1m");
+    expect(former.terms).toHaveLength(1);
+    expect(site.lateWrites).toEqual([]);
+    await site.end();
+  });
+});
+
+describe("the Lease is touched by others", () => {
+  test("LE-11: a conflict while leading is looked into at once, and the term goes on", async () => {
+    const site = new Election();
+    const pi = site.join("pi-1");
+    await site.settled();
+    site.server.put({ annotations: { by: "an operator" } });
+    await site.clock.advance("11s");
+    expect(site.server.changes.map(({ what }) => what)).toEqual(["create", "touch", "renew"]);
+    expect(site.server.lease?.annotations).toEqual({ by: "an operator" });
+    expect(pi.terms).toEqual([0]);
+    await site.end();
+  });
+
+  test("a Lease that is deleted ends the term; the next one continues the count", async () => {
+    const site = new Election(4);
+    for (const name of ["pi-1", "pi-2", "pi-3"]) site.join(name);
+    await site.settled();
+    await site.clock.advance("2m");
+    for (let term = 1; term <= 5; term++) {
+      site.server.put(undefined);
+      await site.clock.until(() => site.leaders.length === 1 && site.leader.terms.at(-1) === term, "5m");
+      await site.clock.advance("2m");
+      expect(site.leaders).toHaveLength(1);
+    }
+    expect(site.lateWrites).toEqual([]);
+    await site.end();
+  });
+
+  test("a leader that is replaced by hand stops within one retry", async () => {
+    const site = new Election();
+    const pi = site.join("pi-1");
+    await site.settled();
+    site.server.put({ holder: "bing", transitions: 1 });
+    await site.clock.advance("11s");
+    expect(pi.leads).toBe(false);
+    expect(pi.elector.view()).toMatchObject({ holder: "bing", term: 1 });
+    await site.clock.advance("2m");
+    expect(pi.terms).toEqual([0, 2]);
+    await site.end();
+  });
+
+  test("the budget rides along with renewals and is found by the next leader", async () => {
+    const site = new Election(6);
+    for (const name of ["pi-1", "pi-2"]) site.join(name);
+    await site.settled();
+    const former = site.leader;
+    former.budget = '{"v":1}';
+    await site.clock.advance("11s");
+    expect(site.server.lease?.annotations).toEqual({ [budgetAnnotation]: '{"v":1}' });
+    former.stop();
+    await site.clock.until(() => site.leaders.length === 1, "5m");
+    expect(site.leader.found).toEqual([{ [budgetAnnotation]: '{"v":1}' }]);
+    await site.end();
+  });
+
+  test("a budget that cannot be told costs no term", async () => {
+    const site = new Election();
+    const pi = site.join("pi-1", {
+      budget: () => {
+        throw new Error("a bug");
+      },
+    });
+    await site.clock.advance("10m");
+    expect(pi.terms).toEqual([0]);
+    expect(pi.log.said("error")).toContain("no budget for the Lease");
+    await site.end();
+  });
+});
+
+describe("who should not lead", () => {
+  test("a sick board does not stand, also when nobody leads, and stands once it is well", async () => {
+    const site = new Election();
+    const pi = site.join("pi-1", {});
+    pi.sick = "its storage is read-only";
+    await site.clock.advance("5m");
+    expect(site.server.changes).toEqual([]);
+    expect(pi.elector.view().notStanding).toBe("its storage is read-only");
+    pi.sick = undefined;
+    await site.clock.advance("25s");
+    expect(pi.leads).toBe(true);
+    expect(pi.log.said("info").filter((line) => line === "not standing for election")).toHaveLength(1);
+    await site.end();
+  });
+
+  test("a leader that is asked to step down releases the Lease and leaves it to others for a while", async () => {
+    const site = new Election(8);
+    for (const name of ["pi-1", "pi-2"]) site.join(name);
+    await site.settled();
+    const former = site.leader;
+    former.elector.stepDown("an operator asked", 300_000);
+    await site.clock.advance("1s");
+    expect(site.holder).toBe("");
+    await site.clock.advance("2m");
+    expect(site.leader).not.toBe(former);
+    expect(former.elector.view().notStanding).toBe("an operator asked");
+    await site.clock.advance("3m");
+    expect(former.elector.view().notStanding).toBeUndefined();
+    expect(site.lateWrites).toEqual([]);
+    await site.end();
+  });
+
+  test("a term whose work fails is given back, and the board rests before it stands again", async () => {
+    const site = new Election();
+    const starts: number[] = [];
+    const pi = site.join("pi-1", {
+      lead: async () => {
+        starts.push(site.clock.now().mono);
+        throw new Error("a bug");
+      },
+    });
+    await site.clock.advance("5m");
+    expect(starts.length).toBeGreaterThan(1);
+    expect(starts.length).toBeLessThan(6);
+    expect(pi.log.said("error")).toContain("the work of the term failed");
+    expect(site.server.changes.slice(0, 2).map(({ what }) => what)).toEqual(["create", "release"]);
+    await site.end();
+  });
+
+  test("work that fails because its term is over has not failed", async () => {
+    const site = new Election();
+    const pi = site.join("pi-1", {
+      lead: async (term) => {
+        await new Promise((resolve) => term.signal.addEventListener("abort", resolve));
+        throw new Error("a request was cut short");
+      },
+    });
+    await site.settled();
+    pi.link.cut = "both";
+    await site.clock.advance("1m");
+    pi.link.cut = undefined;
+    await site.settled();
+    expect(pi.log.said("error")).toEqual([]);
+    await site.end();
+    expect(pi.ended).toEqual({ error: undefined });
+  });
+
+  test("work that merely returns does not take and release the Lease all the time", async () => {
+    const site = new Election();
+    site.join("pi-1", { lead: () => Promise.resolve() });
+    await site.clock.advance("10m");
+    expect(site.server.changes.length).toBeLessThan(25);
+    await site.end();
+  });
+
+  test("what only a person can mend ends the elector, after the Lease was given back", async () => {
+    class Broken extends Error implements Disposed {
+      readonly disposition = "exit";
+    }
+    const site = new Election();
+    const pi = site.join("pi-1", { lead: () => Promise.reject(new Error("loop", { cause: new Broken("full") })) });
+    await site.clock.advance("1s");
+    expect(pi.ended?.error).toMatchObject({ message: "loop" });
+    expect(site.holder).toBe("");
+  });
+});
+
+test("ten sleeping followers cost a few looks an hour, the leader one small write per retry", async () => {
+  const site = new Election(9);
+  for (let board = 1; board <= 10; board++) site.join(`pi-${board}`);
+  await site.settled();
+  await site.clock.advance("10m");
+  const before = site.server.requests;
+  await site.clock.advance("1h");
+  const perHour = site.server.requests - before;
+  expect(perHour).toBeLessThan(360 + 9 * 60);
+  await site.end();
+});
+
+test.each([11, 12, 13, 14, 15, 16])(
+  "hours of cuts, stalls and restarts: terms never overlap (seed %i)",
+  async (seed) => {
+    const site = new Election(seed);
+    const random = new SeededRandom(seed);
+    const names = ["pi-1", "pi-2", "pi-3"];
+    for (const name of names) site.join(name, { followers: random.integer(2) === 0 ? "poll" : "expiry" });
+    for (let event = 0; event < 60; event++) {
+      const board = site.board(names[random.integer(3)] ?? "pi-1");
+      const span = random.integer(150_000);
+      const kind = random.integer(5);
+      if (kind === 0) board.suspend();
+      if (kind === 1) board.link.cut = "both";
+      if (kind === 2) board.link.cut = "answers";
+      if (kind === 3) board.link.latency = random.integer(15_000);
+      if (kind === 4 && random.integer(4) === 0) site.server.put(undefined);
+      await site.clock.advance(span);
+      if (kind === 0) board.resume();
+      board.link.cut = undefined;
+      board.link.latency = 20;
+      await site.clock.advance(random.integer(60_000));
+    }
+    expect(site.lateWrites).toEqual([]);
+    expect(site.writes.length).toBeGreaterThan(1000);
+    await site.clock.advance("5m");
+    expect(site.leaders).toHaveLength(1);
+    await site.end();
+    expect(site.clock.timers).toBe(0);
+  },
+);

@@ -1,0 +1,260 @@
+import { describe, expect, test } from "vitest";
+import type { Instant } from "../../../agent/base/clock.ts";
+import { recordOf } from "../../../agent/runtime/lease-lock.ts";
+import {
+  type Candidate,
+  type LeaseRecord,
+  nextLeaseStep,
+  type Observation,
+  observe,
+  timingProblems,
+  trustedUntil,
+} from "../../../agent/runtime/lease-rules.ts";
+
+const timing = { duration: 10_000, renewDeadline: 5000, retry: 2000 };
+const baz: Candidate = { identity: "baz", timing };
+
+const at = (seconds: number): Instant => ({ mono: seconds * 1000, wall: seconds * 1000 });
+
+let version = 0;
+const lease = (change: Partial<LeaseRecord> = {}): LeaseRecord => ({
+  uid: "one",
+  resourceVersion: String(++version),
+  holder: "bing",
+  durationSeconds: 10,
+  transitions: 0,
+  annotations: {},
+  ...change,
+});
+
+type Look = readonly [seconds: number, record: LeaseRecord | undefined];
+
+/** A story of looks at the Lease; what the last one leads to. */
+function stepAfter(looks: readonly Look[], who = baz, leading = false) {
+  let seen: Observation | undefined;
+  let now = at(0);
+  for (const [seconds, record] of looks) {
+    now = at(seconds);
+    seen = observe(seen, record, who, now);
+  }
+  if (!seen) throw new Error("nobody looked");
+  return nextLeaseStep(seen, who, leading, now);
+}
+
+describe("who may take the Lease, and when", () => {
+  test("LE-01: a Lease that does not exist is created, with term 0", () => {
+    expect(stepAfter([[0, undefined]])).toEqual({ do: "create", term: 0 });
+  });
+
+  const short = lease({ durationSeconds: 3 });
+  test.each([
+    [0, "wait"],
+    [2.999, "wait"],
+    [3, "take"],
+    [9, "take"],
+  ])("LE-03: a holder that wrote 3 s is believed for 3 s, not for our own 10 s (look at %s s: %s)", (seconds, step) => {
+    expect(
+      stepAfter([
+        [0, short],
+        [seconds, short],
+      ]),
+    ).toMatchObject(step === "take" ? { do: "take", term: 1, why: "expired" } : { do: "wait", until: at(3) });
+  });
+
+  test("LE-05: a Lease without a holder is taken at the first look", () => {
+    expect(stepAfter([[0, lease({ holder: "", transitions: 4 })]])).toMatchObject({ do: "take", term: 5, why: "free" });
+  });
+
+  test("LE-07: our own Lease is renewed, its term stays", () => {
+    const own = lease({ holder: "baz", transitions: 7 });
+    expect(stepAfter([[0, own]])).toMatchObject({ do: "renew", term: 7 });
+    expect(stepAfter([[0, own]], baz, true)).toMatchObject({ do: "renew", term: 7 });
+  });
+
+  test("LE-09: a holder that renews is believed from its last change on", () => {
+    const renewals = Array.from({ length: 11 }, (_, index): Look => [index * 2, lease({ durationSeconds: 15 })]);
+    const last = renewals.at(-1)?.[1];
+    expect(stepAfter([...renewals, [34.9, last]])).toEqual({ do: "wait", until: at(35) });
+    expect(stepAfter([...renewals, [35, last]])).toMatchObject({ do: "take", term: 1 });
+  });
+
+  test("LE-21: two renewals within one second are two changes", () => {
+    const [first, second] = [lease(), lease()];
+    expect(
+      stepAfter([
+        [0, first],
+        [0.5, second],
+        [10.2, second],
+      ]),
+    ).toEqual({ do: "wait", until: at(10.5) });
+  });
+
+  test.each([
+    ["missing", undefined, 10],
+    ["zero", 0, 10],
+    ["negative", -5, 10],
+    ["no number", Number.NaN, 10],
+    ["a century", 3e9, 3600],
+    ["half a second", 0.5, 0.5],
+  ])("a duration that is %s is believed for %3$s s", (_, durationSeconds, believed) => {
+    expect(stepAfter([[0, lease({ durationSeconds })]])).toEqual({ do: "wait", until: at(believed) });
+  });
+
+  test("the former process of this board is provably gone: its Lease is taken at once, by its exact name only", () => {
+    const held = lease({ holder: "baz_1", transitions: 3 });
+    const me = { ...baz, identity: "baz_2", formerIdentity: "baz_1" };
+    expect(stepAfter([[0, held]], me)).toMatchObject({ do: "take", term: 4, why: "ours before" });
+    expect(stepAfter([[0, held]], { ...me, formerIdentity: "baz_10" })).toMatchObject({ do: "wait" });
+    expect(stepAfter([[0, held]], { ...me, formerIdentity: "" })).toMatchObject({ do: "wait" });
+    expect(stepAfter([[0, held]], { ...me, formerIdentity: undefined })).toMatchObject({ do: "wait" });
+  });
+});
+
+describe("a Lease that is deleted, or deleted and made anew", () => {
+  const held = lease({ transitions: 4 });
+  const anew = lease({ uid: "two", holder: "" });
+
+  test("does not end the term of its holder, who may have renewed right before: we wait a full duration", () => {
+    const gone: readonly Look[] = [
+      [0, held],
+      [9, undefined],
+    ];
+    expect(stepAfter([...gone])).toEqual({ do: "wait", until: at(19) });
+    expect(stepAfter([...gone, [18.9, undefined]])).toEqual({ do: "wait", until: at(19) });
+    expect(stepAfter([...gone, [19, undefined]])).toEqual({ do: "create", term: 5 });
+  });
+
+  test("without a holder is not taken before the former holder's time is over", () => {
+    const made: readonly Look[] = [
+      [0, held],
+      [1, undefined],
+      [2, anew],
+    ];
+    expect(stepAfter([...made])).toEqual({ do: "wait", until: at(11) });
+    expect(stepAfter([...made, [3, anew]])).toEqual({ do: "wait", until: at(11) });
+    expect(stepAfter([...made, [4, { ...anew, resourceVersion: "labelled" }]])).toEqual({ do: "wait", until: at(11) });
+    expect(stepAfter([...made, [11, anew]])).toMatchObject({ do: "take", term: 5 });
+    expect(
+      stepAfter([
+        [0, held],
+        [2, anew],
+      ]),
+    ).toEqual({ do: "wait", until: at(12) });
+  });
+
+  test("right after we renewed it ourselves is made anew at once, but not after we slept", () => {
+    const own = lease({ holder: "baz", transitions: 4 });
+    const deletedAfter = (seconds: number) =>
+      stepAfter([
+        [0, own],
+        [seconds, undefined],
+      ]);
+    expect(deletedAfter(4.9)).toEqual({ do: "create", term: 5 });
+    expect(deletedAfter(5)).toEqual({ do: "wait", until: at(15) });
+    expect(deletedAfter(5000)).toEqual({ do: "wait", until: at(5010) });
+  });
+
+  test("a release in the Lease that the holder wrote is believed", () => {
+    expect(
+      stepAfter([
+        [0, lease({ transitions: 4 })],
+        [1, lease({ holder: "", durationSeconds: 1, transitions: 4 })],
+      ]),
+    ).toMatchObject({ do: "take", term: 5, why: "free" });
+  });
+
+  test("by another holder continues above the highest term ever seen", () => {
+    const other = lease({ uid: "two", holder: "zip", durationSeconds: 3 });
+    expect(
+      stepAfter([
+        [0, lease({ transitions: 41 })],
+        [20, undefined],
+        [30, other],
+        [33, other],
+      ]),
+    ).toMatchObject({ do: "take", term: 42 });
+  });
+
+  test("is not made anew at once by a board that remembers a term: its holder may be somebody it has not met", () => {
+    const restarted = { ...baz, formerTerm: 8 };
+    expect(stepAfter([[0, undefined]], restarted)).toEqual({ do: "wait", until: at(10) });
+    expect(
+      stepAfter(
+        [
+          [0, undefined],
+          [10, undefined],
+        ],
+        restarted,
+      ),
+    ).toEqual({ do: "create", term: 9 });
+  });
+});
+
+describe("a leader", () => {
+  test.each([
+    ["was deleted", undefined, "the Lease was deleted"],
+    ["has another holder", lease({ holder: "bing" }), "the Lease went to bing"],
+    ["was emptied", lease({ holder: "" }), "the Lease was released for us"],
+  ])("steps down when its Lease %s", (_, record, why) => {
+    expect(stepAfter([[0, record]], baz, true)).toEqual({ do: "stepDown", why });
+  });
+
+  test.each([
+    [60, 54],
+    [15, 13],
+    [10, 8],
+    [20, 18],
+    [21, 18.9],
+    [60.9, 54],
+  ])("with a duration of %s s trusts its term for %s s from the beginning of the attempt", (duration, trusted) => {
+    expect(trustedUntil(at(100), duration * 1000).mono).toBeCloseTo(at(100 + trusted).mono);
+  });
+});
+
+describe("LE-17: timing", () => {
+  const problems = (duration: number, renewDeadline: number, retry: number, identity = "baz") =>
+    timingProblems(
+      { duration: duration * 1000, renewDeadline: renewDeadline * 1000, retry: retry * 1000 },
+      identity,
+    ).join("; ");
+
+  test.each([
+    [15, 10, 2],
+    [60, 40, 10],
+    [6, 4, 1],
+    [3600, 40, 10],
+  ])("%s/%s/%s can be used", (duration, deadline, retry) => {
+    expect(problems(duration, deadline, retry)).toBe("");
+  });
+
+  test.each([
+    [15, 15, 2, "leader.duration must be longer than leader.renewDeadline"],
+    [15, 10, 9, "leader.renewDeadline must be longer than 1.2 times leader.retry"],
+    [15, 12, 10, "leader.renewDeadline must be longer than 1.2 times leader.retry"],
+    [0, 0, 0, "leader.duration must be longer than nothing"],
+    [15, 10, Number.NaN, "leader.retry must be longer than nothing"],
+    [3601, 40, 10, "must not be longer than 1h"],
+    [2, 1.5, 1, "no term outlives it"],
+  ])("%s/%s/%s cannot", (duration, deadline, retry, sentence) => {
+    expect(problems(duration, deadline, retry)).toContain(sentence);
+  });
+
+  test("nobody stands without a name", () => {
+    expect(problems(15, 10, 2, "")).toContain("identity");
+  });
+});
+
+describe("a Lease that anybody may have written", () => {
+  const metadata = { name: "siteward", uid: "one", resourceVersion: "1" };
+
+  test.each([
+    ["has no spec", {}],
+    ["has an empty spec", { spec: {} }],
+    ["has nonsense in it", { spec: { leaseDurationSeconds: -1, leaseTransitions: -3, holderIdentity: "" } }],
+    ["has more than nonsense", { spec: { leaseDurationSeconds: 0, leaseTransitions: 2 ** 31 - 1 } }],
+  ])("and %s counts as free", (_, body) => {
+    const record = recordOf({ metadata, ...body });
+    expect(record).toMatchObject({ holder: "", durationSeconds: undefined, transitions: 0, annotations: {} });
+    expect(stepAfter([[0, record]])).toMatchObject({ do: "take", term: 1 });
+  });
+});
