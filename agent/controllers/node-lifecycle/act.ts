@@ -1,0 +1,157 @@
+import type { Node, Pod } from "../../api/core.ts";
+import { keyOf } from "../../api/meta.ts";
+import type { Instant } from "../../base/clock.ts";
+import { isHeld } from "../../judgement/link.ts";
+import type { Action } from "../../runtime/actions.ts";
+import type { Decision } from "../../runtime/controller.ts";
+import { addAll, type EvictionQueue, removeAll } from "./eviction-queue.ts";
+import { causeOf, type Judged, judgeBoard, recordOf, type TaintPlan, taintPlan } from "./judge.ts";
+import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
+import { type MonitorPass, type TaintWrite, tell, writeTaints } from "./pass.ts";
+import { countsAsReady, markNotReady } from "./pods-not-ready.ts";
+import type { NodeLifecycleSettings } from "./settings.ts";
+import { judgeZones } from "./site-zones.ts";
+import { deservedBy, swapped, withoutNoExecute } from "./taints.ts";
+import { mayHaveTurn, planTurns } from "./turn-writes.ts";
+
+/**
+ * The second round of a monitor pass: zones are judged and acted upon only now, because a board whose conditions could
+ * not be written must not count in its zone. `written`: the Nodes whose conditions were written in the first round.
+ */
+export function act(
+  pass: MonitorPass,
+  written: ReadonlyMap<string, Node>,
+  memory: SiteMemory,
+  { settings, now }: { readonly settings: NodeLifecycleSettings; readonly now: Instant },
+): Decision<SiteMemory> {
+  const boards = pass.examined.map((examined) =>
+    judgeBoard(examined, written.get(examined.sighting.node.metadata.name), memory, { settings, now }),
+  );
+  const { zones: judgedZones, disruption } = judgeZones(boards, memory, { settings, inherited: pass.inherited, now });
+  const plans = new Map(boards.map((board) => [board, disruption === "silenced" ? "clear" : taintPlan(board)]));
+  const records = recordsOf(boards, pass, memory, { fresh: disruption === "resumed", now });
+  const queued = queueBoards(judgedZones, plans, memory, now);
+  const writes = new Map<string, TaintWrite>();
+  for (const [board, plan] of plans) {
+    const write = taintWrite(board, plan, now);
+    if (write) writes.set(board.name, write);
+  }
+  const held = isHeld(memory.quarantine);
+  const may = mayHaveTurn(records, { link: pass.link, held });
+  const byName = new Map(boards.map((board) => [board.name, board]));
+  const { zones, writes: turns } = planTurns(queued, { may, board: (name) => byName.get(name) }, now);
+  for (const [name, write] of turns) writes.set(name, write);
+  const pods = markPods(boards, pass.pods, memory.unmarked, now);
+  return {
+    actions: [...nodeEvents(boards), ...[...writes.values()].map(writeTaints), ...pods.actions],
+    memory: {
+      ...memory,
+      boards: records,
+      zones,
+      unmarked: pods.unmarked,
+      pass: { stage: "acts", link: pass.link, writes, marks: pods.marks },
+    },
+  };
+}
+
+function recordsOf(
+  boards: readonly Judged[],
+  { inherited, forgotten }: MonitorPass,
+  memory: SiteMemory,
+  { fresh, now }: { readonly fresh: boolean; readonly now: Instant },
+): ReadonlyMap<string, BoardRecord> {
+  const records = new Map([...memory.boards].filter(([name]) => !forgotten.has(name)));
+  for (const board of boards) {
+    const record = recordOf(board, memory.boards.get(board.name), inherited, now);
+    const health = fresh ? { ...record.health, probe: now, transition: now } : record.health;
+    records.set(board.name, fresh ? { ...record, health } : record);
+  }
+  return records;
+}
+
+/** Who waits and who does not, zone by zone; one copy of each queue at most. */
+function queueBoards(
+  zones: ReadonlyMap<string, ZoneRecord>,
+  plans: ReadonlyMap<Judged, TaintPlan>,
+  memory: SiteMemory,
+  now: Instant,
+): ReadonlyMap<string, ZoneRecord> {
+  const leaving = new Map([...zones.keys()].map((zone) => [zone, [] as string[]]));
+  const coming = new Map([...zones.keys()].map((zone) => [zone, [] as string[]]));
+  const present = new Map([...plans.keys()].map(({ name, zone }) => [name, zone]));
+  for (const [name, { zone }] of memory.boards) if (present.get(name) !== zone) leaving.get(zone)?.push(name);
+  for (const [{ name, zone }, plan] of plans) {
+    if (plan === "held" || (plan === "wait" && zones.get(zone)?.queue.waiting.has(name))) continue;
+    leaving.get(zone)?.push(name);
+    if (plan === "wait") coming.get(zone)?.push(name);
+  }
+  return new Map(
+    [...zones].map(([name, zone]) => {
+      const queue = withBoards(zone.queue, leaving.get(name) ?? [], coming.get(name) ?? [], now);
+      return [name, queue === zone.queue ? zone : { ...zone, queue }];
+    }),
+  );
+}
+
+const withBoards = (
+  queue: EvictionQueue,
+  leaving: readonly string[],
+  coming: readonly string[],
+  now: Instant,
+): EvictionQueue => addAll(removeAll(queue, leaving), coming, now);
+
+/** What needs no turn: a taint that is no longer deserved goes, and one is exchanged for the other. */
+function taintWrite(board: Judged, plan: TaintPlan, now: Instant): TaintWrite | undefined {
+  const { node, cached } = board;
+  const base = { node, cached, turn: undefined };
+  if (plan === "clear") {
+    const taints = withoutNoExecute(node);
+    return taints && { ...base, taints, cause: undefined };
+  }
+  const deserved = plan === "swap" ? deservedBy(board.ready) : undefined;
+  return deserved && { ...base, taints: swapped(node, deserved, now), cause: causeOf(board) };
+}
+
+/** Told once, when silence makes a ready board Unknown. */
+const nodeEvents = (boards: readonly Judged[]): readonly Action[] =>
+  boards
+    .filter(fellSilent)
+    .map(({ name, health }) =>
+      tell({ name, uid: health.uid }, "NodeNotReady", `Node ${name} status is now: NodeNotReady`),
+    );
+
+const fellSilent = ({ observed, ready }: Judged): boolean => observed === "True" && ready !== "True";
+
+/**
+ * The pods of boards that fell silent leave service. A board that reports itself not ready marks its own pods. What
+ * fails, or was too much for one pass, comes in the next one, as long as the board is not ready.
+ */
+function markPods(
+  boards: readonly Judged[],
+  pods: ReadonlyMap<string, readonly Pod[]>,
+  before: ReadonlySet<string>,
+  now: Instant,
+): {
+  readonly actions: readonly Action[];
+  readonly marks: ReadonlyMap<string, string>;
+  readonly unmarked: ReadonlySet<string>;
+} {
+  const actions: Action[] = [];
+  const marks = new Map<string, string>();
+  const unmarked = new Set<string>();
+  for (const board of boards) {
+    const pending = before.has(board.name);
+    if (board.unsettled && pending) unmarked.add(board.name);
+    if (board.unsettled || !(fellSilent(board) || (pending && board.observed !== "True"))) continue;
+    const found = pods.get(board.name);
+    const permitted = board.ready === "False" || board.permitted;
+    if (found === undefined || !permitted) unmarked.add(board.name);
+    else {
+      for (const pod of found.filter(countsAsReady)) {
+        actions.push(...markNotReady(pod, causeOf(board), now));
+        marks.set(keyOf(pod), board.name);
+      }
+    }
+  }
+  return { actions, marks, unmarked };
+}

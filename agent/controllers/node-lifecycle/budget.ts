@@ -1,0 +1,108 @@
+import { elapsed, type Instant, shifted } from "../../base/clock.ts";
+import { filled } from "../../base/token-bucket.ts";
+import { evictionsWithin, type RunningTaint, type SiteMemory } from "./memory.ts";
+import type { ZoneState } from "./zones.ts";
+
+/**
+ * What a leader leaves to its successor, in an annotation of the site's Lease: the allowances belong to the site, not to
+ * a process. It says how long things have been going on, never since when: no two boards share a clock.
+ */
+export interface Budget {
+  readonly zones: ReadonlyMap<string, ZoneBudget>;
+  /** By board, on the reader's own clock. */
+  readonly taints: ReadonlyMap<string, RunningTaint>;
+  readonly readAt: Instant;
+  readonly foreign: Foreign;
+}
+
+export interface ZoneBudget {
+  readonly state: ZoneState;
+  /** Of its bucket, between 0 and 1. */
+  readonly level: number;
+  /** Within the last hour. */
+  readonly evictions: number;
+  readonly foreign: Foreign;
+}
+
+/** What a newer program wrote besides; it is handed on, so that boards of two versions can follow each other. */
+export type Foreign = Readonly<Record<string, unknown>>;
+
+/** An annotation has its bounds. A board that is left out gets its toleration times anew. */
+const mostBoards = 500;
+
+/** How long the taint of a board runs already is told in seconds, rounded down. */
+export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instant): string {
+  const running = [...boards]
+    .flatMap(([name, { taint }]) => (taint === undefined ? [] : [{ name, ...taint }]))
+    .sort((a, b) => a.since.mono - b.since.mono)
+    .slice(0, mostBoards);
+  return JSON.stringify({
+    ...foreign,
+    v: 1,
+    zones: Object.fromEntries(
+      [...zones].map(([name, { state, queue, evictions, foreign }]) => [
+        name,
+        {
+          ...foreign,
+          state,
+          level: Math.round(filled(queue.bucket, queue.rate, now).level * 1000) / 1000,
+          evictions: evictionsWithin(evictions, now),
+        },
+      ]),
+    ),
+    boards: Object.fromEntries(
+      running.map(({ name, since, added, foreign }) => [
+        name,
+        { ...foreign, s: Math.floor(elapsed(since, now) / 1000), ...(added !== undefined && { added }) },
+      ]),
+    ),
+  });
+}
+
+/** `undefined`: there is none, or none that we understand. Single entries that make no sense are left out. */
+export function decodeBudget(text: string | undefined, now: Instant): Budget | undefined {
+  const { v: version, zones, boards, ...foreign } = parsed(text) ?? {};
+  if (version !== 1) return undefined;
+  return {
+    zones: new Map(
+      Object.entries(recordOf(zones)).flatMap(([name, zone]) => {
+        const budget = zoneBudget(recordOf(zone));
+        return budget ? [[name, budget] as const] : [];
+      }),
+    ),
+    taints: new Map(
+      Object.entries(recordOf(boards)).flatMap(([name, board]) => {
+        const taint = runningTaint(recordOf(board), now);
+        return taint ? [[name, taint] as const] : [];
+      }),
+    ),
+    readAt: now,
+    foreign,
+  };
+}
+
+function zoneBudget({ state, level, evictions, ...foreign }: Foreign): ZoneBudget | undefined {
+  if (!isState(state) || !isAmount(level)) return undefined;
+  return { state, level: Math.min(1, level), evictions: isAmount(evictions) ? Math.floor(evictions) : 0, foreign };
+}
+
+function runningTaint({ s, added, ...foreign }: Foreign, now: Instant): RunningTaint | undefined {
+  if (!isAmount(s)) return undefined;
+  return { added: typeof added === "string" ? added : undefined, since: shifted(now, -s * 1000), foreign };
+}
+
+const isState = (value: unknown): value is ZoneState =>
+  value === "initial" || value === "normal" || value === "partial" || value === "full";
+
+const isAmount = (value: unknown): value is number => typeof value === "number" && value >= 0 && value < 1e12;
+
+function parsed(text: string | undefined): Foreign | undefined {
+  try {
+    return text === undefined ? undefined : recordOf(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+const recordOf = (value: unknown): Foreign =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};

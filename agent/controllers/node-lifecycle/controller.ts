@@ -1,0 +1,133 @@
+import type { Node, Pod } from "../../api/core.ts";
+import { leases, nodes, pods } from "../../api/resources.ts";
+import type { Millis } from "../../base/clock.ts";
+import { isHeld, type Link, linkOf } from "../../judgement/link.ts";
+import type { Controller, SiteView } from "../../runtime/controller.ts";
+import type { Budget } from "./budget.ts";
+import { decide, remember } from "./decide.ts";
+import { type Examined, examine, type Sighting } from "./health.ts";
+import { type BoardRecord, firstMemory, type SiteMemory } from "./memory.ts";
+import type { SiteState } from "./pass.ts";
+import { readProofs } from "./proofs.ts";
+import { askEach } from "./questions.ts";
+import type { NodeLifecycleSettings } from "./settings.ts";
+import { mayHaveTurn } from "./turn-writes.ts";
+import { nextInTurn } from "./turns.ts";
+
+export interface NodeLifecycleParts {
+  readonly settings: NodeLifecycleSettings;
+  /** What the former leader left behind, asked for at the first pass of a term. */
+  readonly inherited: () => Budget | undefined;
+}
+
+/** The whole site is one key: whether a board may be tainted depends on all the others. */
+export const siteKey = "site";
+
+const leaseNamespace = "kube-node-lease";
+/** Pods that are marked in one pass. A zone that falls silent can have more than fit into memory at once. */
+const mostPods = 1000;
+/** Departures that the API is asked about in one pass. */
+const mostDepartures = 32;
+/** A timer may be early by less than this. */
+const early: Millis = 1;
+
+/**
+ * Judges the boards every monitor period, and hands out turns in between. Changes of Nodes and Leases wake nothing: a
+ * board is judged by what did not happen.
+ */
+export const nodeLifecycle = ({ settings, inherited }: NodeLifecycleParts): Controller<SiteState, SiteMemory> => ({
+  name: "node-lifecycle",
+  wakes: [],
+  firstKeys: [siteKey],
+  initialMemory: firstMemory,
+  async observe(_key, site, memory) {
+    const watches = { nodes: site.watch(nodes), leases: site.watch(leases) };
+    const link = linkOf(watches, settings, site.now);
+    if (memory.monitorAt !== undefined && site.now.mono < memory.monitorAt.mono - early) {
+      return observeTurns(site, memory, link);
+    }
+    const boards = await readProofs(sightings(site, memory), { site, memory, link, settings });
+    const missing = link.live ? await departures(site, memory, boards) : new Map();
+    return {
+      kind: "monitor",
+      link,
+      boards,
+      missing,
+      pods: podsOfSilent(site, memory, boards, { link, settings }),
+      inherited: memory.monitorAt === undefined ? inherited() : undefined,
+    };
+  },
+  decide: (state, memory, now) => decide(state, memory, settings, now),
+  remember: (decision, outcomes, now) => remember(decision, outcomes, settings, now),
+});
+
+function sightings(site: SiteView, memory: SiteMemory): readonly Sighting[] {
+  const versions = new Map<string, string>();
+  for (const { metadata } of site.lister(leases).list()) {
+    if (metadata.namespace === leaseNamespace) versions.set(metadata.name, metadata.resourceVersion);
+  }
+  const boards: Sighting[] = [];
+  for (const node of site.lister(nodes).list()) {
+    boards.push(sighting(node, versions.get(node.metadata.name), memory.boards.get(node.metadata.name)));
+  }
+  return boards;
+}
+
+function sighting(node: Node, lease: string | undefined, record: BoardRecord | undefined): Sighting {
+  const cached = node.metadata.resourceVersion;
+  const newest = record?.ahead?.of === cached && record.ahead.node.metadata.uid === node.metadata.uid;
+  return { node: newest && record.ahead ? record.ahead.node : node, cached, lease };
+}
+
+function observeTurns(site: SiteView, memory: SiteMemory, link: Link): SiteState {
+  const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine) });
+  const names = [...memory.zones.values()].flatMap((zone) => nextInTurn(zone, may));
+  const boards: Sighting[] = [];
+  const gone: string[] = [];
+  for (const name of names) {
+    const node = site.lister(nodes).get(name);
+    const lease = site.lister(leases).get(`${leaseNamespace}/${name}`);
+    if (node === undefined) gone.push(name);
+    else boards.push(sighting(node, lease?.metadata.resourceVersion, memory.boards.get(name)));
+  }
+  return { kind: "drain", link, boards, gone };
+}
+
+/** A board that left the cache was deleted, or it left the selection of the site. Those not asked about stay known. */
+async function departures(
+  site: SiteView,
+  memory: SiteMemory,
+  boards: readonly Sighting[],
+): Promise<ReadonlyMap<string, "deleted" | "released">> {
+  const present = new Set(boards.map(({ node }) => node.metadata.name));
+  const left = [...memory.boards].filter(([name]) => !present.has(name)).slice(0, mostDepartures);
+  const missing = new Map<string, "deleted" | "released">();
+  await askEach(left, async ([name, { health }]) => {
+    const node = await site.fetch(nodes, name);
+    missing.set(name, node?.metadata.uid === health.uid ? "released" : "deleted");
+  });
+  return missing;
+}
+
+/** Only of boards whose pods are about to be marked. */
+function podsOfSilent(
+  site: SiteView,
+  memory: SiteMemory,
+  boards: readonly Sighting[],
+  context: { readonly link: Link; readonly settings: NodeLifecycleSettings },
+): ReadonlyMap<string, readonly Pod[]> {
+  const found = new Map<string, readonly Pod[]>();
+  let count = 0;
+  for (const board of boards) {
+    const { name } = board.node.metadata;
+    const examined = examine(memory.boards.get(name)?.health, board, { ...context, now: site.now });
+    if (!needsPods(examined, memory.unmarked.has(name)) || count >= mostPods) continue;
+    const onBoard = [...site.lister(pods).byIndex("byNode", name)];
+    count += onBoard.length;
+    found.set(name, onBoard);
+  }
+  return found;
+}
+
+const needsPods = ({ observed, overdue }: Examined, pending: boolean): boolean =>
+  (observed === "True" && overdue.length > 0) || (pending && observed !== "True");

@@ -1,0 +1,150 @@
+import { withCondition } from "../../api/conditions.ts";
+import type { Node, NodeCondition } from "../../api/core.ts";
+import { type Instant, shifted } from "../../base/clock.ts";
+import { isHeld, type Link, nextQuarantine, type Quarantine } from "../../judgement/link.ts";
+import { permitsHarm } from "../../judgement/verdict.ts";
+import type { Action, Outcome } from "../../runtime/actions.ts";
+import type { Decision } from "../../runtime/controller.ts";
+import { act } from "./act.ts";
+import { type Examined, examine } from "./health.ts";
+import type { SiteMemory } from "./memory.ts";
+import { type DrainState, type MonitorState, type SiteState, tell, writeConditions, writeTaints } from "./pass.ts";
+import type { NodeLifecycleSettings } from "./settings.ts";
+import { settle } from "./settle.ts";
+import { type Candidate, mayHaveTurn, planTurns } from "./turn-writes.ts";
+
+/**
+ * The boards of the site, pass by pass. A monitor pass has three rounds: conditions of silent boards are written, then
+ * zones are judged and acted upon, then what became of it is remembered. Between monitor passes the boards that wait
+ * for their NoExecute taint get their turns exactly when the allowance of their zone permits the next one.
+ */
+export function decide(
+  state: SiteState,
+  memory: SiteMemory,
+  settings: NodeLifecycleSettings,
+  now: Instant,
+): Decision<SiteMemory> {
+  return state.kind === "monitor" ? monitor(state, memory, settings, now) : drain(state, memory, settings, now);
+}
+
+/** Pure as well: the next round follows from the outcomes of the one before, at the same instant. */
+export function remember(
+  decision: Decision<SiteMemory>,
+  outcomes: readonly Outcome[],
+  settings: NodeLifecycleSettings,
+  now: Instant,
+): Decision<SiteMemory> {
+  const { memory } = decision;
+  const { pass } = memory;
+  if (pass === undefined) return decision;
+  if (pass.stage === "acts") return settle(pass, outcomes, memory, { settings, now });
+  return unlessIdle(act(pass, writtenNodes(pass.examined, outcomes), memory, { settings, now }), settings, now);
+}
+
+/** A round without actions has no outcomes to wait for. */
+const unlessIdle = (
+  decision: Decision<SiteMemory>,
+  settings: NodeLifecycleSettings,
+  now: Instant,
+): Decision<SiteMemory> => (decision.actions.length > 0 ? decision : remember(decision, [], settings, now));
+
+function monitor(
+  state: MonitorState,
+  memory: SiteMemory,
+  settings: NodeLifecycleSettings,
+  now: Instant,
+): Decision<SiteMemory> {
+  const { link, pods, inherited } = state;
+  const examined = state.boards.map((sighting) =>
+    examine(memory.boards.get(sighting.node.metadata.name)?.health, sighting, { link, settings, now }),
+  );
+  const writes = examined
+    .filter(({ overdue }) => overdue.length > 0)
+    .map(({ sighting, overdue }) => writeConditions(sighting.node, overdue));
+  const next: SiteMemory = {
+    ...memory,
+    quarantine: quarantineAfter(memory, { link, allHeard: haveSpoken(examined, link.restoredAt) }, settings, now),
+    monitorAt: shifted(now, settings.monitorPeriod),
+    foreign: inherited?.foreign ?? memory.foreign,
+    pass: { stage: "conditions", link, examined, pods, inherited, forgotten: new Set(state.missing.keys()) },
+  };
+  return unlessIdle({ actions: [...comings(state, memory), ...writes], memory: next }, settings, now);
+}
+
+const quarantineAfter = (
+  { quarantine }: SiteMemory,
+  seen: { readonly link: Link; readonly allHeard: boolean },
+  { gracePeriod }: NodeLifecycleSettings,
+  now: Instant,
+): Quarantine => nextQuarantine(quarantine, { ...seen, gracePeriod }, now);
+
+/** Since the end of an outage. */
+const haveSpoken = (boards: readonly Examined[], since: Instant | undefined): boolean =>
+  since !== undefined && boards.every(({ health: { heard } }) => heard !== undefined && heard.mono >= since.mono);
+
+/** A Node that merely left the selection of the site is forgotten without a word: it is another's to speak about. */
+function comings(state: MonitorState, memory: SiteMemory): readonly Action[] {
+  const came = state.boards
+    .map(({ node: { metadata } }) => metadata)
+    .filter(({ name, uid }) => memory.boards.get(name)?.health.uid !== uid)
+    .map(({ name, uid }) =>
+      tell({ name, uid }, "RegisteredNode", `Node ${name} event: Registered Node ${name} in Controller`),
+    );
+  const went = [...state.missing]
+    .filter(([, fate]) => fate === "deleted")
+    .map(([name]) => {
+      const uid = memory.boards.get(name)?.health.uid ?? "";
+      return tell({ name, uid }, "RemovingNode", `Node ${name} event: Removing Node ${name} from Controller`);
+    });
+  return [...came, ...went];
+}
+
+/** The conditions that went through, by board, as the API has them now. */
+function writtenNodes(examined: readonly Examined[], outcomes: readonly Outcome[]): ReadonlyMap<string, Node> {
+  const versions = new Map<string, string | undefined>();
+  for (const outcome of outcomes) {
+    if (!outcome.ok || outcome.action.do !== "patch") continue;
+    const { name, resourceVersion } = outcome.action.target;
+    versions.set(name, outcome.object?.metadata.resourceVersion ?? resourceVersion);
+  }
+  const written = new Map<string, Node>();
+  for (const { sighting, overdue } of examined) {
+    const { node } = sighting;
+    const version = versions.get(node.metadata.name);
+    if (version !== undefined) written.set(node.metadata.name, withConditions(node, overdue, version));
+  }
+  return written;
+}
+
+function withConditions(node: Node, conditions: readonly NodeCondition[], resourceVersion: string): Node {
+  const all = conditions.reduce<readonly NodeCondition[]>(withCondition, node.status?.conditions ?? []);
+  return { ...node, metadata: { ...node.metadata, resourceVersion }, status: { ...node.status, conditions: all } };
+}
+
+/** Looks once more at the boards whose turn it is: since the last monitor pass they may have spoken. */
+function drain(
+  { link, boards, gone }: DrainState,
+  memory: SiteMemory,
+  settings: NodeLifecycleSettings,
+  now: Instant,
+): Decision<SiteMemory> {
+  const quarantine = quarantineAfter(memory, { link, allHeard: false }, settings, now);
+  const records = new Map(memory.boards);
+  const candidates = new Map<string, Candidate>();
+  for (const sighting of boards) {
+    const { node, cached } = sighting;
+    const { name } = node.metadata;
+    const record = records.get(name);
+    const { observed, verdict } = examine(record?.health, sighting, { link, settings, now });
+    candidates.set(name, { name, node, cached, ready: observed, verdict });
+    if (record && observed === "Unknown" && !permitsHarm(verdict, settings.policy)) {
+      records.set(name, { ...record, mayTaint: false });
+    }
+  }
+  const mayNow = mayHaveTurn(records, { link, held: isHeld(quarantine) });
+  const may = (name: string): boolean => mayNow(name) && (candidates.has(name) || gone.includes(name));
+  const { zones, writes } = planTurns(memory.zones, { may, board: (name) => candidates.get(name) }, now);
+  const pass = { stage: "acts", link, writes, marks: new Map() } as const;
+  const actions = [...writes.values()].map(writeTaints);
+  return unlessIdle({ actions, memory: { ...memory, boards: records, zones, quarantine, pass } }, settings, now);
+}

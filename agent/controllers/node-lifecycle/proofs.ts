@@ -1,0 +1,42 @@
+import { leases, nodes } from "../../api/resources.ts";
+import type { Link } from "../../judgement/link.ts";
+import type { SiteView } from "../../runtime/controller.ts";
+import { type Examined, examine, type Sighting } from "./health.ts";
+import type { SiteMemory } from "./memory.ts";
+import { askEach } from "./questions.ts";
+import type { NodeLifecycleSettings } from "./settings.ts";
+
+/** In one pass: where a watch is deaf without knowing it, every board seems to be silent. */
+const mostQuestions = 64;
+
+/**
+ * A board is about to count as silent, and no watch vouches for it: its Lease is read from the API itself, and the
+ * answer is the proof, whatever it says. The Node is asked for where it was the one that spoke last.
+ */
+export async function readProofs(
+  sightings: readonly Sighting[],
+  context: { site: SiteView; memory: SiteMemory; link: Link; settings: NodeLifecycleSettings },
+): Promise<readonly Sighting[]> {
+  const { site, memory, link, settings } = context;
+  if (!link.live) return sightings;
+  const answered = [...sightings];
+  const open = sightings
+    .map((sighting, index) => {
+      const before = memory.boards.get(sighting.node.metadata.name)?.health;
+      return { index, examined: examine(before, sighting, { link, settings, now: site.now }) };
+    })
+    .filter(({ examined }) => examined.verdict.verdict === "unknown");
+  await askEach(open.slice(0, mostQuestions), async ({ index, examined }) => {
+    answered[index] = await asked(examined, site);
+  });
+  return answered;
+}
+
+async function asked({ sighting, health }: Examined, site: SiteView): Promise<Sighting> {
+  const { name, uid } = sighting.node.metadata;
+  const lease = await site.fetch(leases, `kube-node-lease/${name}`);
+  const answer = { lease: lease?.metadata.resourceVersion };
+  if (lease !== undefined && !health.byStatus) return { ...sighting, answer };
+  const node = await site.fetch(nodes, name);
+  return { ...sighting, node: node?.metadata.uid === uid ? node : sighting.node, answer };
+}

@@ -1,0 +1,76 @@
+import type { Node, Taint } from "../../api/core.ts";
+import { elapsed, type Instant } from "../../base/clock.ts";
+import { dispositionOf } from "../../base/errors.ts";
+import { isHeld } from "../../judgement/link.ts";
+import type { Outcome } from "../../runtime/actions.ts";
+import type { Decision } from "../../runtime/controller.ts";
+import { taintRecord } from "./judge.ts";
+import { type BoardRecord, type SiteMemory, withEviction, type ZoneRecord } from "./memory.ts";
+import type { ActedPass, TaintWrite } from "./pass.ts";
+import type { NodeLifecycleSettings } from "./settings.ts";
+import { mayHaveTurn } from "./turn-writes.ts";
+import { failed, over, overtaken, wantedAt } from "./turns.ts";
+
+/** The last round: what became of the writes is remembered, and when to look again follows from it. */
+export function settle(
+  pass: ActedPass,
+  outcomes: readonly Outcome[],
+  memory: SiteMemory,
+  { settings, now }: { readonly settings: NodeLifecycleSettings; readonly now: Instant },
+): Decision<SiteMemory> {
+  const boards = new Map(memory.boards);
+  const zones = new Map(memory.zones);
+  const unmarked = new Set(memory.unmarked);
+  for (const outcome of outcomes) {
+    if (outcome.action.do !== "patch") continue;
+    const { name, namespace, resource } = outcome.action.target;
+    const marked = resource.kind === "Pod" ? pass.marks.get(`${namespace}/${name}`) : undefined;
+    if (marked !== undefined && !outcome.ok) unmarked.add(marked);
+    const write = resource.kind === "Node" ? pass.writes.get(name) : undefined;
+    if (write === undefined) continue;
+    const record = boards.get(name);
+    if (record && outcome.ok)
+      boards.set(name, withTaints(record, write, outcome.object?.metadata.resourceVersion, now));
+    const zone = zones.get(write.turn ?? "");
+    if (zone && write.turn !== undefined) zones.set(write.turn, afterTurn(zone, write, outcome, { settings, now }));
+  }
+  return rest({ ...memory, boards, zones, unmarked, pass: undefined }, pass, now);
+}
+
+/** Until the next monitor pass, or until somebody's turn comes before it. */
+function rest(memory: SiteMemory, { link }: ActedPass, now: Instant): Decision<SiteMemory> {
+  const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine) });
+  const wakes = [memory.monitorAt, ...[...memory.zones.values()].map((zone) => wantedAt(zone, may, now))];
+  const requeueAfter = Math.min(...wakes.filter((at) => at !== undefined).map((at) => elapsed(now, at)));
+  return { actions: [], memory, requeueAfter: Math.max(0, requeueAfter) };
+}
+
+function afterTurn(
+  zone: ZoneRecord,
+  { node }: TaintWrite,
+  outcome: Outcome,
+  { settings, now }: { readonly settings: NodeLifecycleSettings; readonly now: Instant },
+): ZoneRecord {
+  const { name, resourceVersion } = node.metadata;
+  if (outcome.ok) return { ...over(zone, name), evictions: withEviction(zone.evictions, now) };
+  if (dispositionOf(outcome.error) !== "refresh") return failed(zone, name, now);
+  const until = { mono: now.mono + settings.monitorPeriod, wall: now.wall + settings.monitorPeriod };
+  return overtaken(zone, name, { version: resourceVersion, until });
+}
+
+function withTaints(
+  record: BoardRecord,
+  { node, cached, taints }: TaintWrite,
+  version: string | undefined,
+  now: Instant,
+): BoardRecord {
+  const written = withSpecTaints(node, taints, version ?? node.metadata.resourceVersion);
+  const taint = taintRecord(written, record.taint, now);
+  return { ...record, taint, ahead: version === undefined ? record.ahead : { of: cached, node: written } };
+}
+
+const withSpecTaints = (node: Node, taints: readonly Taint[], resourceVersion: string): Node => ({
+  ...node,
+  metadata: { ...node.metadata, resourceVersion },
+  spec: { ...node.spec, taints },
+});

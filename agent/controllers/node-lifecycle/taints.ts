@@ -1,0 +1,81 @@
+import type { Node, NodeCondition, Taint } from "../../api/core.ts";
+import {
+  changeTaints,
+  isSameTaint,
+  notReady,
+  type TaintName,
+  taintKeys,
+  taintOf,
+  taintsOf,
+  unreachable,
+} from "../../api/taints.ts";
+import { timestamp } from "../../api/timestamps.ts";
+import type { Instant } from "../../base/clock.ts";
+
+/** Which NoExecute taint a board deserves by its readiness, and which excludes it. */
+export interface Deserved {
+  readonly wanted: TaintName;
+  readonly opposite: TaintName;
+}
+
+/** Nothing for a status that is none: it says neither that the board is ready nor that it is not. */
+export function deservedBy(ready: string | undefined): Deserved | undefined {
+  if (ready === "False") return { wanted: notReady, opposite: unreachable };
+  if (ready === "Unknown") return { wanted: unreachable, opposite: notReady };
+  return undefined;
+}
+
+/** In one patch: there is no moment at which a board carries both or none. */
+export const swapped = (node: Node, { wanted, opposite }: Deserved, now: Instant): readonly Taint[] =>
+  changeTaints(taintsOf(node), { add: [{ ...wanted, timeAdded: timestamp(now) }], remove: [opposite] });
+
+/** `undefined`: it carries neither. */
+export const withoutNoExecute = (node: Node): readonly Taint[] | undefined =>
+  runningTaint(node) && changeTaints(taintsOf(node), { remove: [unreachable, notReady] });
+
+/** The NoExecute taint of ours that a board carries. */
+export const runningTaint = (node: Node): Taint | undefined => taintOf(node, unreachable) ?? taintOf(node, notReady);
+
+const keysByCondition: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  Ready: { False: taintKeys.notReady, Unknown: taintKeys.unreachable },
+  MemoryPressure: { True: taintKeys.memoryPressure },
+  DiskPressure: { True: taintKeys.diskPressure },
+  PIDPressure: { True: taintKeys.pidPressure },
+  NetworkUnavailable: { True: taintKeys.networkUnavailable },
+};
+
+const ownKeys: readonly string[] = Object.values(taintKeys);
+
+/** The whole list with the NoSchedule taints that follow from conditions and cordon; `undefined`: it is as it should be. */
+export function scheduledTaints(node: Node, now: Instant): readonly Taint[] | undefined {
+  const wanted = wantedKeys(node).map((key): TaintName => ({ key, effect: "NoSchedule" }));
+  const present = taintsOf(node).filter(({ key, effect }) => effect === "NoSchedule" && ownKeys.includes(key));
+  const missing = wanted.filter((taint) => !present.some((other) => isSameTaint(other, taint)));
+  const extra = present.filter((taint) => !wanted.some((other) => isSameTaint(other, taint)));
+  if (missing.length === 0 && extra.length === 0) return undefined;
+  const add = missing.map((taint) => ({ ...taint, timeAdded: timestamp(now) }));
+  return changeTaints(taintsOf(node), { add, remove: extra });
+}
+
+function wantedKeys({ spec, status }: Node): readonly string[] {
+  const conditions: readonly NodeCondition[] = Array.isArray(status?.conditions) ? status.conditions : [];
+  const keys = conditions.map((condition) => keysByCondition[condition?.type]?.[condition.status]);
+  if (spec?.unschedulable === true) keys.push(taintKeys.unschedulable);
+  return [...new Set(keys.filter((key) => key !== undefined))];
+}
+
+/** The old label names follow the stable ones, wherever these are set. */
+const labelPairs: readonly (readonly [stable: string, beta: string])[] = [
+  ["kubernetes.io/os", "beta.kubernetes.io/os"],
+  ["kubernetes.io/arch", "beta.kubernetes.io/arch"],
+];
+
+/** The labels to be set; `undefined`: none. */
+export function laggingLabels({ metadata: { labels = {} } }: Node): Readonly<Record<string, string>> | undefined {
+  const changes: Record<string, string> = {};
+  for (const [stable, beta] of labelPairs) {
+    const value = labels[stable];
+    if (value !== undefined && labels[beta] !== value) changes[beta] = value;
+  }
+  return Object.keys(changes).length === 0 ? undefined : changes;
+}

@@ -1,0 +1,48 @@
+import { taintOf } from "../../api/taints.ts";
+import type { Instant } from "../../base/clock.ts";
+import type { Link } from "../../judgement/link.ts";
+import { causeOf, type Judged } from "./judge.ts";
+import type { BoardRecord, ZoneRecord } from "./memory.ts";
+import type { TaintWrite } from "./pass.ts";
+import { deservedBy, swapped } from "./taints.ts";
+import { over, takeTurns } from "./turns.ts";
+
+/** What is needed of a board to give it its turn. */
+export type Candidate = Pick<Judged, "name" | "node" | "cached" | "ready" | "verdict">;
+
+/** By what the last look at a board found, and by how we hear the site right now. */
+export const mayHaveTurn =
+  (records: ReadonlyMap<string, BoardRecord>, { link, held }: { readonly link: Link; readonly held: boolean }) =>
+  (name: string): boolean => {
+    const record = records.get(name);
+    return record?.mayTaint === true && (record.ready !== "Unknown" || (link.live && !held));
+  };
+
+/** The taints whose turn it is, in every zone. A board that is gone, or deserves no taint any more, had its turn. */
+export function planTurns(
+  before: ReadonlyMap<string, ZoneRecord>,
+  boards: { may(name: string): boolean; board(name: string): Candidate | undefined },
+  now: Instant,
+): { readonly zones: ReadonlyMap<string, ZoneRecord>; readonly writes: ReadonlyMap<string, TaintWrite> } {
+  const zones = new Map<string, ZoneRecord>();
+  const writes = new Map<string, TaintWrite>();
+  const version = (name: string): string | undefined => boards.board(name)?.node.metadata.resourceVersion;
+  for (const [name, record] of before) {
+    let { zone, names } = takeTurns(record, { may: boards.may, version }, now);
+    for (const board of names) {
+      const write = taintOnTurn(boards.board(board), name, now);
+      if (write) writes.set(board, write);
+      else zone = over(zone, board);
+    }
+    zones.set(name, zone);
+  }
+  return { zones, writes };
+}
+
+function taintOnTurn(board: Candidate | undefined, turn: string, now: Instant): TaintWrite | undefined {
+  const deserved = deservedBy(board?.ready);
+  if (board === undefined || deserved === undefined) return undefined;
+  const { node, cached } = board;
+  if (taintOf(node, deserved.wanted) && !taintOf(node, deserved.opposite)) return undefined;
+  return { node, cached, taints: swapped(node, deserved, now), cause: causeOf(board), turn };
+}

@@ -1,0 +1,81 @@
+import { type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { again, done, head, nextTurnAt, turn } from "./eviction-queue.ts";
+import type { PaidTurn, ZoneRecord } from "./memory.ts";
+
+/** How often a paid turn looks whether the cache has moved on. */
+const paidPause: Millis = 100;
+
+/** Which boards may have a turn, and which version of their Node we know. */
+export interface Candidates {
+  may(name: string): boolean;
+  /** `undefined`: the Node is gone. */
+  version(name: string): string | undefined;
+}
+
+/** Whose turn it is in a zone now: those who paid before, and at most one more at the price of a token. */
+export function takeTurns(
+  before: ZoneRecord,
+  candidates: Candidates,
+  now: Instant,
+): { readonly zone: ZoneRecord; readonly names: readonly string[] } {
+  const zone = withoutExpired(before, now);
+  const repeated = [...zone.paid]
+    .filter(([name, { version }]) => candidates.may(name) && candidates.version(name) !== version)
+    .map(([name]) => name);
+  const { queue, entry } = turn(zone.queue, (name) => candidates.may(name) && !zone.paid.has(name), now);
+  return { zone: { ...zone, queue }, names: entry ? [...repeated, entry.name] : repeated };
+}
+
+function withoutExpired(zone: ZoneRecord, now: Instant): ZoneRecord {
+  let { queue, paid } = zone;
+  for (const [name, { until }] of zone.paid) {
+    if (queue.waiting.has(name) && until.mono > now.mono) continue;
+    queue = again(queue, name, now);
+    paid = without(paid, name);
+  }
+  return paid === zone.paid ? zone : { ...zone, queue, paid };
+}
+
+/** The boards that a pass between two monitor passes has to look at. */
+export function nextInTurn({ queue, paid }: ZoneRecord, may: (name: string) => boolean): readonly string[] {
+  const entry = head(queue, (name) => may(name) && !paid.has(name));
+  return entry ? [...paid.keys(), entry.name] : [...paid.keys()];
+}
+
+/** When a zone wants a pass again; `undefined`: not before the next monitor pass. */
+export function wantedAt(
+  { queue, paid }: ZoneRecord,
+  may: (name: string) => boolean,
+  now: Instant,
+): Instant | undefined {
+  const token = nextTurnAt(queue, (name) => may(name) && !paid.has(name), now);
+  const soon = paid.size > 0 ? shifted(now, paidPause) : undefined;
+  return token === undefined || (soon !== undefined && soon.mono < token.mono) ? soon : token;
+}
+
+/** The board got its taint, or deserves none any more. */
+export const over = (zone: ZoneRecord, name: string): ZoneRecord => ({
+  ...zone,
+  queue: done(zone.queue, name),
+  paid: without(zone.paid, name),
+});
+
+/** The write failed: the token is lost. */
+export const failed = (zone: ZoneRecord, name: string, now: Instant): ZoneRecord => ({
+  ...zone,
+  queue: again(zone.queue, name, now),
+  paid: without(zone.paid, name),
+});
+
+/** The write met a newer version of the Node. */
+export const overtaken = (zone: ZoneRecord, name: string, turn: PaidTurn): ZoneRecord => ({
+  ...zone,
+  paid: new Map([...zone.paid, [name, { version: turn.version, until: zone.paid.get(name)?.until ?? turn.until }]]),
+});
+
+function without<T>(map: ReadonlyMap<string, T>, name: string): ReadonlyMap<string, T> {
+  if (!map.has(name)) return map;
+  const rest = new Map(map);
+  rest.delete(name);
+  return rest;
+}

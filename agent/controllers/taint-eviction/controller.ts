@@ -1,0 +1,98 @@
+import type { Node, Pod } from "../../api/core.ts";
+import { keyOf } from "../../api/meta.ts";
+import { boardOf } from "../../api/pods.ts";
+import { leases, nodes, pods } from "../../api/resources.ts";
+import { noExecuteTaints } from "../../api/taints.ts";
+import { elapsed, type Millis } from "../../base/clock.ts";
+import type { WatchLimits } from "../../informer/watch-health.ts";
+import { linkOf } from "../../judgement/link.ts";
+import { type Controller, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
+import type { Budget } from "../node-lifecycle/budget.ts";
+import { readyOf } from "../node-lifecycle/health.ts";
+import type { RunningTaint } from "../node-lifecycle/memory.ts";
+import { decide, type PodState } from "./decide.ts";
+import { deadlineOf, durableTimers, type Timer } from "./timer.ts";
+import { identityOf } from "./window.ts";
+
+export interface TaintEvictionSettings extends WatchLimits {
+  readonly gracePeriod: Millis;
+}
+
+export interface TaintEvictionParts {
+  readonly settings: TaintEvictionSettings;
+  /** Tells one boot of the board from the others. */
+  readonly boot: string;
+  /** What the former leader left behind. */
+  readonly inherited: () => Budget | undefined;
+}
+
+/**
+ * A pod that the cache shows within this time of a term has been on its board before: the taint ran for it as long as
+ * the former leader says. For later ones the time begins when they come.
+ */
+const young: Millis = 60_000;
+
+/** Deletes pods whose tolerations of their board's NoExecute taints have run out. */
+export const taintEviction = ({
+  settings,
+  boot,
+  inherited,
+}: TaintEvictionParts): Controller<PodState, Timer | undefined> => ({
+  name: "taint-eviction",
+  wakes: [wake(pods, podKeys), wake(nodes, keysOnBoard)],
+  initialMemory: undefined,
+  durable: durableTimers(boot),
+  async observe(key, site, memory) {
+    const pod = site.lister(pods).get(key);
+    if (pod === undefined) return memory && { kind: "gone", pod: refOfKey(key, memory.uid) };
+    const board = boardOf(pod);
+    if (board === undefined) return memory && { kind: "unbound", pod };
+    const link = linkOf({ nodes: site.watch(nodes), leases: site.watch(leases) }, settings, site.now);
+    const node = site.lister(nodes).get(board);
+    if (node === undefined)
+      return memory && { kind: "orphan", pod, board, fate: await fateOf(board, memory, site), link };
+    const taints = noExecuteTaints(node);
+    if (taints.length === 0 && memory === undefined) return undefined;
+    const ready = readyOf(node)?.status;
+    return { kind: "bound", pod, board, taints, ready, link, inherited: runningTaint(inherited(), board, site) };
+  },
+  decide: (state, memory, now) => decide(state, memory, settings.gracePeriod, now),
+});
+
+const refOfKey = (key: string, uid: string) => ({
+  resource: pods,
+  namespace: key.slice(0, key.indexOf("/")),
+  name: key.slice(key.indexOf("/") + 1),
+  uid,
+});
+
+/** Asked only once it decides over a pod. */
+async function fateOf(board: string, timer: Timer, site: SiteView): Promise<"not asked" | "released" | "deleted"> {
+  if (deadlineOf(timer).mono > site.now.mono) return "not asked";
+  return (await site.fetch(nodes, board)) === undefined ? "deleted" : "released";
+}
+
+const runningTaint = (budget: Budget | undefined, board: string, { now }: SiteView): RunningTaint | undefined =>
+  budget !== undefined && elapsed(budget.readAt, now) <= young ? budget.taints.get(board) : undefined;
+
+/** A pod without a timer on a board without taints is nobody's business, and most pods are that. */
+function podKeys({ key, before, after }: Seen<Pod>, site: SiteView): readonly string[] {
+  if (after === undefined) return [key];
+  const board = boardOf(after);
+  const isAnother = before !== undefined && before.metadata.uid !== after.metadata.uid;
+  const moved = before === undefined || isAnother || boardOf(before) !== board;
+  if (!moved && isSameText(before.spec?.tolerations, after.spec?.tolerations)) return [];
+  if (before !== undefined && moved) return [key];
+  const node = board === undefined ? undefined : site.lister(nodes).get(board);
+  return node !== undefined && noExecuteTaints(node).length > 0 ? [key] : [];
+}
+
+function keysOnBoard({ key, before, after }: Seen<Node>, site: SiteView): readonly string[] {
+  if (after === undefined || isSameText(taintIdentities(before), taintIdentities(after))) return [];
+  return [...site.lister(pods).byIndex("byNode", key)].map(keyOf);
+}
+
+const taintIdentities = (node: Node | undefined): readonly string[] =>
+  node === undefined ? [] : noExecuteTaints(node).map(identityOf);
+
+const isSameText = (a: unknown, b: unknown): boolean => JSON.stringify(a ?? []) === JSON.stringify(b ?? []);

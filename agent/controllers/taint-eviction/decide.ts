@@ -1,0 +1,242 @@
+import type { Pod, Taint } from "../../api/core.ts";
+import { isTerminating, podCondition } from "../../api/pods.ts";
+import { pods } from "../../api/resources.ts";
+import { taintKeys } from "../../api/taints.ts";
+import { timestamp } from "../../api/timestamps.ts";
+import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { heldUntil, type Link } from "../../judgement/link.ts";
+import type { Action, Cause, ObjectRef } from "../../runtime/actions.ts";
+import type { Decision } from "../../runtime/controller.ts";
+import type { RunningTaint } from "../node-lifecycle/memory.ts";
+import { deadlineOf, type Timer } from "./timer.ts";
+import { identityOf, keyOfIdentity, limited, shortest, type Window, windowOf } from "./window.ts";
+
+/** One pod, and the board that it is bound to. */
+export type PodState =
+  | { readonly kind: "gone"; readonly pod: ObjectRef }
+  | { readonly kind: "unbound"; readonly pod: Pod }
+  /** Its board's Node is not in the cache; `fate`: what the API said of it, once that matters. */
+  | {
+      readonly kind: "orphan";
+      readonly pod: Pod;
+      readonly board: string;
+      readonly fate: "not asked" | "released" | "deleted";
+      readonly link: Link;
+    }
+  | {
+      readonly kind: "bound";
+      readonly pod: Pod;
+      readonly board: string;
+      /** The NoExecute taints of its board. */
+      readonly taints: readonly Taint[];
+      /** Status of the board's Ready condition. */
+      readonly ready: string | undefined;
+      readonly link: Link;
+      /** How long the former leader saw the board's taint run; only while a term is young. */
+      readonly inherited: RunningTaint | undefined;
+    };
+
+/** How soon a deletion that is held back is looked at again, while nobody can say when it may go on. */
+const recheck: Millis = 5000;
+/** A deletion that was accepted shows by now, and one that was refused for good is tried once more. */
+const patience: Millis = 60_000;
+
+export function decide(
+  state: PodState,
+  memory: Timer | undefined,
+  gracePeriod: Millis,
+  now: Instant,
+): Decision<Timer | undefined> {
+  switch (state.kind) {
+    case "gone": {
+      // Once more, to let go of the key.
+      const decision = memory && memory.asked === undefined ? cancelled(state.pod) : forgotten;
+      return { ...decision, requeueAfter: 0 };
+    }
+    case "unbound":
+      return released(memory, state.pod);
+    case "orphan":
+      return decideOrphan(state, memory, gracePeriod, now);
+    case "bound":
+      return decideBound(state, memory?.uid === state.pod.metadata.uid ? memory : undefined, gracePeriod, now);
+    default:
+      return state satisfies never;
+  }
+}
+
+type Bound = Extract<PodState, { kind: "bound" }>;
+type Orphan = Extract<PodState, { kind: "orphan" }>;
+
+function decideBound(
+  state: Bound,
+  memory: Timer | undefined,
+  gracePeriod: Millis,
+  now: Instant,
+): Decision<Timer | undefined> {
+  const { pod, taints } = state;
+  if (isTerminating(pod)) return { actions: [], memory };
+  const windows = taints.map((taint) => windowOf(taint, pod.spec?.tolerations));
+  const length = shortest(windows);
+  if (length === Number.POSITIVE_INFINITY) return released(memory, pod);
+  const timer = timerOf(state, limited(windows), length, memory, now);
+  if (deadlineOf(timer).mono > now.mono) return waiting(timer, now);
+  const due = windows.filter(({ length }) => deadlineOf({ ...timer, length }).mono <= now.mono);
+  const cause = due.every(({ taint }) => isOurs(taint.key, state.ready)) ? causeOf(state.board, due) : undefined;
+  return evict(pod, timer, { cause, link: state.link, gracePeriod }, now);
+}
+
+/**
+ * The window does not start anew as long as one of the taints that it belongs to is still there: it may become shorter
+ * or longer, counted from the same start. Other taints, or another board, begin a new one. What does not tolerate its
+ * taint at all has a window of no length.
+ */
+function timerOf(
+  { pod, board, inherited }: Bound,
+  windows: readonly Window[],
+  length: Millis,
+  memory: Timer | undefined,
+  now: Instant,
+): Timer {
+  const taints = windows.map(({ taint }) => identityOf(taint));
+  const same = memory !== undefined && memory.board === board && taints.some((taint) => memory.taints.includes(taint));
+  const known = same && !memory.carried ? undefined : runningSince(inherited, windows);
+  const starts = [same ? memory.start : now, known ?? now];
+  const start = starts.reduce((first, other) => (other.mono < first.mono ? other : first));
+  const isUnchanged = same && !memory.carried && memory.length === length && isSameSet(memory.taints, taints);
+  if (isUnchanged) return memory;
+  const { uid } = pod.metadata;
+  return { uid, board, start, length, taints, at: now, carried: false, asked: same ? memory.asked : undefined };
+}
+
+/** Only for the very taint that the former leader saw. */
+const runningSince = (inherited: RunningTaint | undefined, windows: readonly Window[]): Instant | undefined =>
+  inherited !== undefined &&
+  windows.some(({ taint, length }) => length > 0 && taint.timeAdded === inherited.added && isLifecycleKey(taint.key))
+    ? inherited.since
+    : undefined;
+
+const isSameSet = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((entry) => b.includes(entry));
+
+/**
+ * The Node is not in the cache. A timer runs on, as in kube-controller-manager; when it is over the API is asked: a
+ * Node that only left the site took its pods along.
+ */
+function decideOrphan(
+  { pod, board, fate, link }: Orphan,
+  memory: Timer | undefined,
+  gracePeriod: Millis,
+  now: Instant,
+): Decision<Timer | undefined> {
+  if (memory === undefined || memory.uid !== pod.metadata.uid || memory.board !== board) return forgotten;
+  if (isTerminating(pod)) return { actions: [], memory };
+  if (fate === "released") return forgotten;
+  if (deadlineOf(memory).mono > now.mono) return waiting(memory, now);
+  if (fate === "not asked") return { actions: [], memory, requeueAfter: recheck };
+  const isCaused = memory.taints.length > 0 && memory.taints.every((taint) => isLifecycleKey(keyOfIdentity(taint)));
+  const cause = isCaused
+    ? { board, verdict: "unproven", rule: "its time ran out after the Node was deleted" }
+    : undefined;
+  return evict(pod, memory, { cause, link, gracePeriod }, now);
+}
+
+/** Deletes, unless our own verdict is the reason and we cannot see well enough to stand by it. */
+function evict(
+  pod: Pod,
+  timer: Timer,
+  {
+    cause,
+    link,
+    gracePeriod,
+  }: { readonly cause: Cause | undefined; readonly link: Link; readonly gracePeriod: Millis },
+  now: Instant,
+): Decision<Timer | undefined> {
+  if (cause !== undefined) {
+    if (!link.live) return { actions: [], memory: timer, requeueAfter: recheck };
+    const held = heldUntil(link, gracePeriod, now);
+    if (held !== undefined) return { actions: [], memory: timer, requeueAfter: Math.max(1, elapsed(now, held)) };
+  }
+  if (timer.asked !== undefined && elapsed(timer.asked, now) < patience) {
+    return { actions: [], memory: timer, requeueAfter: elapsed(now, shifted(timer.asked, patience)) };
+  }
+  const actions = [say(refOf(pod), "Marking for deletion Pod"), ...markDisrupted(pod, cause, now), remove(pod, cause)];
+  return { actions, memory: { ...timer, asked: now }, requeueAfter: patience };
+}
+
+/** Says why before it goes; whoever looks at the pod in its last moments can read it. */
+function markDisrupted(pod: Pod, cause: Cause | undefined, now: Instant): readonly Action[] {
+  const reason = "DeletionByTaintManager";
+  const message = "Taint manager: deleting due to NoExecute taint";
+  const before = podCondition(pod, "DisruptionTarget");
+  const isTrue = before?.status === "True";
+  if (isTrue && before.reason === reason && before.message === message) return [];
+  const condition = {
+    type: "DisruptionTarget",
+    status: "True",
+    reason,
+    message,
+    lastTransitionTime: (isTrue && before.lastTransitionTime) || timestamp(now),
+    ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
+  };
+  return [
+    {
+      do: "patch",
+      target: refOf(pod),
+      type: "strategic",
+      patch: { status: { conditions: [condition] } },
+      subresource: "status",
+      ...(cause && { cause }),
+    },
+  ];
+}
+
+const remove = (pod: Pod, cause: Cause | undefined): Action => ({
+  do: "delete",
+  target: refOf(pod),
+  ...(cause && { cause }),
+});
+
+const say = (about: ObjectRef, what: string): Action => ({
+  do: "event",
+  about,
+  severity: "Normal",
+  reason: "TaintManagerEviction",
+  message: `${what} ${about.namespace}/${about.name}`,
+});
+
+/** By uid alone: whatever else changed about the pod, it is still the one. */
+export const refOf = ({ metadata: { namespace, name, uid } }: Pod): ObjectRef => ({
+  resource: pods,
+  namespace,
+  name,
+  uid,
+});
+
+const waiting = (timer: Timer, now: Instant): Decision<Timer> => ({
+  actions: [],
+  memory: timer,
+  requeueAfter: elapsed(now, deadlineOf(timer)),
+});
+
+const forgotten: Decision<undefined> = { actions: [], memory: undefined };
+
+const cancelled = (pod: ObjectRef): Decision<undefined> => ({
+  actions: [say(pod, "Cancelling deletion of Pod")],
+  memory: undefined,
+});
+
+/** Nothing limits its stay any more. */
+const released = (memory: Timer | undefined, pod: Pod): Decision<undefined> =>
+  memory === undefined || memory.asked !== undefined ? forgotten : cancelled(refOf(pod));
+
+const isLifecycleKey = (key: string): boolean => key === taintKeys.unreachable || key === taintKeys.notReady;
+
+/** unreachable is always our verdict; not-ready may be the board's own word, unless it has fallen silent. */
+const isOurs = (key: string, ready: string | undefined): boolean =>
+  key === taintKeys.unreachable || (key === taintKeys.notReady && ready === "Unknown");
+
+const causeOf = (board: string, due: readonly Window[]): Cause => ({
+  board,
+  verdict: "unproven",
+  rule: `does not tolerate ${due.map(({ taint }) => taint.key).join(", ")} any longer`,
+});

@@ -1,0 +1,51 @@
+/**
+ * What we hold to be true of a board.
+ *
+ * alive: heard within its grace period. unknown: our own view of the API is not live, or the silence is not proven.
+ * unproven: silent past the grace period, and nobody but the API could speak for it. The other three need witnesses
+ * besides the API: cut-off (one of them spoke for it), self-isolated (we reach nobody ourselves), dead (none spoke,
+ * and somebody answers us).
+ */
+export interface Verdict {
+  readonly verdict: "alive" | "unknown" | "unproven" | "cut-off" | "self-isolated" | "dead";
+  /** The sentence of the rule that decided. */
+  readonly rule: string;
+}
+
+export interface Evidence {
+  /** Both watches, of Nodes and of their Leases, are live. */
+  readonly live: boolean;
+  /** More than its grace period went by since the board was last heard. */
+  readonly overdue: boolean;
+  /** The API itself confirmed that nothing came within the grace period. */
+  readonly proven: boolean;
+}
+
+export type Policy = "evidence" | "kubernetes";
+
+export function verdictOf({ live, overdue, proven }: Evidence): Verdict {
+  if (!live) return { verdict: "unknown", rule: "our view of the API is not live" };
+  if (!overdue) return { verdict: "alive", rule: "heard within its grace period" };
+  if (!proven) return { verdict: "unknown", rule: "the API did not confirm the silence" };
+  return { verdict: "unproven", rule: "silent past its grace period, and no witness but the API" };
+}
+
+/**
+ * Whether a harmful act may follow. A board that was heard again can still carry Ready=Unknown until its kubelet
+ * reports: kube-controller-manager taints it in between, the evidence says that it lives.
+ */
+export function permitsHarm({ verdict }: Verdict, policy: Policy): boolean {
+  switch (verdict) {
+    case "unproven":
+    case "dead":
+      return true;
+    case "alive":
+      return policy === "kubernetes";
+    case "unknown":
+    case "cut-off":
+    case "self-isolated":
+      return false;
+    default:
+      return verdict satisfies never;
+  }
+}

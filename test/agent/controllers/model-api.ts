@@ -1,0 +1,261 @@
+import type { Node, Pod } from "../../../agent/api/core.ts";
+import { type KubeObject, keyOf } from "../../../agent/api/meta.ts";
+import { type Resource, resourceName } from "../../../agent/api/resources.ts";
+import type { Instant } from "../../../agent/base/clock.ts";
+import type { Disposition } from "../../../agent/base/errors.ts";
+import type { Lister } from "../../../agent/informer/lister.ts";
+import {
+  closed,
+  heard,
+  opened,
+  unheard,
+  type WatchHealth,
+  type WatchLimits,
+} from "../../../agent/informer/watch-health.ts";
+import type { Action, ObjectRef, Outcome } from "../../../agent/runtime/actions.ts";
+import type { Seen, SiteView } from "../../../agent/runtime/controller.ts";
+import { shown } from "../../support/builders.ts";
+
+/** Objects of one kind: as the API server has them, and as the cache last heard of them. */
+interface Table {
+  readonly server: Map<string, KubeObject>;
+  readonly cache: Map<string, KubeObject>;
+  readonly pending: Set<string>;
+  health: WatchHealth;
+}
+
+export type Kind = "Node" | "Pod" | "Lease";
+
+export class Refused extends Error {
+  readonly disposition: Disposition;
+
+  constructor(reason: string, disposition: Disposition) {
+    super(reason);
+    this.disposition = disposition;
+  }
+}
+
+type Listen = (kind: Kind, change: Seen<KubeObject>) => void;
+
+/** An API server that is three maps, and a link to it that can be cut, or half-open: connected, and deaf. */
+export class ModelApi {
+  /** Decides about the writes that fail: answers how, or undefined. */
+  refuse: (action: Action) => Disposition | undefined = () => undefined;
+  link: "up" | "cut" | "half-open" = "up";
+  readonly fetched: string[] = [];
+  readonly #limits: WatchLimits;
+  readonly #now: () => Instant;
+  readonly #note: (what: string) => void;
+  readonly #listen: Listen;
+  readonly #tables: Readonly<Record<Kind, Table>> = { Node: newTable(), Pod: newTable(), Lease: newTable() };
+  #version = 100;
+
+  constructor(parts: { limits: WatchLimits; now: () => Instant; note: (what: string) => void; listen: Listen }) {
+    this.#limits = parts.limits;
+    this.#now = parts.now;
+    this.#note = parts.note;
+    this.#listen = parts.listen;
+    this.#open();
+  }
+
+  get(kind: Kind, key: string): KubeObject | undefined {
+    return this.#tables[kind].server.get(key);
+  }
+
+  cached(kind: Kind): Iterable<[string, KubeObject]> {
+    return this.#tables[kind].cache;
+  }
+
+  put(kind: Kind, object: KubeObject): KubeObject {
+    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#version) } };
+    this.#tables[kind].server.set(keyOf(stored), stored);
+    this.#tables[kind].pending.add(keyOf(stored));
+    this.#deliver();
+    return stored;
+  }
+
+  remove(kind: Kind, key: string): void {
+    this.#tables[kind].server.delete(key);
+    this.#tables[kind].pending.add(key);
+    this.#deliver();
+  }
+
+  /** It left the selection: gone from the cache, still there in the API. */
+  release(kind: Kind, key: string): void {
+    this.#tables[kind].cache.delete(key);
+  }
+
+  cut(): void {
+    this.link = "cut";
+    for (const table of this.#all) table.health = closed(table.health, this.#limits, this.#now());
+  }
+
+  restore(): void {
+    this.link = "up";
+    this.#open();
+    this.#deliver();
+  }
+
+  /** A new process: it has heard nothing before. */
+  reboot(): void {
+    for (const table of this.#all) table.health = unheard;
+    this.#open();
+  }
+
+  /** The resourceVersion moves as long as the server has its etcd: a bookmark is a proof then. */
+  bookmark(): void {
+    if (this.link === "cut") return;
+    for (const table of this.#all) table.health = heard(table.health, this.#limits, this.#now(), this.link === "up");
+  }
+
+  get view(): SiteView {
+    return {
+      now: this.#now(),
+      lister: <T extends KubeObject>(resource: Resource<T>) => listerOf(this.#table(resource).cache) as Lister<T>,
+      fetch: async <T extends KubeObject>(resource: Resource<T>, key: string) => {
+        this.fetched.push(`${resourceName(resource)} ${key}`);
+        if (this.link === "cut") throw new Refused("the API does not answer", "retry");
+        return this.#table(resource).server.get(key) as T | undefined;
+      },
+      watch: (resource) => this.#table(resource).health,
+    };
+  }
+
+  /** As the executor does it: in order, and what follows a failed act on the same object is not attempted. */
+  execute(actions: readonly Action[]): readonly Outcome[] {
+    const broken = new Set<string>();
+    return actions.map((action): Outcome => {
+      const object = objectOf(action);
+      try {
+        if (broken.has(object)) throw new Refused("not attempted", "retry");
+        const answer = this.#perform(action);
+        return answer === undefined ? { action, ok: true } : { action, ok: true, object: answer };
+      } catch (error) {
+        broken.add(object);
+        return { action, ok: false, error: error instanceof Error ? error : new Error(String(error)) };
+      }
+    });
+  }
+
+  #open(): void {
+    for (const table of this.#all) {
+      table.health = heard(opened(table.health, this.#limits, this.#now()), this.#limits, this.#now(), true);
+    }
+  }
+
+  /** What the watches bring, unless they cannot. */
+  #deliver(): void {
+    if (this.link !== "up") return;
+    for (const kind of ["Node", "Pod", "Lease"] as const) {
+      const table = this.#tables[kind];
+      const keys = [...table.pending];
+      table.pending.clear();
+      if (keys.length > 0) table.health = heard(table.health, this.#limits, this.#now(), true);
+      for (const key of keys) {
+        const before = table.cache.get(key);
+        const after = table.server.get(key);
+        if (after === undefined) table.cache.delete(key);
+        else table.cache.set(key, after);
+        this.#listen(kind, { key, before, after });
+      }
+    }
+  }
+
+  #perform(action: Action): KubeObject | undefined {
+    if (action.do === "event") {
+      this.#note(`${action.reason} ${action.about.name}${/Cancelling/.test(action.message) ? " cancelled" : ""}`);
+      return undefined;
+    }
+    if (this.link === "cut") throw new Refused("the API does not answer", "retry");
+    const refused = this.refuse(action);
+    if (refused !== undefined) throw new Refused("refused", refused);
+    if (action.do === "patch") return this.#patch(action);
+    if (action.do !== "delete") throw new Error(`the model cannot ${action.do}`);
+    const { metadata } = this.#found(action.target);
+    this.#note(`deleted ${metadata.name}`);
+    this.remove("Pod", `${metadata.namespace}/${metadata.name}`);
+    return undefined;
+  }
+
+  #patch({ target, patch }: Extract<Action, { do: "patch" }>): KubeObject {
+    const before = this.#found(target);
+    if (target.resourceVersion !== undefined && target.resourceVersion !== before.metadata.resourceVersion) {
+      throw new Refused("Conflict", "refresh");
+    }
+    const after = patched(before, patch);
+    for (const what of differences(before, after)) this.#note(`${target.name} ${what}`);
+    return this.put(target.resource.kind === "Node" ? "Node" : "Pod", after);
+  }
+
+  #found(target: ObjectRef): KubeObject {
+    const key = target.namespace === undefined ? target.name : `${target.namespace}/${target.name}`;
+    const found = this.#table(target.resource).server.get(key);
+    if (found === undefined) throw new Refused("NotFound", "refresh");
+    if (found.metadata.uid !== target.uid) throw new Refused("Conflict", "refresh");
+    return found;
+  }
+
+  get #all(): readonly Table[] {
+    return Object.values(this.#tables);
+  }
+
+  #table({ kind }: Resource<KubeObject>): Table {
+    if (kind !== "Node" && kind !== "Pod" && kind !== "Lease") throw new Error(`no table of ${kind}`);
+    return this.#tables[kind];
+  }
+}
+
+const newTable = (): Table => ({ server: new Map(), cache: new Map(), pending: new Set(), health: unheard });
+
+function objectOf(action: Action): string {
+  if (action.do === "create") return "";
+  const { resource, namespace, name } = action.do === "event" ? action.about : action.target;
+  return `${resource.kind} ${namespace} ${name}`;
+}
+
+interface Patched extends KubeObject {
+  readonly spec?: Node["spec"];
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
+/** Lists are replaced, but for conditions, which merge by type: as far as our controllers' patches go. */
+function patched(before: Patched, patch: Partial<Patched>): Patched {
+  const conditions = patch.status?.conditions ?? [];
+  const old = before.status?.conditions ?? [];
+  const merged = old.map((one) => ({ ...one, ...conditions.find(({ type }) => type === one.type) }));
+  const added = conditions.filter(({ type }) => !old.some((one) => one.type === type));
+  return {
+    ...before,
+    metadata: { ...before.metadata, labels: { ...before.metadata.labels, ...patch.metadata?.labels } },
+    spec: { ...before.spec, ...patch.spec },
+    status: { ...before.status, conditions: [...merged, ...added] },
+  };
+}
+
+function differences(before: Patched, after: Patched): readonly string[] {
+  const had = (before.spec?.taints ?? []).map(shown);
+  const has = (after.spec?.taints ?? []).map(shown);
+  const said = (before.status?.conditions ?? []).map(({ type, status }) => `${type}=${status}`);
+  const says = (after.status?.conditions ?? []).map(({ type, status }) => `${type}=${status}`);
+  return [
+    ...has.filter((taint) => !had.includes(taint)).map((taint) => `+${taint}`),
+    ...had.filter((taint) => !has.includes(taint)).map((taint) => `-${taint}`),
+    ...says.filter((condition) => !said.includes(condition)),
+  ];
+}
+
+function listerOf(cache: ReadonlyMap<string, KubeObject>): Lister<KubeObject> {
+  const sorted = (): KubeObject[] => [...cache].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+  const boardOf = (object: Pod | KubeObject): string | undefined => ("spec" in object ? object.spec?.nodeName : "");
+  return {
+    get: (key) => cache.get(key),
+    list: () => sorted().values(),
+    byIndex: (_index, value) =>
+      sorted()
+        .filter((object) => boardOf(object) === value)
+        .values(),
+    get size() {
+      return cache.size;
+    },
+  };
+}

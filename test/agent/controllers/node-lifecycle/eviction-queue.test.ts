@@ -1,0 +1,129 @@
+import { describe, expect, test } from "vitest";
+import { type Instant, shifted } from "../../../../agent/base/clock.ts";
+import { emptyBucket, fullBucket } from "../../../../agent/base/token-bucket.ts";
+import {
+  addAll,
+  again,
+  done,
+  type EvictionQueue,
+  head,
+  newQueue,
+  nextTurnAt,
+  removeAll,
+  turn,
+  withRate,
+} from "../../../../agent/controllers/node-lifecycle/eviction-queue.ts";
+
+const start: Instant = { mono: 5_000, wall: 0 };
+const at = (seconds: number): Instant => shifted(start, seconds * 1000);
+const anyone = (): boolean => true;
+/** As good as unlimited: a token for every turn that is a second after the last one. */
+const eager = newQueue(1, fullBucket(start));
+const names = (queue: EvictionQueue): readonly string[] => [...queue.waiting.keys()];
+
+function handled(queue: EvictionQueue, from: number): readonly string[] {
+  const order: string[] = [];
+  let rest = queue;
+  for (let seconds = from; rest.waiting.size > 0 && seconds < from + 100; seconds++) {
+    const { queue: after, entry } = turn(rest, anyone, at(seconds));
+    rest = entry ? done(after, entry.name) : after;
+    if (entry) order.push(entry.name);
+  }
+  return order;
+}
+
+describe("a queue of boards", () => {
+  test("TQ-01: first come, first served", () => {
+    const queue = addAll(addAll(addAll(eager, ["first"], at(0)), ["second"], at(1)), ["third"], at(2));
+    expect(queue.seen).toEqual(new Set(["first", "second", "third"]));
+    expect(handled(queue, 3)).toEqual(["first", "second", "third"]);
+  });
+
+  test("boards of the same instant keep their order", () => {
+    expect(handled(addAll(eager, ["b", "a", "c"], at(0)), 0)).toEqual(["b", "a", "c"]);
+  });
+
+  test("whoever was added is not added again, also after its turn, until it is removed", () => {
+    const queue = addAll(eager, ["pi"], at(0));
+    expect(addAll(queue, ["pi"], at(1))).toBe(queue);
+    const over = done(queue, "pi");
+    expect(addAll(over, ["pi"], at(2))).toBe(over);
+    expect(names(addAll(removeAll(over, ["pi"]), ["pi"], at(3)))).toEqual(["pi"]);
+  });
+
+  test("TQ-03: one of three is removed before its turn", () => {
+    const queue = removeAll(addAll(eager, ["first", "second", "third"], at(0)), ["second", "nobody"]);
+    expect(handled(queue, 0)).toEqual(["first", "third"]);
+  });
+
+  test("TQ-05: what was removed during its turn is not put back", () => {
+    const queue = addAll(eager, ["first", "second"], at(0));
+    const removed = removeAll(queue, ["second"]);
+    expect(again(removed, "second", at(1))).toBe(removed);
+    expect(names(again(queue, "first", at(1)))).toEqual(["second", "first"]);
+  });
+
+  test("a failed turn goes behind those that are due earlier", () => {
+    const queue = again(addAll(eager, ["first", "second"], at(0)), "first", at(0.05));
+    expect(head(queue, anyone)?.name).toBe("second");
+    expect(handled(queue, 1)).toEqual(["second", "first"]);
+  });
+
+  test("who may not have a turn does not block the others", () => {
+    const queue = addAll(eager, ["held", "free"], at(0));
+    expect(turn(queue, (name) => name === "free", at(0)).entry?.name).toBe("free");
+    expect(turn(queue, () => false, at(0)).queue).toBe(queue);
+  });
+});
+
+describe("the allowance of a zone", () => {
+  const slow = newQueue(0.1, fullBucket(start));
+
+  test("one board per ten seconds, the first at once", () => {
+    const queue = addAll(slow, ["a", "b"], at(0));
+    const first = turn(queue, anyone, at(0));
+    expect(first.entry?.name).toBe("a");
+    const rest = done(first.queue, "a");
+    expect(nextTurnAt(rest, anyone, at(0))).toEqual(at(10));
+    expect(turn(rest, anyone, at(9.99)).entry).toBeUndefined();
+    expect(turn(rest, anyone, at(10)).entry?.name).toBe("b");
+  });
+
+  test("TQ-11: the token goes before anybody asks whether the head is due", () => {
+    const queue = again(addAll(slow, ["pi"], at(0)), "pi", at(5));
+    const tooEarly = turn(queue, anyone, at(0));
+    expect(tooEarly.entry).toBeUndefined();
+    expect(turn(tooEarly.queue, anyone, at(5)).entry).toBeUndefined();
+    expect(turn(tooEarly.queue, anyone, at(10)).entry?.name).toBe("pi");
+  });
+
+  test("no turn is planned before its board is due, and none where nobody waits", () => {
+    const queue = again(addAll(slow, ["pi"], at(0)), "pi", at(5));
+    expect(nextTurnAt(queue, anyone, at(0))).toEqual(at(5));
+    expect(nextTurnAt(slow, anyone, at(0))).toBeUndefined();
+  });
+
+  test("TQ-09: a rate of 0 is never, another rate is another rate", () => {
+    const never = withRate(addAll(slow, ["pi"], at(0)), 0, at(0));
+    expect(turn(never, anyone, at(100_000)).entry).toBeUndefined();
+    expect(nextTurnAt(never, anyone, at(0))).toBeUndefined();
+    expect(withRate(never, 5.5, at(0)).rate).toBe(5.5);
+  });
+
+  test("the same rate changes nothing", () => {
+    expect(withRate(slow, 0.1, at(3))).toBe(slow);
+  });
+
+  test("a new rate comes with a token only if the old one had one", () => {
+    expect(withRate(slow, 0.01, at(0)).bucket.level).toBe(1);
+    expect(withRate(newQueue(0.1, emptyBucket(at(0))), 0.01, at(9)).bucket.level).toBe(0);
+    expect(withRate(newQueue(0.1, emptyBucket(at(0))), 0.01, at(10)).bucket.level).toBe(1);
+  });
+
+  test.each([0.1, 1, 10])("after standing still the first turn takes a whole interval, at %f per second", (rate) => {
+    const stopped = withRate(addAll(newQueue(rate, fullBucket(start)), ["pi"], at(0)), 0, at(0));
+    const resumed = withRate(stopped, rate, at(60));
+    expect(resumed.rate).toBe(rate);
+    expect(nextTurnAt(resumed, anyone, at(60))).toEqual(at(60 + 1 / rate));
+  });
+});

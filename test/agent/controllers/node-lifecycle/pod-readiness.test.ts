@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { SiteModel } from "../site-model.ts";
+
+const stays = [{ operator: "Exists" }];
+
+describe("a pod that comes to a board", () => {
+  test.each([
+    ["is ready", "True", "True"],
+    ["is silent", "Unknown", "False"],
+    ["reports itself not ready", "False", "False"],
+    ["never said anything", "-", "True"],
+  ])("that %s", async (_name, status, ready) => {
+    const site = new SiteModel();
+    site.board("other");
+    site.board("pi", { conditions: { Ready: status } });
+    await site.run("1s");
+    site.pod("web", { on: "pi", tolerations: stays });
+    await site.run("1s");
+    expect(site.podReady("web")).toBe(ready);
+  });
+
+  test("is marked when it is bound, not before", async () => {
+    const site = new SiteModel();
+    site.board("other");
+    site.board("pi", { conditions: { Ready: "Unknown" } });
+    site.pod("web", { tolerations: stays });
+    await site.run("1s");
+    expect(site.podReady("web")).toBe("True");
+    site.pod("web", { on: "pi", tolerations: stays });
+    await site.run("1s");
+    expect(site.podReady("web")).toBe("False");
+  });
+
+  test("is not marked while we do not see well ourselves", async () => {
+    const site = new SiteModel();
+    site.board("other");
+    site.board("pi", { conditions: { Ready: "Unknown" } });
+    await site.run("1m");
+    site.api.cut();
+    await site.run("1m");
+    site.pod("web", { on: "pi", tolerations: stays });
+    site.api.restore();
+    await site.run("35s");
+    expect(site.podReady("web")).toBe("True");
+    await site.run("15s");
+    expect(site.podReady("web")).toBe("False");
+  });
+
+  test("and whose write failed is tried again", async () => {
+    const site = new SiteModel();
+    site.board("other");
+    site.board("pi", { conditions: { Ready: "Unknown" } });
+    await site.run("1s");
+    let failures = 0;
+    site.api.refuse = ({ do: what }) => (what === "patch" && failures++ < 2 ? "refresh" : undefined);
+    site.pod("web", { on: "pi", tolerations: stays });
+    await site.run("5s");
+    expect(site.podReady("web")).toBe("False");
+  });
+});

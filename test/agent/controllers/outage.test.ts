@@ -1,0 +1,205 @@
+import { describe, expect, test } from "vitest";
+import { toleration } from "../../support/builders.ts";
+import { SiteModel } from "./site-model.ts";
+
+const policies = ["evidence", "kubernetes"] as const;
+const harm = /deleted|\+unreachable:NoExecute|\+not-ready:NoExecute|^web.* Ready=False/;
+
+/** Three zones, a pod on every board that tolerates a lost board for five seconds. */
+function busySite(policy: (typeof policies)[number]): SiteModel {
+  const site = new SiteModel({ policy });
+  for (const [index, name] of ["a1", "a2", "b1", "b2", "c1"].entries()) {
+    site.board(name, { zone: name.slice(0, 1), conditions: { MemoryPressure: "False" } });
+    site.pod(`web-${index}`, { on: name, tolerations: [toleration("unreachable", 5), toleration("not-ready", 5)] });
+  }
+  return site;
+}
+
+describe.each(policies)("policy %s: a link that fails", (policy) => {
+  test.each(["8s", "60s", "10m", "24h"])("a cut of %s harms nobody who lived", async (cut) => {
+    const site = busySite(policy);
+    await site.run("2m");
+    site.api.cut();
+    await site.run(cut);
+    site.api.restore();
+    await site.run("30m");
+    expect(site.times(harm)).toEqual([]);
+    expect(site.times(/Ready=Unknown/)).toEqual([]);
+  });
+
+  test("a cut that begins just before a board would count as silent harms nobody", async () => {
+    const site = busySite(policy);
+    await site.run("2m");
+    site.silence("a1");
+    await site.run("38s");
+    site.api.cut();
+    await site.run("10m");
+    expect(site.times(harm)).toEqual([]);
+    site.revive("a1");
+    site.api.restore();
+    await site.run("30m");
+    expect(site.times(harm)).toEqual([]);
+  });
+
+  test("a watch that is connected and deaf proves nothing: the Lease is read from the API itself", async () => {
+    const site = busySite(policy);
+    await site.run("2m");
+    site.api.link = "half-open";
+    await site.run("10m");
+    expect(site.times(/Ready=Unknown/)).toEqual([]);
+    expect(site.times(harm)).toEqual([]);
+    expect(site.api.fetched).toContain("leases.coordination.k8s.io kube-node-lease/a1");
+  });
+
+  test("what dies behind a deaf watch is found out all the same", async () => {
+    const site = busySite(policy);
+    await site.run("2m");
+    site.api.link = "half-open";
+    site.silence("a1");
+    await site.run("80s");
+    expect(site.conditions("a1")).toMatchObject({ Ready: "Unknown" });
+    expect(site.conditions("a2")).toMatchObject({ Ready: "True" });
+  });
+
+  test("a single board that dies is proven dead by one question, not by one per pass", async () => {
+    const site = new SiteModel({ policy });
+    site.board("only", { silent: true });
+    await site.run("30m");
+    expect(site.conditions("only")).toMatchObject({ Ready: "Unknown" });
+    expect(site.api.fetched).toEqual(["leases.coordination.k8s.io kube-node-lease/only"]);
+  });
+
+  test("a board without a Lease is asked for itself", async () => {
+    const site = new SiteModel({ policy });
+    site.board("other");
+    site.board("pi", { lease: false });
+    await site.run("1m");
+    expect(site.api.fetched).toEqual(["leases.coordination.k8s.io kube-node-lease/pi", "nodes pi"]);
+    expect(site.conditions("pi")).toMatchObject({ Ready: "Unknown" });
+  });
+
+  test("a board that dies during the outage gets a fresh grace period, and then its due", async () => {
+    const site = busySite(policy);
+    await site.run("2m");
+    site.api.cut();
+    await site.run("5m");
+    site.silence("a1");
+    await site.run("5m");
+    site.api.restore();
+    await site.run("35s");
+    expect(site.times(/Ready=Unknown/)).toEqual([]);
+    await site.run("2m");
+    expect(site.conditions("a1")).toMatchObject({ Ready: "Unknown" });
+    expect(site.noExecute("a1")).toEqual(["unreachable:NoExecute"]);
+    expect(site.exists("web-0")).toBe(false);
+  });
+
+  test("a deletion that came due during the outage is held until the quarantine is over", async () => {
+    const site = new SiteModel({ policy });
+    for (const name of ["a", "b", "c"]) site.board(name);
+    site.pod("web", { on: "a", tolerations: [toleration("unreachable", 120)] });
+    await site.run("1m");
+    site.silence("a");
+    await site.run("90s");
+    expect(site.noExecute("a")).toEqual(["unreachable:NoExecute"]);
+    site.api.cut();
+    await site.run("10m");
+    site.api.restore();
+    await site.run("39s");
+    expect(site.exists("web")).toBe(true);
+    await site.run("2s");
+    expect(site.exists("web")).toBe(false);
+  });
+
+  test("and is not carried out at all when the board comes back in time", async () => {
+    const site = new SiteModel({ policy });
+    for (const name of ["a", "b", "c"]) site.board(name);
+    site.pod("web", { on: "a", tolerations: [toleration("unreachable", 120)] });
+    await site.run("1m");
+    site.silence("a");
+    await site.run("90s");
+    site.api.cut();
+    await site.run("10m");
+    site.api.restore();
+    await site.run("10s");
+    site.revive("a");
+    await site.run("10m");
+    expect(site.exists("web")).toBe(true);
+  });
+
+  test("what a board says of itself, and what a person does, is not held", async () => {
+    const site = busySite(policy);
+    await site.run("2m");
+    site.api.cut();
+    await site.run("60s");
+    site.report("a1", { Ready: "False" });
+    site.setTaints("b1", { key: "maintenance", effect: "NoExecute" });
+    site.api.restore();
+    await site.run("20s");
+    expect(site.noExecute("a1")).toEqual(["not-ready:NoExecute"]);
+    expect(site.exists("web-2")).toBe(false);
+  });
+});
+
+describe("after an outage", () => {
+  async function afterOutage(policy: (typeof policies)[number]): Promise<SiteModel> {
+    const site = new SiteModel({ policy });
+    for (let index = 0; index < 12; index++) site.board(`pi-${String(index).padStart(2, "0")}`);
+    await site.run("2m");
+    site.api.cut();
+    site.silence("pi-00", "pi-01", "pi-02");
+    await site.run("60s");
+    site.api.restore();
+    return site;
+  }
+
+  test("the evidence evicts slowly at first, then at the usual rate", async () => {
+    const site = await afterOutage("evidence");
+    await site.run("5m");
+    expect(site.times(/\+unreachable:NoExecute/).length).toBeLessThanOrEqual(3);
+    const times = site.times(/\+unreachable:NoExecute/);
+    for (const [index, time] of times.entries()) {
+      if (index > 0) expect(time - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual(100);
+    }
+    expect([...site.memory.zones.values()][0]?.queue.rate).toBe(0.01);
+    await site.run("10m");
+    expect([...site.memory.zones.values()][0]?.queue.rate).toBe(0.1);
+  });
+
+  test("policy kubernetes goes on at its own rate", async () => {
+    const site = await afterOutage("kubernetes");
+    await site.run("2m");
+    const times = site.times(/\+unreachable:NoExecute/);
+    expect(times.map((time) => time - (times[0] ?? 0))).toEqual([0, 10, 20]);
+  });
+
+  test("once every board was heard, nothing is held any more", async () => {
+    const site = busySite("evidence");
+    await site.run("2m");
+    site.api.cut();
+    await site.run("60s");
+    site.api.restore();
+    await site.run("16s");
+    expect(site.memory.quarantine.releasedAt).toBeDefined();
+  });
+});
+
+describe("a board that was heard again but has not reported yet", () => {
+  test.each([
+    ["evidence", 0],
+    ["kubernetes", 1],
+  ] as const)("is tainted by policy %s %i times", async (policy, count) => {
+    const site = new SiteModel({ policy });
+    for (const name of ["a", "b", "c", "d", "e"]) site.board(name);
+    await site.run("30s");
+    site.silence("a", "b");
+    await site.run("39s");
+    const before = site.times(/\+unreachable:NoExecute/).length;
+    expect(before).toBeLessThanOrEqual(1);
+    await site.run("6s");
+    const [waiting = ""] = ["a", "b"].filter((name) => site.noExecute(name).length === 0);
+    site.renew(waiting);
+    await site.run("30s");
+    expect(site.times(`${waiting} +unreachable:NoExecute`)).toHaveLength(count);
+  });
+});

@@ -1,0 +1,357 @@
+import { describe, expect, test } from "vitest";
+import type { Taint, Toleration } from "../../../../agent/api/core.ts";
+import type { Action } from "../../../../agent/runtime/actions.ts";
+import { toleration } from "../../../support/builders.ts";
+import { SiteModel } from "../site-model.ts";
+
+const a: Taint = { key: "testTaint1", value: "test1", effect: "NoExecute", timeAdded: "T1" };
+const b: Taint = { key: "testTaint2", value: "test2", effect: "NoExecute", timeAdded: "T1" };
+const forA = (seconds?: number): Toleration => toleration("testTaint1", seconds);
+const forB = (seconds?: number): Toleration => toleration("testTaint2", seconds);
+
+/** A board that carries `taints` from the beginning, and one pod on it. */
+function siteWith(taints: readonly Taint[], ...tolerations: readonly Toleration[]): SiteModel {
+  const site = new SiteModel();
+  site.board("pi", { taints });
+  site.pod("web", { on: "pi", tolerations });
+  return site;
+}
+
+const deletions = (site: SiteModel): readonly number[] => site.times(/^deleted/);
+
+describe("pods leave tainted boards (TE)", () => {
+  test("TE-01: a pod without a board stays", async () => {
+    const site = new SiteModel();
+    site.board("pi", { taints: [a] });
+    site.pod("web", {});
+    await site.run("1h");
+    expect(deletions(site)).toEqual([]);
+  });
+
+  test.each([
+    ["TE-03: no toleration", [a], [], [0]],
+    ["TE-05: tolerated for good", [a], [forA()], []],
+    ["tolerated for a while", [a], [forA(100)], [100]],
+    ["TE-07: one of two is not tolerated", [a, b], [forA(100)], [0]],
+    ["the shorter of two", [a, b], [forA(100), forB(50)], [50]],
+    ["one for good, one for a while", [a, b], [forA(), forB(50)], [50]],
+    ["TE-15: for no time", [a], [forA(0)], [0]],
+    ["TE-17: the first match wins", [a], [forA(), forA(5)], []],
+    ["TE-19: everything is tolerated", [a, b], [{ operator: "Exists" }], []],
+    ["only NoExecute counts", [{ ...a, effect: "NoSchedule" }], [], []],
+  ])("%s", async (_name, taints, tolerations, times) => {
+    const site = siteWith(taints, ...tolerations);
+    await site.run("1h");
+    expect(deletions(site)).toEqual(times);
+  });
+
+  test("TE-09: the taint goes in time", async () => {
+    const site = siteWith([a], forA(1));
+    await site.run("500ms");
+    site.setTaints("pi");
+    await site.run("1h");
+    expect(deletions(site)).toEqual([]);
+    expect(site.times("TaintManagerEviction web cancelled")).toEqual([0.5]);
+  });
+
+  test("TE-11: the toleration goes", async () => {
+    const site = siteWith([a], forA(100));
+    await site.run("10s");
+    site.tolerate("web");
+    await site.run("1h");
+    expect(deletions(site)).toEqual([10]);
+  });
+
+  test("a toleration for good comes in time", async () => {
+    const site = siteWith([a], forA(100));
+    await site.run("99s");
+    site.tolerate("web", forA());
+    await site.run("1h");
+    expect(deletions(site)).toEqual([]);
+    expect(site.times("TaintManagerEviction web cancelled")).toEqual([99]);
+  });
+
+  test.each([
+    [30, 30],
+    [5, 10],
+    [200, 200],
+  ])("a toleration of another length is counted from the same start: %i s", async (seconds, at) => {
+    const site = siteWith([a], forA(100));
+    await site.run("10s");
+    site.tolerate("web", forA(seconds));
+    await site.run("1h");
+    expect(deletions(site)).toEqual([at]);
+  });
+
+  test("TE-13: each pod by its own tolerations", async () => {
+    const site = new SiteModel();
+    site.board("pi");
+    site.pod("p1", { on: "pi" });
+    site.pod("p2", { on: "pi", tolerations: [forA(1)] });
+    site.pod("p3", { on: "pi", tolerations: [forA()] });
+    await site.run("1s");
+    site.setTaints("pi", a);
+    await site.run("1h");
+    expect([site.times("deleted p1"), site.times("deleted p2"), site.exists("p3")]).toEqual([[1], [2], true]);
+  });
+
+  test("TE-21: the same taint added anew begins a new window", async () => {
+    const site = siteWith([a], forA(300));
+    await site.run("100s");
+    site.setTaints("pi", { ...a, timeAdded: "T2" });
+    await site.run("1h");
+    expect(deletions(site)).toEqual([400]);
+  });
+
+  test("a second taint begins none, and its own shorter time is counted from the first one's start", async () => {
+    const site = siteWith([a], forA(300), forB(150));
+    await site.run("100s");
+    site.setTaints("pi", a, b);
+    await site.run("1h");
+    expect(deletions(site)).toEqual([150]);
+  });
+
+  test("a taint that stays keeps the start when another one goes", async () => {
+    const site = siteWith([a, b], forA(300), forB(150));
+    await site.run("100s");
+    site.setTaints("pi", a);
+    await site.run("1h");
+    expect(deletions(site)).toEqual([300]);
+  });
+
+  test("TE-23: a pod that is deleted meanwhile needs no deletion", async () => {
+    const site = siteWith([a], forA(100));
+    await site.run("50s");
+    site.api.remove("Pod", "default/web");
+    await site.run("1h");
+    expect(deletions(site)).toEqual([]);
+    expect(site.times("TaintManagerEviction web cancelled")).toEqual([50]);
+  });
+
+  test("a pod that is on its way out is left alone", async () => {
+    const site = new SiteModel();
+    site.board("pi", { taints: [a] });
+    site.pod("web", { on: "pi", deletionTimestamp: "2026-01-01T00:00:00Z" });
+    await site.run("1h");
+    expect(site.times(/web/)).toEqual([]);
+  });
+
+  test("another pod of the same name has its own time", async () => {
+    const site = siteWith([a], forA(100));
+    await site.run("50s");
+    site.pod("web", { uid: "another", on: "pi", tolerations: [forA(100)] });
+    await site.run("99s");
+    expect(deletions(site)).toEqual([]);
+    await site.run("1h");
+    expect(deletions(site)).toEqual([150]);
+  });
+
+  test("a pod that comes to a tainted board has its whole time", async () => {
+    const site = new SiteModel();
+    site.board("pi", { taints: [a] });
+    await site.run("500s");
+    site.pod("late", { on: "pi", tolerations: [forA(100)] });
+    await site.run("1h");
+    expect(deletions(site)).toEqual([600]);
+  });
+});
+
+describe("the deletion", () => {
+  test("says why first, and names the pod by its uid alone", async () => {
+    const seen: Action[] = [];
+    const site = new SiteModel();
+    site.api.refuse = (action) => {
+      if (action.do === "delete" || (action.do === "patch" && action.target.name === "web")) seen.push(action);
+      return undefined;
+    };
+    site.board("pi", { taints: [a] });
+    site.pod("web", { on: "pi", generation: 3 });
+    await site.run("0s");
+    const target = expect.objectContaining({ name: "web", namespace: "default", uid: "uid-web" });
+    expect(seen).toEqual([
+      {
+        do: "patch",
+        target,
+        type: "strategic",
+        subresource: "status",
+        patch: {
+          status: {
+            conditions: [
+              {
+                type: "DisruptionTarget",
+                status: "True",
+                reason: "DeletionByTaintManager",
+                message: "Taint manager: deleting due to NoExecute taint",
+                lastTransitionTime: "2026-01-01T00:00:00Z",
+                observedGeneration: 3,
+              },
+            ],
+          },
+        },
+      },
+      { do: "delete", target },
+    ]);
+    expect(seen.map((action) => (action.do === "delete" ? action.target.resourceVersion : undefined))).toEqual([
+      undefined,
+      undefined,
+    ]);
+    expect(site.times("TaintManagerEviction web")).toEqual([0]);
+  });
+
+  test("that fails is tried until it goes through", async () => {
+    const site = siteWith([a]);
+    let failures = 0;
+    site.api.refuse = (action) => (action.do === "delete" && failures++ < 7 ? "retry" : undefined);
+    await site.run("60s");
+    expect(deletions(site)).toEqual([7]);
+  });
+
+  test("is given up when there is no reason any more", async () => {
+    const site = siteWith([a]);
+    site.api.refuse = ({ do: what }) => (what === "delete" ? "retry" : undefined);
+    await site.run("5s");
+    site.setTaints("pi");
+    site.api.refuse = () => undefined;
+    await site.run("1h");
+    expect(site.exists("web")).toBe(true);
+  });
+
+  test("carries a cause only where our verdict is the reason", async () => {
+    const causes: unknown[] = [];
+    const site = new SiteModel({ evictionRate: 100 });
+    site.api.refuse = (action) => {
+      if (action.do === "delete") causes.push([action.target.name, action.cause?.board]);
+      return undefined;
+    };
+    for (const name of ["x", "y", "z"]) site.board(name);
+    site.board("by-hand", { taints: [a] });
+    site.board("own-word", { conditions: { Ready: "False" } });
+    site.board("silent", { conditions: { Ready: "Unknown" } });
+    site.board("both", { conditions: { Ready: "Unknown" }, taints: [a] });
+    for (const name of ["by-hand", "own-word", "silent", "both"]) site.pod(`on-${name}`, { on: name });
+    await site.run("1s");
+    expect(causes.sort()).toEqual([
+      ["on-both", undefined],
+      ["on-by-hand", undefined],
+      ["on-own-word", undefined],
+      ["on-silent", "silent"],
+    ]);
+  });
+});
+
+describe("a Node that is gone", () => {
+  const unreachable: Taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute", timeAdded: "T1" };
+
+  test.each([
+    ["its timers run on, once the API says that it is gone", (site: SiteModel) => site.remove("pi"), [100]],
+    ["it left the site, and took its pods along", (site: SiteModel) => site.api.release("Node", "pi"), []],
+  ])("%s", async (_name, leave, times) => {
+    const site = new SiteModel();
+    site.board("other");
+    site.board("pi", { conditions: { Ready: "Unknown" }, taints: [unreachable], silent: true });
+    site.pod("web", { on: "pi", tolerations: [toleration("unreachable", 100)] });
+    await site.run("50s");
+    leave(site);
+    await site.run("1h");
+    expect(deletions(site)).toEqual(times);
+  });
+});
+
+describe("a timer outlives its process", () => {
+  const unreachable: Taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute", timeAdded: "T1" };
+
+  function lostBoard(): SiteModel {
+    const site = new SiteModel();
+    site.board("other");
+    site.board("pi", { conditions: { Ready: "Unknown" }, taints: [unreachable], silent: true });
+    site.pod("web", { on: "pi", tolerations: [toleration("unreachable", 300)] });
+    return site;
+  }
+
+  test("after a restart it goes on exactly where it was", async () => {
+    const site = lostBoard();
+    await site.run("100s");
+    site.lead({ kept: site.kept });
+    await site.run("199s");
+    expect(deletions(site)).toEqual([]);
+    await site.run("1s");
+    expect(deletions(site)).toEqual([300]);
+  });
+
+  test("on another board the running time of the taint counts", async () => {
+    const site = lostBoard();
+    await site.run("100s");
+    site.lead({ budget: site.budget });
+    await site.run("1h");
+    expect(deletions(site)).toEqual([300]);
+  });
+
+  test("without anything left behind the time begins anew", async () => {
+    const site = lostBoard();
+    await site.run("100s");
+    site.lead();
+    await site.run("1h");
+    expect(deletions(site)).toEqual([400]);
+  });
+
+  test("after a reboot the longer of what was stored and what the Lease says counts", async () => {
+    const site = lostBoard();
+    await site.run("100s");
+    site.lead({ reboot: true, kept: site.kept, budget: site.budget });
+    await site.run("1h");
+    expect(deletions(site)).toEqual([300]);
+  });
+
+  test("after a reboot with nothing in the Lease what was stored counts", async () => {
+    const site = lostBoard();
+    await site.run("100s");
+    site.tolerate("web", toleration("unreachable", 350));
+    await site.run("1s");
+    site.lead({ reboot: true, kept: site.kept });
+    await site.run("1h");
+    expect(deletions(site)).toEqual([351]);
+  });
+
+  test("a taint that was exchanged meanwhile begins a new window", async () => {
+    const site = lostBoard();
+    await site.run("100s");
+    const { kept, budget } = site;
+    site.api.cut();
+    site.setTaints("pi", { ...unreachable, timeAdded: "T2" });
+    site.api.restore();
+    site.lead({ kept, budget });
+    await site.run("1h");
+    expect(deletions(site)).toEqual([400]);
+  });
+
+  test("a taint that went meanwhile cancels it", async () => {
+    const site = lostBoard();
+    await site.run("100s");
+    const { kept } = site;
+    site.revive("pi");
+    await site.run("6s");
+    site.lead({ kept });
+    await site.run("1h");
+    expect(deletions(site)).toEqual([]);
+  });
+
+  test("a pod that comes later has its whole time, whatever the former leader saw", async () => {
+    const site = lostBoard();
+    await site.run("100s");
+    site.lead({ budget: site.budget });
+    await site.run("61s");
+    site.pod("late", { on: "pi", tolerations: [toleration("unreachable", 300)] });
+    await site.run("1h");
+    expect(site.times("deleted late")).toEqual([461]);
+  });
+
+  test("equal timers are equal texts, so that nothing is written for nothing", async () => {
+    const site = lostBoard();
+    await site.run("10s");
+    const { kept } = site;
+    await site.run("100s");
+    site.setTaints("pi", unreachable, { key: "other", effect: "NoSchedule" });
+    await site.run("1s");
+    expect(site.kept).toEqual(kept);
+  });
+});
