@@ -1,0 +1,46 @@
+import type { Millis } from "../base/clock.ts";
+
+/** Text of a file below /proc or /sys; `undefined` where this machine has none. Tests answer from a table. */
+export type ReadFact = (file: string) => string | undefined;
+
+/** A name for this boot of the machine: what another boot wrote about its clock means nothing to this one. */
+export const bootId = (read: ReadFact): string => read("/proc/sys/kernel/random/boot_id")?.trim() ?? "unknown";
+
+/** Time since the machine started, suspends included. Every process of the board reads the same clock. */
+export function bootClock(read: ReadFact): Millis | undefined {
+  const seconds = Number.parseFloat(read("/proc/uptime") ?? "");
+  return Number.isFinite(seconds) ? Math.round(seconds * 1000) : undefined;
+}
+
+/** The device tree's list of what the board is, the most specific first. Empty on machines without a device tree. */
+export const compatibles = (read: ReadFact): readonly string[] =>
+  (read("/sys/firmware/devicetree/base/compatible") ?? "").split("\0").filter((one) => one !== "");
+
+export const model = (read: ReadFact): string | undefined =>
+  read("/sys/firmware/devicetree/base/model")?.replaceAll("\0", "").trim() || undefined;
+
+export function ramBytes(read: ReadFact): number | undefined {
+  return kibibytes(read("/proc/meminfo"), "MemTotal");
+}
+
+/** What the agent's own process takes. */
+export interface ProcessMemory {
+  readonly rssBytes: number | undefined;
+  /** Private memory: what the agent really costs. The rest of the RSS are pages of files, which the kernel can drop. */
+  readonly anonymousBytes: number | undefined;
+  readonly peakBytes: number | undefined;
+}
+
+export function processMemory(read: ReadFact): ProcessMemory {
+  const status = read("/proc/self/status");
+  return {
+    rssBytes: kibibytes(status, "VmRSS"),
+    anonymousBytes: kibibytes(status, "RssAnon"),
+    peakBytes: kibibytes(status, "VmHWM"),
+  };
+}
+
+function kibibytes(text: string | undefined, field: string): number | undefined {
+  const amount = new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(text ?? "")?.[1];
+  return amount === undefined ? undefined : Number(amount) * 1024;
+}

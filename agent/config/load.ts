@@ -1,0 +1,153 @@
+import { readdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { ConfigError } from "../base/errors.ts";
+import { nearest } from "../base/nearest.ts";
+import { codeOf, inWords, readText } from "./read-text.ts";
+import { conflicts } from "./rules.ts";
+import { type Config, settings } from "./settings.ts";
+import { defaultsOf, lay, layTree, quoted, settingsIn, treeOf, type Values } from "./values.ts";
+import { parseYaml } from "./yaml.ts";
+
+export const defaultFile = "/etc/siteward/siteward.yaml";
+export const apiVersion = "siteward.dev/v1";
+export const kind = "AgentConfiguration";
+
+export interface Sources {
+  /** Named by a person: it must be there. Otherwise the default file is read if it is there. */
+  readonly file: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly hostname: string;
+  /** The settings of the firmware profile that fits the board. */
+  readonly profile: { readonly id: string; readonly settings: unknown } | undefined;
+}
+
+export interface Loaded {
+  readonly config: Config;
+  /** Where the value of each setting comes from, by dotted path. */
+  readonly origins: ReadonlyMap<string, string>;
+  /** What is suspicious, but may be meant. */
+  readonly warnings: readonly string[];
+  /** The files that were read, in this order. */
+  readonly files: readonly string[];
+}
+
+/**
+ * defaults < firmware profile < file < conf.d/*.yaml beside it < environment; the last one wins.
+ * Throws one ConfigError with everything that is wrong in any of them.
+ */
+export function loadConfig(sources: Sources): Loaded {
+  const values = defaultsOf(settings);
+  const problems: string[] = [];
+  const warnings: string[] = [];
+
+  const { profile } = sources;
+  if (profile) problems.push(...layTree(values, settings, profile.settings, { where: () => `profile ${profile.id}` }));
+
+  const files = filesOf(sources.file, warnings, problems);
+  for (const file of files) problems.push(...layFile(values, file));
+  problems.push(...layEnvironment(values, sources.env, warnings));
+  problems.push(...layNames(values, sources.hostname));
+
+  const config = whole(values, problems);
+  const origins = new Map([...values].map(([path, { origin }]) => [path, origin]));
+  return { config, origins, warnings, files };
+}
+
+/** One file over the defaults, and nothing of this machine. Throws a ConfigError with everything that is wrong in it. */
+export function checkFile(file: string): void {
+  const values = defaultsOf(settings);
+  whole(values, layFile(values, file));
+}
+
+/** Values that belong together are judged together, and only if each of them is good by itself. */
+function whole(values: Values, problems: readonly string[]): Config {
+  if (problems.length > 0) throw new ConfigError(problems);
+  const config = treeOf(settings, values);
+  const wrong = conflicts(config).map(
+    ({ path, message }) => `${values.get(path)?.origin ?? "default"}: ${path}: ${message}`,
+  );
+  if (wrong.length > 0) throw new ConfigError(wrong);
+  return config;
+}
+
+function layFile(values: Values, file: string): readonly string[] {
+  const source = readText(file);
+  if ("problem" in source) return [`${file}: ${source.problem}`];
+  const yaml = parseYaml(source.text);
+  const where = (path: readonly string[]): string => {
+    const line = yaml.lineOf(path);
+    return line === undefined ? file : `${file}:${line}`;
+  };
+  const problems = yaml.problems.map(
+    ({ line, message }) => `${line === undefined ? file : `${file}:${line}`}: ${message}`,
+  );
+  if (yaml.value === undefined) return problems;
+  if (typeof yaml.value !== "object" || yaml.value === null || Array.isArray(yaml.value))
+    return [...problems, `${file}: must hold settings, not ${quoted(yaml.value)}`];
+
+  const { apiVersion: version, kind: sort, ...tree } = yaml.value as Readonly<Record<string, unknown>>;
+  if (version !== apiVersion) problems.push(`${where(["apiVersion"])}: ${mustSay("apiVersion", apiVersion, version)}`);
+  if (sort !== kind) problems.push(`${where(["kind"])}: ${mustSay("kind", kind, sort)}`);
+  return [...problems, ...layTree(values, settings, tree, { where })];
+}
+
+const mustSay = (key: string, expected: string, found: unknown): string =>
+  `must say "${key}: ${expected}"${found === undefined ? "" : `, not ${quoted(found)}`}`;
+
+/** `nodeLifecycle.gracePeriod` is `SITEWARD_NODE_LIFECYCLE_GRACE_PERIOD`. */
+export const variableOf = (path: string): string =>
+  `SITEWARD_${path
+    .replaceAll("iB", "ib")
+    .replace(/([a-z])([A-Z])/g, "$1_$2")
+    .replaceAll(".", "_")
+    .toUpperCase()}`;
+
+function layEnvironment(values: Values, env: Sources["env"], warnings: string[]): readonly string[] {
+  const problems: string[] = [];
+  const known = new Map([...settingsIn(settings)].map(({ path, setting }) => [variableOf(path), { path, setting }]));
+  for (const [name, text] of Object.entries(env)) {
+    if (!name.startsWith("SITEWARD_") || text === undefined || text === "") continue;
+    const found = known.get(name);
+    if (found) {
+      lay(values, found.path, found.setting.parseText(text), name, found.setting, text, problems);
+    } else {
+      // No error: Kubernetes gives every pod such variables for a Service that happens to be called siteward.
+      const similar = nearest(name, known.keys());
+      warnings.push(`${name} is not a setting${similar ? `; did you mean ${similar}?` : ""}`);
+    }
+  }
+  return problems;
+}
+
+/** Host, board and Node have one name unless somebody says otherwise, as the kubelet has it: in small letters. */
+function layNames(values: Values, hostname: string): readonly string[] {
+  const host = hostname.toLowerCase();
+  const { name } = settings.entries.board.entries;
+  const isUnset = (path: string): boolean => values.get(path)?.origin === "default";
+  if (isUnset("board.name")) {
+    const parsed = name.parse(host);
+    if (parsed === undefined)
+      return [`board.name cannot be this host's name ${quoted(hostname)}; set it: it takes ${name.accepts}`];
+    values.set("board.name", { value: parsed, origin: "host name" });
+  }
+  if (isUnset("board.node")) values.set("board.node", { value: values.get("board.name")?.value, origin: "board.name" });
+  return [];
+}
+
+function filesOf(named: string | undefined, warnings: string[], problems: string[]): readonly string[] {
+  const main = named ?? defaultFile;
+  const folder = join(dirname(main), "conf.d");
+  const files = named !== undefined || statSync(main, { throwIfNoEntry: false }) ? [main] : [];
+  let names: readonly string[] = [];
+  try {
+    names = readdirSync(folder).sort();
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT" && codeOf(error) !== "ENOTDIR") problems.push(`${folder}: ${inWords(error)}`);
+  }
+  for (const name of names) {
+    if (name.startsWith(".")) continue;
+    if (name.endsWith(".yaml")) files.push(join(folder, name));
+    else warnings.push(`${join(folder, name)} is not read: drop-in files end in .yaml`);
+  }
+  return files;
+}

@@ -1,0 +1,34 @@
+import { readFileSync, statSync } from "node:fs";
+
+/** A hundred times what every setting with its sentence takes. */
+const largestFile = 512 * 1024;
+
+/** The text of a file that a person wrote, or in one sentence why there is none. */
+export function readText(file: string): { readonly text: string } | { readonly problem: string } {
+  try {
+    const found = statSync(file);
+    if (found.isDirectory()) return { problem: "is a folder, not a file" };
+    if (!found.isFile()) return { problem: "is not a regular file" };
+    if (found.size > largestFile) return { problem: `is too large: ${found.size} bytes of at most ${largestFile}` };
+    return { text: new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file)) };
+  } catch (error) {
+    return { problem: inWords(error) };
+  }
+}
+
+export function inWords(error: unknown): string {
+  switch (codeOf(error)) {
+    case "ENOENT":
+      return "does not exist";
+    case "EACCES":
+    case "EPERM":
+      return "cannot be read: no permission; the agent's user must be able to read it";
+    case "ERR_ENCODING_INVALID_ENCODED_DATA":
+      return "is not text in UTF-8";
+    default:
+      return `cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+export const codeOf = (error: unknown): unknown =>
+  typeof error === "object" && error !== null && "code" in error ? error.code : undefined;

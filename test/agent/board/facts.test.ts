@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { bootClock, bootId, compatibles, model, processMemory, ramBytes } from "../../../agent/board/facts.ts";
+import { readFact } from "../../../agent/board/read-fact.ts";
+
+const machine = (files: Readonly<Record<string, string>>) => (file: string) => files[file];
+
+test("a Raspberry Pi is known by its device tree, the most specific entry first", () => {
+  const read = machine({
+    "/sys/firmware/devicetree/base/compatible": "raspberrypi,4-model-b\0brcm,bcm2711\0",
+    "/sys/firmware/devicetree/base/model": "Raspberry Pi 4 Model B Rev 1.5\0",
+    "/proc/meminfo": "MemTotal:        1924188 kB\nMemFree:          100 kB\n",
+  });
+  expect(compatibles(read)).toEqual(["raspberrypi,4-model-b", "brcm,bcm2711"]);
+  expect(model(read)).toBe("Raspberry Pi 4 Model B Rev 1.5");
+  expect(ramBytes(read)).toBe(1924188 * 1024);
+});
+
+test("a machine without any of it is not guessed at", () => {
+  const nothing = machine({});
+  expect(compatibles(nothing)).toEqual([]);
+  expect(model(nothing)).toBeUndefined();
+  expect(ramBytes(nothing)).toBeUndefined();
+  expect(bootClock(nothing)).toBeUndefined();
+  expect(bootId(nothing)).toBe("unknown");
+  expect(processMemory(nothing)).toEqual({ rssBytes: undefined, anonymousBytes: undefined, peakBytes: undefined });
+});
+
+test("the boot clock is read in milliseconds", () => {
+  expect(bootClock(machine({ "/proc/uptime": "981.22 3456.78\n" }))).toBe(981_220);
+  expect(bootClock(machine({ "/proc/uptime": "garbage" }))).toBeUndefined();
+});
+
+test("what the process takes is told apart: all of it, its own, its peak", () => {
+  const status = "Name:\tnode\nVmHWM:\t   90000 kB\nVmRSS:\t   70000 kB\nRssAnon:\t   20000 kB\nRssFile:\t 50000 kB\n";
+  expect(processMemory(machine({ "/proc/self/status": status }))).toEqual({
+    rssBytes: 70_000 * 1024,
+    anonymousBytes: 20_000 * 1024,
+    peakBytes: 90_000 * 1024,
+  });
+});
+
+test("a fact that this machine does not have is undefined, not an error", () => {
+  expect(readFact("/proc/self/status")).toContain("VmRSS");
+  expect(readFact("/sys/firmware/nowhere")).toBeUndefined();
+});

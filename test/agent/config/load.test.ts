@@ -1,0 +1,256 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { ConfigError } from "../../../agent/base/errors.ts";
+import { checkFile, type Loaded, loadConfig, type Sources, variableOf } from "../../../agent/config/load.ts";
+import { settings } from "../../../agent/config/settings.ts";
+import { settingsIn } from "../../../agent/config/values.ts";
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "siteward-config-"));
+  file = join(folder, "siteward.yaml");
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const header = "apiVersion: siteward.dev/v1\nkind: AgentConfiguration\n";
+const write = (body: string): void => writeFileSync(file, header + body);
+const dropIn = (name: string, body: string): void => {
+  mkdirSync(join(folder, "conf.d"), { recursive: true });
+  writeFileSync(join(folder, "conf.d", name), header + body);
+};
+
+const load = (sources: Partial<Sources> = {}): Loaded =>
+  loadConfig({ file, env: {}, hostname: "pi-3", profile: undefined, ...sources });
+
+function problemsOf(work: () => unknown): readonly string[] {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map((problem) => problem.replaceAll(`${folder}/`, ""));
+    throw error;
+  }
+  return [];
+}
+
+const problems = (sources: Partial<Sources> = {}): readonly string[] => problemsOf(() => load(sources));
+
+test("without a file the defaults hold, and the board has the host's name in small letters", () => {
+  const { config, origins, files } = loadConfig({ file: undefined, env: {}, hostname: "Pi-3", profile: undefined });
+  expect(config.nodeLifecycle.gracePeriod).toBe(50_000);
+  expect(config.judgement.policy).toBe("evidence");
+  expect(config.board).toEqual({ name: "pi-3", node: "pi-3" });
+  expect(origins.get("board.name")).toBe("host name");
+  expect(files).toEqual([]);
+});
+
+test("each layer overrules the one before, and every value knows where it was written", () => {
+  write("leader:\n  duration: 30s\n  renewDeadline: 20s\n  retry: 5s\nlog:\n  level: debug\n");
+  dropIn("10-first.yaml", "leader:\n  retry: 4s\n  renewDeadline: 19s\n");
+  dropIn("20-second.yaml", "leader:\n  retry: 3s\n");
+  const { config, origins, files } = load({
+    profile: { id: "rpi", settings: { cache: { pageSize: 100 }, leader: { duration: "90s" } } },
+    env: { SITEWARD_LOG_LEVEL: "warn", HOME: "/root" },
+  });
+
+  expect(config.leader).toMatchObject({ duration: 30_000, renewDeadline: 19_000, retry: 3000 });
+  expect(config.cache.pageSize).toBe(100);
+  expect(config.log.level).toBe("warn");
+  const from = ["leader.duration", "leader.renewDeadline", "leader.retry", "cache.pageSize", "log.level", "log.format"];
+  expect(from.map((path) => origins.get(path)?.replace(`${folder}/`, ""))).toEqual([
+    "siteward.yaml:4",
+    "conf.d/10-first.yaml:5",
+    "conf.d/20-second.yaml:4",
+    "profile rpi",
+    "SITEWARD_LOG_LEVEL",
+    "default",
+  ]);
+  expect(files).toHaveLength(3);
+});
+
+test("everything that is wrong is told at once, with its line and what would be accepted", () => {
+  write(
+    [
+      "nodeLifecyle:",
+      "  gracePeriod: 10s",
+      "nodeLifecycle:",
+      "  gracePeriod: 40 sec",
+      "  evictionRate: fast",
+      "  largeZone: 2.5",
+      "judgement: {policy: strict}",
+      "leader: 5",
+      "gracePeriod: 10s",
+      "link: {blip: }",
+      "",
+    ].join("\n"),
+  );
+  dropIn("10.yaml", "cache: {pageSize: 0, decodedBytes: 8MB}\n");
+  expect(problems({ env: { SITEWARD_CLIENT_QPS: "many" } })).toEqual([
+    "siteward.yaml:3: nodeLifecyle is not a setting; did you mean nodeLifecycle?",
+    'siteward.yaml:6: nodeLifecycle.gracePeriod cannot be "40 sec"; it takes a duration such as 50s, from 1s to 1d',
+    'siteward.yaml:7: nodeLifecycle.evictionRate cannot be "fast"; it takes a rate per second, from 0 to 1000',
+    "siteward.yaml:8: nodeLifecycle.largeZone cannot be 2.5; it takes a whole number from 0 to 100000",
+    'siteward.yaml:9: judgement.policy cannot be "strict"; it takes one of evidence, kubernetes',
+    "siteward.yaml:10: leader is a section with namespace, duration, renewDeadline, retry, followers, not 5",
+    "siteward.yaml:11: gracePeriod is not a setting; did you mean nodeLifecycle.gracePeriod?",
+    "siteward.yaml:12: link.blip has no value; it takes a duration such as 10s, from 0s to 1h",
+    "conf.d/10.yaml:3: cache.pageSize cannot be 0; it takes a whole number from 1 to 5000",
+    'conf.d/10.yaml:3: cache.decodedBytes cannot be "8MB"; it takes a size such as 8MiB, from 64KiB to 1GiB',
+    'SITEWARD_CLIENT_QPS: client.qps cannot be "many"; it takes a rate per second, from 0.1 to 10000',
+  ]);
+});
+
+test("bounds are part of what is accepted: at the bound is good, beyond it is not", () => {
+  const taking = (body: string): number => {
+    write(body);
+    return problems().length;
+  };
+  expect(["500", "5000", "5001", "0", "1"].map((size) => taking(`cache: {pageSize: ${size}}\n`))).toEqual([
+    0, 0, 1, 1, 0,
+  ]);
+  expect(["1", "1.01", "0.01", "0.009"].map((share) => taking(`nodeLifecycle: {unhealthyZone: ${share}}\n`))).toEqual([
+    0, 1, 0, 1,
+  ]);
+});
+
+test("settings that contradict each other are found when all layers are together", () => {
+  write("leader: {duration: 15s, renewDeadline: 10s}\n");
+  expect(problems()).toEqual([
+    "default: leader.retry: 10s must be shorter than leader.renewDeadline (10s) divided by 1.2",
+  ]);
+  dropIn("10.yaml", "leader: {retry: 2s}\n");
+  expect(load().config.leader.retry).toBe(2000);
+
+  write("leader: {duration: 10500ms, renewDeadline: 10500ms, retry: 2s}\nstatus: {minInterval: 1m}\n");
+  expect(problems()).toEqual([
+    "siteward.yaml:3: leader.duration: 10500ms is not in whole seconds, as a Lease has it",
+    "siteward.yaml:3: leader.renewDeadline: 10500ms must be shorter than leader.duration (10500ms)",
+    "siteward.yaml:4: status.minInterval: 1m must not be longer than status.every (30s)",
+  ]);
+});
+
+test("client-go's own default timing is accepted, and its edges are not", () => {
+  const timing = (renewDeadline: string, retry: string): readonly string[] => {
+    write(`leader: {duration: 15s, renewDeadline: ${renewDeadline}, retry: ${retry}}\n`);
+    return problems();
+  };
+  expect(timing("10s", "2s")).toEqual([]);
+  expect(timing("14999ms", "2s")).toEqual([]);
+  expect(timing("15s", "2s")).toHaveLength(1);
+  expect(timing("12s", "10s")).toHaveLength(1);
+  expect(timing("12001ms", "10s")).toEqual([]);
+});
+
+test("a file must say what it is", () => {
+  writeFileSync(file, "kind: KubeletConfiguration\nlog: {level: debug}\n");
+  expect(problems()).toEqual([
+    'siteward.yaml: must say "apiVersion: siteward.dev/v1"',
+    'siteward.yaml:1: must say "kind: AgentConfiguration", not "KubeletConfiguration"',
+  ]);
+  writeFileSync(file, "- a\n");
+  expect(problems()).toEqual(['siteward.yaml: must hold settings, not ["a"]']);
+});
+
+test("a file that a person named must be there and readable", () => {
+  expect(problems()).toEqual(["siteward.yaml: does not exist"]);
+  mkdirSync(file);
+  expect(problems()).toEqual(["siteward.yaml: is a folder, not a file"]);
+  rmSync(file, { recursive: true });
+  writeFileSync(file, Buffer.from([0x61, 0x3a, 0xff, 0xfe]));
+  expect(problems()).toEqual(["siteward.yaml: is not text in UTF-8"]);
+  writeFileSync(file, "a".repeat(10 * 2 ** 20));
+  expect(problems()).toEqual(["siteward.yaml: is too large: 10485760 bytes of at most 524288"]);
+  expect(problemsOf(() => load({ file: "/dev/zero" }))).toEqual(["/dev/zero: is not a regular file"]);
+});
+
+test("an empty file is a mistake, a section without settings is not", () => {
+  writeFileSync(file, "");
+  expect(problems()).toEqual(["siteward.yaml: the file is empty"]);
+  write("nodeLifecycle:\n  # gracePeriod: 40s\n");
+  expect(problems()).toEqual([]);
+});
+
+test("keys of the language are no settings", () => {
+  write("__proto__: {log: {level: debug}}\nconstructor: 1\nlog: {toString: 1}\n");
+  expect(problems().map((problem) => problem.split(";")[0])).toEqual([
+    "siteward.yaml:3: __proto__ is not a setting",
+    "siteward.yaml:4: constructor is not a setting",
+    "siteward.yaml:5: log.toString is not a setting",
+  ]);
+});
+
+test("a variable that is no setting is only a warning: a Service called siteward gives every pod some", () => {
+  write("");
+  const { warnings } = load({
+    env: { SITEWARD_SERVICE_HOST: "10.0.0.1", SITEWARD_LOG_LEVL: "debug", SITEWARD_LOG_FORMAT: "" },
+  });
+  expect(warnings).toEqual([
+    "SITEWARD_SERVICE_HOST is not a setting",
+    "SITEWARD_LOG_LEVL is not a setting; did you mean SITEWARD_LOG_LEVEL?",
+  ]);
+});
+
+test("a drop-in that does not end in .yaml is not read, and that is said", () => {
+  write("");
+  dropIn("10-log.yml", "log: {level: debug}\n");
+  dropIn(".hidden.yaml", "log: {level: debug}\n");
+  const { config, warnings } = load();
+  expect(config.log.level).toBe("info");
+  expect(warnings).toEqual([`${folder}/conf.d/10-log.yml is not read: drop-in files end in .yaml`]);
+});
+
+test("a host's name that cannot be a board's name has to be replaced by a person, never by us", () => {
+  write("");
+  expect(problems({ hostname: "pi_3.local" })[0]).toMatch(
+    /^board\.name cannot be this host's name "pi_3\.local"; set it/,
+  );
+  write("board: {name: pi-3, node: pi-3.local}\n");
+  expect(load({ hostname: "pi_3.local" }).config.board).toEqual({ name: "pi-3", node: "pi-3.local" });
+  write("board: {name: pi-4}\n");
+  expect(load().config.board).toEqual({ name: "pi-4", node: "pi-4" });
+});
+
+test.each([
+  ["region=east", true],
+  ["topology.kubernetes.io/region in (east, west),!virtual", true],
+  ["a!=b, c", true],
+  ["a=b=c", false],
+  ["a b", false],
+  ["", false],
+])("the label selector %j is accepted: %s", (selector, good) => {
+  write(`site: {nodeSelector: ${JSON.stringify(selector)}}\n`);
+  expect(problems()).toHaveLength(good ? 0 : 1);
+});
+
+test("a long selector that is none is refused at once", () => {
+  write(`site: {nodeSelector: "${"a".repeat(4000)}=b=c"}\n`);
+  const before = performance.now();
+  expect(problems()).toHaveLength(1);
+  expect(performance.now() - before).toBeLessThan(500);
+});
+
+test("a wrong firmware profile is told by its name", () => {
+  write("");
+  expect(problems({ profile: { id: "rpi", settings: { cache: { pagesize: 3 } } } })).toEqual([
+    "profile rpi: cache.pagesize is not a setting; did you mean cache.pageSize?",
+  ]);
+});
+
+test("a file can be checked by itself, whatever else this machine has", () => {
+  dropIn("10.yaml", "nonsense: 1\n");
+  write("log: {level: loud}\n");
+  expect(problemsOf(() => checkFile(file))).toHaveLength(1);
+  write("log: {level: debug}\n");
+  expect(problemsOf(() => checkFile(file))).toEqual([]);
+});
+
+test("every setting has a variable of its own", () => {
+  const paths = [...settingsIn(settings)].map(({ path }) => path);
+  expect(new Set(paths.map(variableOf)).size).toBe(paths.length);
+  expect(variableOf("nodeLifecycle.gracePeriod")).toBe("SITEWARD_NODE_LIFECYCLE_GRACE_PERIOD");
+  expect(variableOf("cache.sqlite.cacheKiB")).toBe("SITEWARD_CACHE_SQLITE_CACHE_KIB");
+});
