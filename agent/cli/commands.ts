@@ -1,0 +1,180 @@
+import { exit } from "./exit-codes.ts";
+import type { Run } from "./io.ts";
+
+export interface Option {
+  readonly name: string;
+  readonly short?: string;
+  /** How the value is called in the help: `--config FILE`. Without it the option takes no value. */
+  readonly value?: string;
+  /** The value of an option that may stand alone: `--watch` is `--watch 2`. */
+  readonly bare?: string;
+  /** The values that are offered by the shell's completion. */
+  readonly choices?: readonly string[];
+  readonly summary: string;
+}
+
+export interface Command {
+  /** As it is typed: "status", "config show". */
+  readonly name: string;
+  readonly summary: string;
+  /** More sentences, for the help of the command and the man page. */
+  readonly details?: string;
+  /** What stands after the options, as the help shows it, and how many of them may and must be there. */
+  readonly words?: { readonly show: string; readonly least: number; readonly most: number };
+  readonly options: readonly Option[];
+  readonly exits: readonly number[];
+  readonly examples?: readonly string[];
+  /** Loads the command's code, and nothing of the other commands. */
+  load(): Promise<Run>;
+}
+
+export const helpOption: Option = { name: "help", short: "h", summary: "Print this help." };
+
+const configOption: Option = {
+  name: "config",
+  short: "c",
+  value: "FILE",
+  summary: "The configuration file (default: /etc/siteward/siteward.yaml, if it is there).",
+};
+
+const jsonOption: Option = { name: "json", summary: "Print JSON, for programs." };
+
+/** One table: parsing, help, completion and the man page are all made from it. */
+export const commands: readonly Command[] = [
+  {
+    name: "run",
+    summary: "Run the agent of this board, until SIGTERM.",
+    details:
+      "Takes part in the election of the site's leader and, as the leader, looks after the site's boards. " +
+      "Drop-in files beside the configuration, conf.d/*.yaml, are read after it.",
+    options: [configOption],
+    exits: [exit.ok, exit.failed, exit.internal, exit.config],
+    load: async () => (await import("./run.ts")).run,
+  },
+  {
+    name: "up",
+    summary: "Try it: a whole simulated site on this machine, with real agents.",
+    details:
+      "Starts an embedded API server on a loopback port, simulated boards, and one agent process for each board. " +
+      "kubectl works against it with the kubeconfig that is written out. Not a production API server.",
+    options: [
+      { name: "boards", value: "N", summary: "How many boards (default: 3)." },
+      { name: "zones", value: "N", summary: "Over how many zones they are spread (default: 2)." },
+      { name: "scenario", value: "NAME|FILE", summary: "Play a scenario: one that ships with siteward, or a file." },
+      { name: "for", value: "TIME", summary: "Stop after this time, such as 5m (default: until Ctrl-C)." },
+      { name: "port", value: "PORT", summary: "The port of the embedded API server (default: 6440)." },
+      { name: "dir", value: "FOLDER", summary: "Where the site keeps its files (default: a temporary folder)." },
+      { name: "kubeconfig", value: "FILE", summary: "Where to write the kubeconfig (default: in the folder)." },
+      { name: "keep", summary: "Keep the folder afterwards." },
+      { name: "plain", summary: "Plain lines instead of a live table, also in a terminal." },
+    ],
+    exits: [exit.ok, exit.failed, exit.usage],
+    examples: ["siteward up", "siteward up --boards 5 --scenario zone-outage", "siteward up --for 5m --plain"],
+    load: async () => (await import("./up.ts")).run,
+  },
+  {
+    name: "status",
+    summary: "Tell how the agent of this board and its site are.",
+    details:
+      "Reads the status file of the agent, so that it also answers when the agent hangs or is gone. " +
+      "Problems come first, each with the next step.",
+    options: [
+      { ...jsonOption, summary: "Print the status file with its age, for programs." },
+      { name: "short", summary: "Print one line." },
+      { name: "watch", value: "SECONDS", bare: "2", summary: "Print again every so many seconds (2 if none given)." },
+      { name: "wait", value: "STATE", choices: ["ready"], summary: "Wait until the agent is ready, then print." },
+      { name: "timeout", value: "TIME", summary: "How long --wait waits, such as 60 or 2m (default: 60)." },
+      { name: "file", value: "FILE", summary: "The status file (default: /run/siteward/status.json)." },
+    ],
+    exits: [exit.ok, exit.failed, exit.critical, exit.notRunning, exit.unreadable],
+    examples: ["siteward status --wait ready --timeout 2m", "siteward status --json"],
+    load: async () => (await import("./status.ts")).run,
+  },
+  {
+    name: "config show",
+    summary: "Print the configuration that is in force.",
+    options: [configOption, { name: "origin", summary: "Tell with each value where it comes from." }, jsonOption],
+    exits: [exit.ok, exit.config],
+    load: async () => (await import("./config.ts")).show,
+  },
+  {
+    name: "config check",
+    summary: "Check a configuration file and name every problem.",
+    words: { show: "FILE", least: 1, most: 1 },
+    options: [],
+    exits: [exit.ok, exit.config],
+    load: async () => (await import("./config.ts")).check,
+  },
+  {
+    name: "config explain",
+    summary: "Explain a setting or a section: value, origin, bounds.",
+    words: { show: "SETTING", least: 1, most: 1 },
+    options: [configOption],
+    exits: [exit.ok, exit.usage, exit.config],
+    examples: ["siteward config explain nodeLifecycle.gracePeriod"],
+    load: async () => (await import("./config.ts")).explain,
+  },
+  {
+    name: "config reference",
+    summary: "Print the reference of all settings as Markdown.",
+    options: [],
+    exits: [exit.ok],
+    load: async () => (await import("./config.ts")).reference,
+  },
+  {
+    name: "config schema",
+    summary: "Print the JSON schema of the configuration file, for editors.",
+    options: [{ name: "profile", summary: "The schema of firmware profiles instead." }],
+    exits: [exit.ok],
+    load: async () => (await import("./config.ts")).schema,
+  },
+  {
+    name: "config example",
+    summary: "Print an example file: every setting at its default, with its sentence.",
+    options: [],
+    exits: [exit.ok],
+    examples: ["siteward config example > /etc/siteward/siteward.yaml"],
+    load: async () => (await import("./config.ts")).example,
+  },
+  {
+    name: "version",
+    summary: "Print the version.",
+    options: [{ ...jsonOption, summary: "Print JSON, with the versions of Node and the platform." }],
+    exits: [exit.ok],
+    load: async () => (await import("./version.ts")).run,
+  },
+  {
+    name: "completion",
+    summary: "Print a completion script for a shell.",
+    words: { show: "bash|zsh|fish", least: 1, most: 1 },
+    options: [],
+    exits: [exit.ok, exit.usage],
+    examples: ["siteward completion bash > /etc/bash_completion.d/siteward"],
+    load: async () => (await import("./completion.ts")).run,
+  },
+  {
+    name: "man",
+    summary: "Print the man page.",
+    options: [],
+    exits: [exit.ok],
+    examples: ["siteward man | man -l -"],
+    load: async () => (await import("./man.ts")).run,
+  },
+  {
+    name: "help",
+    summary: "Print the help of the program or of a command.",
+    words: { show: "[COMMAND]", least: 0, most: 2 },
+    options: [],
+    exits: [exit.ok, exit.usage],
+    load: async () => (await import("./help.ts")).run,
+  },
+];
+
+/** The first words of commands that consist of two. */
+export const groups: Readonly<Record<string, string>> = {
+  config: "Show, check and explain the configuration.",
+};
+
+/** The commands whose name begins with these words. */
+export const commandsUnder = (group: string): readonly Command[] =>
+  commands.filter(({ name }) => name.startsWith(`${group} `));

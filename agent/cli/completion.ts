@@ -1,0 +1,132 @@
+import { type Command, commands, commandsUnder, groups, helpOption, type Option } from "./commands.ts";
+import { exit } from "./exit-codes.ts";
+import type { Args, Io } from "./io.ts";
+import { firstWords } from "./parse.ts";
+
+export async function run(io: Io, { words: [shell = ""] }: Args): Promise<number> {
+  const script = Object.hasOwn(shells, shell) ? shells[shell] : undefined;
+  if (!script) {
+    io.stderr.write(`siteward: completion: ${JSON.stringify(shell)} is none of ${Object.keys(shells).join(", ")}\n`);
+    return exit.usage;
+  }
+  io.stdout.write(script());
+  return exit.ok;
+}
+
+const shells: Readonly<Record<string, () => string>> = { bash, zsh, fish };
+
+const optionsOf = (command: Command): readonly Option[] => [...command.options, helpOption];
+const named = (option: Option): string => `--${option.name}`;
+const takesFile = ({ value = "" }: Option): boolean => /FILE|FOLDER/.test(value);
+const wordsTakeFiles = ({ words }: Command): boolean => words?.show.includes("FILE") ?? false;
+/** Words that can only be one of a few: "bash|zsh|fish". */
+const choicesOf = ({ words }: Command): readonly string[] =>
+  words && /^[a-z]+(\|[a-z]+)+$/.test(words.show) ? words.show.split("|") : [];
+
+function bash(): string {
+  const cases = commands.map((command) => {
+    const words = [...optionsOf(command).map(named), ...choicesOf(command)].join(" ");
+    const files = wordsTakeFiles(command) ? " -f" : "";
+    return `    "${command.name}") COMPREPLY=($(compgen${files} -W "${words}" -- "$cur")) ;;`;
+  });
+  const groupCases = Object.keys(groups).map((group) => `    ${group}) ${bashWords(inGroup(group))}; return ;;`);
+  const valued = commands.flatMap(optionsOf).filter(({ value }) => value !== undefined);
+  const fileNames = [...new Set(valued.filter(takesFile).map(named))];
+  const choices = valued.filter((option) => option.choices);
+  return `# bash completion for siteward
+_siteward() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]}
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then ${bashWords(firstWords())}; return; fi
+  case "$prev" in
+    ${fileNames.join("|")}) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+${choices.map((option) => `    ${named(option)}) ${bashWords(option.choices ?? [])}; return ;;`).join("\n")}
+  esac
+  if [ "$COMP_CWORD" -eq 2 ]; then case "$command" in
+${groupCases.join("\n")}
+  esac; fi
+  case "$command" in ${Object.keys(groups).join("|")}) command="$command \${COMP_WORDS[2]}" ;; esac
+  case "$command" in
+${cases.join("\n")}
+  esac
+}
+complete -o filenames -F _siteward siteward
+`;
+}
+
+const bashWords = (words: readonly string[]): string => `COMPREPLY=($(compgen -W "${words.join(" ")}" -- "$cur"))`;
+
+const inGroup = (group: string): readonly string[] =>
+  commandsUnder(group).map(({ name }) => name.slice(group.length + 1));
+
+function zsh(): string {
+  const described = (rows: readonly (readonly [string, string])[]): string =>
+    rows.map(([name, summary]) => `'${name}:${zshText(summary)}'`).join(" ");
+  const firsts = firstWords().map((name): readonly [string, string] => [name, summaryOf(name)]);
+  const groupCases = Object.keys(groups).map((group) => {
+    const rows = commandsUnder(group).map(({ name, summary }) => [name.slice(group.length + 1), summary] as const);
+    return `    ${group}) local -a inner=(${described(rows)}); _describe command inner; return ;;`;
+  });
+  const cases = commands.map((command) => {
+    const options = optionsOf(command).map(({ name, value, summary }) => {
+      const argument = value === undefined ? "" : `:${value}:${/FILE|FOLDER/.test(value) ? "_files" : ""}`;
+      return `'--${name}[${zshText(summary)}]${argument}'`;
+    });
+    const [choices, files] = [choicesOf(command), wordsTakeFiles(command)];
+    const words = choices.length > 0 ? ` '*:word:(${choices.join(" ")})'` : files ? " '*:file:_files'" : "";
+    return `    "${command.name}") _arguments ${options.join(" ")}${words} ;;`;
+  });
+  return `#compdef siteward
+_siteward() {
+  local command=$words[2]
+  if (( CURRENT == 2 )); then
+    local -a commands=(${described(firsts)})
+    _describe command commands
+    return
+  fi
+  if (( CURRENT == 3 )); then case "$command" in
+${groupCases.join("\n")}
+  esac; fi
+  case "$command" in ${Object.keys(groups).join("|")}) command="$command $words[3]" ;; esac
+  case "$command" in
+${cases.join("\n")}
+  esac
+}
+if [ "$funcstack[1]" = "_siteward" ]; then _siteward "$@"; else compdef _siteward siteward; fi
+`;
+}
+
+const summaryOf = (name: string): string =>
+  groups[name] ?? commands.find((command) => command.name === name)?.summary ?? "";
+
+/** Inside single quotes, in a description that ends at a bracket or a colon. */
+const zshText = (text: string): string => text.replaceAll("'", "'\\''").replace(/[[\]:]/g, "\\$&");
+
+function fish(): string {
+  const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+  const line = (condition: string, rest: string): string => `complete -c siteward -n ${quoted(condition)} ${rest}`;
+  const firsts = firstWords().map((name) =>
+    line("__fish_use_subcommand", `-f -a ${name} -d ${quoted(summaryOf(name))}`),
+  );
+  const inner = Object.keys(groups).flatMap((group) =>
+    commandsUnder(group).map(({ name, summary }) => {
+      const names = inGroup(group).join(" ");
+      const condition = `__fish_seen_subcommand_from ${group}; and not __fish_seen_subcommand_from ${names}`;
+      return line(condition, `-f -a ${name.slice(group.length + 1)} -d ${quoted(summary)}`);
+    }),
+  );
+  const options = commands.flatMap((command) => {
+    const condition = command.name
+      .split(" ")
+      .map((word) => `__fish_seen_subcommand_from ${word}`)
+      .join("; and ");
+    const rows = optionsOf(command).map((option) => {
+      const value = option.value === undefined ? "" : takesFile(option) ? " -r -F" : " -x";
+      const choices = option.choices ? ` -a ${quoted(option.choices.join(" "))}` : "";
+      return line(condition, `-l ${option.name}${value}${choices} -d ${quoted(option.summary)}`);
+    });
+    const choices = choicesOf(command);
+    return choices.length > 0 ? [...rows, line(condition, `-f -a ${quoted(choices.join(" "))}`)] : rows;
+  });
+  return `# fish completion for siteward\n${[...firsts, ...inner, ...options].join("\n")}\n`;
+}

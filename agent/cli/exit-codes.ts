@@ -1,0 +1,22 @@
+/** The exit codes of all commands; `siteward help` and the man page print the sentences. */
+export const exit = {
+  ok: 0,
+  failed: 1,
+  critical: 2,
+  notRunning: 3,
+  unreadable: 4,
+  usage: 64,
+  internal: 70,
+  config: 78,
+} as const;
+
+export const meanings: Readonly<Record<number, string>> = {
+  [exit.ok]: "all is well",
+  [exit.failed]: "degraded, or the command failed",
+  [exit.critical]: "critical: somebody must act",
+  [exit.notRunning]: "the agent is not running, or its status is stale",
+  [exit.unreadable]: "the status cannot be read, or is of an unknown schema",
+  [exit.usage]: "the command line is wrong",
+  [exit.internal]: "an error of the program itself",
+  [exit.config]: "the configuration cannot be used; systemd does not restart the agent then",
+};

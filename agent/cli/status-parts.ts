@@ -1,0 +1,171 @@
+import type { AgentViews } from "../assemble.ts";
+import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
+import type { InformerStats } from "../informer/informer-stats.ts";
+import { isHeld } from "../judgement/link.ts";
+import type { ApiPart, LeaderPart, Parts, ProblemPart, WatchPart, ZonePart } from "../status/parts.ts";
+
+/** The parts of the agent as the status file tells of them. Pure. */
+export function statusParts(views: AgentViews, now: Instant): Omit<Parts, "now" | "process" | "identity"> {
+  const { site, controllers, cache, informers, isListening, rebuilt } = views;
+  const watches = informers.map((stats) => watchPart(stats, isListening, now));
+  return {
+    leader: leaderPart(views, now),
+    api: apiPart(views),
+    watches,
+    traffic: views.traffic.map(({ resource, verb, requests, up, down }) => ({
+      resource,
+      verb,
+      requests,
+      sentBytes: up,
+      receivedBytes: down,
+    })),
+    ...(site && { zones: zoneParts(views) }),
+    ...(site && { eviction: evictionPart(views) }),
+    controllers: controllers.map(({ name, state, queue, syncP95, errorsLastHour, lastError }) => ({
+      name,
+      state: state === "standby" ? "standby" : lastError && elapsed(lastError.at, now) < recent ? "failing" : "running",
+      queue,
+      syncP95,
+      errors1h: errorsLastHour,
+      lastError: lastError?.message,
+    })),
+    journal: {
+      path: cache.file,
+      depth: informers.reduce((sum, { depth }) => sum + depth, 0),
+      dbBytes: cache.fileBytes,
+      walBytes: cache.walBytes,
+    },
+    ...(rebuilt && { rebuilt: { at: views.openedAt, why: rebuilt.message } }),
+    problems: problemParts(views),
+  };
+}
+
+/** An error of a controller is news for so long. */
+const recent: Millis = 300_000;
+
+function leaderPart({ election, config }: AgentViews, now: Instant): LeaderPart {
+  const { role, holder, term, since, leaseAge, leaseDuration, renewP95, missedRenewals } = election;
+  const nobody = holder === "" || (role !== "leader" && leaseAge !== undefined && leaseAge > 2 * leaseDuration);
+  return {
+    role: role === "leader" ? "leader" : "standby",
+    holder: holder === undefined || nobody ? undefined : boardOf(holder),
+    term: term ?? 0,
+    since,
+    renewed: leaseAge === undefined ? undefined : shifted(now, -leaseAge),
+    duration: leaseDuration || config.leader.duration,
+    renewP95: role === "leader" ? renewP95 : undefined,
+    missedRenewals: role === "leader" ? missedRenewals : undefined,
+    // A follower that sleeps until the term would end sees the Lease age: that alone says nothing about its holder.
+    leaderlessSince: holder === "" ? since : undefined,
+  };
+}
+
+/** Identities are the board's name, "_" and a part per process. */
+const boardOf = (identity: string): string => identity.slice(0, identity.lastIndexOf("_")) || identity;
+
+function apiPart({ link }: AgentViews): ApiPart {
+  const { state, since, rttP95, failure } = link;
+  return {
+    state,
+    since,
+    server: undefined,
+    rtt: rttP95 === undefined ? undefined : { p50: rttP95, p95: rttP95 },
+    error: failure && { kind: failure.kind, message: failure.message, hint: failure.hint },
+  };
+}
+
+function watchPart(
+  { resource, live, synced, heardAgo, lists, watches, rejected, objects }: InformerStats,
+  isListening: boolean,
+  now: Instant,
+): WatchPart {
+  return {
+    resource,
+    state: !isListening ? "off" : live ? "live" : synced ? "silent" : "syncing",
+    objects,
+    heard: heardAgo === undefined ? undefined : shifted(now, -heardAgo),
+    lists,
+    lastList: undefined,
+    restarts: Math.max(0, watches - 1),
+    rejected: rejected.count,
+    rejectedWhy: rejected.last,
+  };
+}
+
+const zoneStates = {
+  initial: "Initial",
+  normal: "Normal",
+  partial: "PartialDisruption",
+  full: "FullDisruption",
+} as const;
+
+function zoneParts({ site }: AgentViews): readonly ZonePart[] {
+  if (!site) return [];
+  const boards = [...site.boards.values()];
+  return [...site.zones].map(([zone, { state, queue }]) => {
+    const members = boards.filter((board) => board.zone === zone);
+    const ready = members.filter((board) => board.ready === "True").length;
+    return { name: zoneName(zone), state: zoneStates[state], nodes: members.length, ready, rate: queue.rate };
+  });
+}
+
+/** Region and zone are kept apart by a NUL in the key. */
+const zoneName = (zone: string): string => zone.replace(":\0:", "/").replace(/^\//, "") || "default";
+
+function evictionPart({ site, harmLastHour }: AgentViews): NonNullable<Parts["eviction"]> {
+  const waiting = site ? [...site.zones.values()].reduce((sum, { queue }) => sum + queue.waiting.size, 0) : 0;
+  const quarantine = site?.quarantine;
+  const since = quarantine && isHeld(quarantine) ? quarantine.restoredAt : undefined;
+  return {
+    queue: waiting,
+    pending: waiting,
+    evicted1h: harmLastHour,
+    held: since && { why: "quarantine after an outage: not every board was heard again", since },
+  };
+}
+
+function problemParts({ config, link, informers, election, setAside }: AgentViews): readonly ProblemPart[] {
+  const found: ProblemPart[] = link.forbidden.map((what) => ({
+    type: "PermissionMissing",
+    subject: what,
+    severity: "critical",
+    message: `the API server forbids ${what}`,
+    hint: "give the agent's user this permission (RBAC); it goes on trying",
+  }));
+  for (const { resource, problem } of informers) {
+    if (problem === undefined || link.state !== "up") continue;
+    found.push({ type: "WatchFailing", subject: resource, severity: "warning", message: `${resource}: ${problem}` });
+  }
+  if (election.lastError && link.state === "up") {
+    found.push({
+      type: "ElectionFailing",
+      severity: "warning",
+      message: election.lastError.message,
+      hint: election.lastError.hint,
+    });
+  }
+  if (election.notStanding !== undefined) {
+    found.push({
+      type: "NotStanding",
+      severity: "info",
+      message: `this board does not stand for election: ${election.notStanding}`,
+    });
+  }
+  if (setAside) {
+    const hint = "running toleration times started anew; the old file is kept for a look";
+    found.push({
+      type: "StateSetAside",
+      severity: "warning",
+      message: `state.db was damaged and is now ${setAside.file}`,
+      hint,
+    });
+  }
+  if (config.site.nodeSelector !== undefined && config.site.namespaceSelector === undefined) {
+    found.push({
+      type: "WorkloadsNotRun",
+      severity: "info",
+      message: "without site.namespaceSelector, controllers of workloads do not run for this site",
+    });
+  }
+  return found;
+}

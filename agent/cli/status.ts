@@ -1,0 +1,94 @@
+import { join } from "node:path";
+import { elapsed, type Millis, sleep } from "../base/clock.ts";
+import { parseDuration } from "../base/duration.ts";
+import type { Level } from "../status/schema.ts";
+import { exit } from "./exit-codes.ts";
+import type { Args, Io } from "./io.ts";
+import { type Finding, findStatus, thisMachine } from "./status-reader.ts";
+import { type Look, shortLine, statusText } from "./status-view.ts";
+
+const pollEvery: Millis = 250;
+
+/** Reads nothing but the status file, so that it answers in every state that the agent may be in. */
+export async function run(io: Io, args: Args): Promise<number> {
+  const timeout = spanOf(args.values.get("timeout") ?? "60");
+  const every = spanOf(args.values.get("watch") ?? "2");
+  if (timeout === undefined || every === undefined || every < 100) {
+    io.stderr.write("siteward: status: --timeout and --watch take seconds, or a duration such as 2m\n");
+    return exit.usage;
+  }
+  const file = args.values.get("file") ?? join(io.env.SITEWARD_RUN_FOLDER || "/run/siteward", "status.json");
+  const find = (): Finding => findStatus(file, thisMachine());
+  if (args.values.has("wait")) return await waited(io, args, find, timeout);
+  if (args.values.has("watch")) return await watched(io, args, find, every);
+  return told(io, args, find());
+}
+
+export function exitCodeOf(found: Finding): number {
+  switch (found.kind) {
+    case "absent":
+    case "stale":
+      return exit.notRunning;
+    case "unreadable":
+      return exit.unreadable;
+    case "fresh":
+      return levelCodes[found.status.health.level] ?? exit.unreadable;
+    default:
+      return found satisfies never;
+  }
+}
+
+const levelCodes: Readonly<Record<Level, number>> = { ok: exit.ok, degraded: exit.failed, critical: exit.critical };
+
+function told(io: Io, { flags }: Args, found: Finding): number {
+  const code = exitCodeOf(found);
+  if (flags.has("json")) io.stdout.write(asJson(found));
+  else if (found.kind === "absent")
+    io.stdout.write(`NOT RUNNING  ${found.why}\n  -> start it: systemctl start siteward, or siteward run\n`);
+  else if (found.kind === "unreadable") io.stderr.write(`siteward: ${found.why}\n`);
+  else io.stdout.write(flags.has("short") ? shortLine(found, lookOf(io)) : statusText(found, lookOf(io)));
+  return code;
+}
+
+/** The file's content beside what a reader finds out about it. */
+function asJson(found: Finding): string {
+  const known = "status" in found;
+  const reader = {
+    state: found.kind,
+    ageMs: known ? found.age : undefined,
+    why: found.kind === "fresh" ? undefined : found.why,
+  };
+  return `${JSON.stringify({ ...(known ? found.status : {}), reader }, undefined, 2)}\n`;
+}
+
+async function watched(io: Io, args: Args, find: () => Finding, every: Millis): Promise<number> {
+  for (;;) {
+    if (io.stdout.isTTY) io.stdout.write("\u001b[H\u001b[2J");
+    const code = told(io, args, find());
+    await sleep(io.clock, every, io.signal);
+    if (io.signal.aborted) return code;
+    if (!io.stdout.isTTY && !args.flags.has("short") && !args.flags.has("json")) io.stdout.write("\n");
+  }
+}
+
+async function waited(io: Io, args: Args, find: () => Finding, timeout: Millis): Promise<number> {
+  const began = io.clock.now();
+  for (;;) {
+    const found = find();
+    if (found.kind === "fresh" && found.status.health.ready) return told(io, args, found);
+    if (elapsed(began, io.clock.now()) >= timeout || io.signal.aborted) {
+      const code = told(io, args, found);
+      io.stderr.write("siteward: the agent did not get ready in time\n");
+      return code === exit.ok ? exit.failed : code;
+    }
+    await sleep(io.clock, pollEvery, io.signal);
+  }
+}
+
+const lookOf = ({ stdout, env }: Io): Look => ({
+  colour: stdout.isTTY && !env.NO_COLOR,
+  width: Math.max(40, Math.min(stdout.columns, 100)),
+});
+
+/** "60" are seconds. */
+const spanOf = (text: string): Millis | undefined => parseDuration(/^\d+(\.\d+)?$/.test(text) ? `${text}s` : text);

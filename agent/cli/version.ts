@@ -1,0 +1,12 @@
+import manifest from "../../package.json" with { type: "json" };
+import { exit } from "./exit-codes.ts";
+import type { Args, Io } from "./io.ts";
+
+export const { version } = manifest;
+
+export async function run(io: Io, { flags }: Args): Promise<number> {
+  const { node, v8 } = process.versions;
+  const versions = { siteward: version, node, v8, platform: `${process.platform}-${process.arch}` };
+  io.stdout.write(flags.has("json") ? `${JSON.stringify(versions)}\n` : `siteward ${version} (Node ${node})\n`);
+  return exit.ok;
+}

@@ -1,0 +1,174 @@
+import { elapsed } from "../base/clock.ts";
+import { formatDuration } from "../base/duration.ts";
+import type { ApiProblem, Parts, ProblemPart } from "./parts.ts";
+import type { Level } from "./schema.ts";
+
+/** How long a rebuilt cache is worth a line. */
+const rebuiltIsNews = 3_600_000;
+
+/** What is wrong, the gravest first. One line for each cause: what follows from a dead link is not listed beside it. */
+export function problems(parts: Parts): readonly ProblemPart[] {
+  const found = [
+    ...linkProblems(parts),
+    ...leaderProblems(parts),
+    ...watchProblems(parts),
+    ...siteProblems(parts),
+    ...ownProblems(parts),
+    ...(parts.problems ?? []),
+  ];
+  return found.sort((a, b) => gravity[a.severity] - gravity[b.severity]);
+}
+
+const gravity = { critical: 0, warning: 1, info: 2 } as const;
+
+export function levelOf(found: readonly ProblemPart[]): Level {
+  if (found.some(({ severity }) => severity === "critical")) return "critical";
+  return found.some(({ severity }) => severity === "warning") ? "degraded" : "ok";
+}
+
+/** Ready: the API answers, somebody leads, and the leader sees the site. */
+export function isReady({ api, leader, watches = [] }: Parts): boolean {
+  if (api?.state !== "up" || !leader?.holder) return false;
+  return leader.role === "standby" || watches.every(({ state }) => state === "live");
+}
+
+function linkProblems({ api, now }: Parts): readonly ProblemPart[] {
+  const error = api?.error;
+  if (!api || !error || api.state === "up") return [];
+  const since = api.state === "down" ? ` (for ${formatDuration(elapsed(api.since, now))})` : "";
+  const { type, severity, hint } = linkTexts[error.kind];
+  return [{ type, severity, message: `${error.message}${since}`, hint: error.hint ?? hint }];
+}
+
+const linkTexts: Readonly<Record<ApiProblem["kind"], Pick<ProblemPart, "type" | "severity" | "hint">>> = {
+  unreachable: {
+    type: "ApiUnreachable",
+    severity: "warning",
+    hint: "check the link and the API server; the agent goes on trying",
+  },
+  credentials: {
+    type: "CredentialsInvalid",
+    severity: "critical",
+    hint: "renew the credentials in the kubeconfig (siteward config explain api.kubeconfig)",
+  },
+  certificate: {
+    type: "ServerNotTrusted",
+    severity: "critical",
+    hint: "check the kubeconfig's certificate authority, and this board's clock",
+  },
+  forbidden: {
+    type: "PermissionMissing",
+    severity: "critical",
+    hint: "give the agent's user the permission named here",
+  },
+};
+
+function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
+  // Without a link nothing is known about leaders; that is one problem, not two.
+  if (!leader || leader.role === "leader" || api?.state !== "up") return [];
+  const { leaderlessSince, renewed, duration } = leader;
+  const last = leaderlessSince ?? renewed;
+  const without = last ? elapsed(last, now) : 0;
+  if (without <= 2 * duration + slackOfFollowers) return [];
+  const why = leaderlessSince ? "nobody holds its Lease" : "its Lease is not renewed, and no board took it over";
+  return [
+    {
+      type: "NoLeader",
+      severity: "critical",
+      message: `no board has led the site for ${formatDuration(without)}: ${why}`,
+      hint: "run siteward status on the other boards",
+    },
+  ];
+}
+
+/** A follower that sleeps until the term it saw would end looks late by its retry period and the jitter on it. */
+const slackOfFollowers = 30_000;
+
+function watchProblems({ watches = [], api, now }: Parts): readonly ProblemPart[] {
+  const found: ProblemPart[] = [];
+  for (const { resource, state, heard, rejected, rejectedWhy } of watches) {
+    if (state === "silent" && api?.state !== "down") {
+      const silence = heard ? `silent for ${formatDuration(elapsed(heard, now))}` : "nothing heard yet";
+      found.push({
+        type: "WatchStalled",
+        subject: resource,
+        severity: "warning",
+        message: `${resource}: ${silence}; nothing is concluded from silence meanwhile`,
+        hint: "the agent opens it again by itself; if this stays, check the link",
+      });
+    }
+    if (rejected > 0) {
+      const [last] = rejectedWhy.slice(-1);
+      found.push({
+        type: "ObjectsRejected",
+        subject: resource,
+        severity: "warning",
+        message: `${resource}: ${rejected} could not be used${last ? `, the last: ${last}` : ""}`,
+        hint: `look at these ${resource} with kubectl; siteward status --json names the last few`,
+      });
+    }
+  }
+  return found;
+}
+
+function siteProblems({ zones = [], eviction, selectionConflicts = [], now }: Parts): readonly ProblemPart[] {
+  const found: ProblemPart[] = [];
+  for (const { name, state, ready, nodes, rate } of zones) {
+    if (state !== "PartialDisruption" && state !== "FullDisruption") continue;
+    const pace = rate === 0 ? "evicting nothing" : `evicting at ${rate}/s`;
+    found.push({
+      type: "ZoneDisrupted",
+      subject: name,
+      severity: "warning",
+      message: `${name}: ${state}, ${ready} of ${nodes} boards ready, ${pace}`,
+      hint: "check power and network of the zone",
+    });
+  }
+  if (eviction?.held) {
+    const { why, since } = eviction.held;
+    found.push({
+      type: "QuarantineHold",
+      severity: "warning",
+      message: `nothing is evicted for now: ${why} (for ${formatDuration(elapsed(since, now))})`,
+      hint: "ends by itself",
+    });
+  }
+  for (const conflict of selectionConflicts) {
+    found.push({
+      type: "SelectionConflict",
+      subject: conflict,
+      severity: "critical",
+      message: `another site claims it too: ${conflict}`,
+      hint: "change site.nodeSelector or site.namespaceSelector of one of the two sites",
+    });
+  }
+  return found;
+}
+
+function ownProblems({ controllers = [], rebuilt, config, process, now }: Parts): readonly ProblemPart[] {
+  const found: ProblemPart[] = [];
+  for (const { name, state, lastError } of controllers) {
+    if (state !== "failing") continue;
+    const message = lastError ? `${name}: ${lastError}` : name;
+    found.push({ type: "ControllerFailing", subject: name, severity: "warning", message, hint: "see the agent's log" });
+  }
+  if (rebuilt && elapsed(rebuilt.at, now) < rebuiltIsNews) {
+    const ago = formatDuration(elapsed(rebuilt.at, now));
+    found.push({
+      type: "CacheRebuilt",
+      severity: "info",
+      message: `cache.db was made anew ${ago} ago: ${rebuilt.why}`,
+    });
+  }
+  for (const warning of config?.warnings ?? [])
+    found.push({ type: "ConfigSuspicious", subject: warning, severity: "info", message: warning });
+  if (process.writeFailures > 0) {
+    found.push({
+      type: "StatusNotWritten",
+      severity: "info",
+      message: `this file could not be written ${process.writeFailures} times since the start`,
+      hint: "check the space and the permissions of its folder",
+    });
+  }
+  return found;
+}

@@ -1,0 +1,110 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { commands, groups } from "../../../agent/cli/commands.ts";
+import { run as complete } from "../../../agent/cli/completion.ts";
+import { dispatch } from "../../../agent/cli/dispatch.ts";
+import { helpOf } from "../../../agent/cli/help.ts";
+import { manPage } from "../../../agent/cli/man.ts";
+import { recordingIo } from "../../support/recording-io.ts";
+
+const folder = mkdtempSync(path.join(tmpdir(), "siteward-completion-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const optionsOf = (name: string): string[] =>
+  (commands.find((command) => command.name === name)?.options ?? []).map((option) => `--${option.name}`);
+
+test("the help of the program names every command and fits on a terminal", () => {
+  const help = helpOf(undefined);
+  for (const { name } of commands)
+    expect(help).toContain(`  ${name.includes(" ") ? `${name.split(" ")[0]} ...` : name}`);
+  expect(help.split("\n").filter((line) => line.length > 100)).toEqual([]);
+});
+
+test("the help of each command names its options, words and exit codes", () => {
+  for (const command of commands) {
+    const help = helpOf(command);
+    expect(help).toContain(`Usage: siteward ${command.name}`);
+    for (const option of optionsOf(command.name)) expect(help).toContain(option);
+    for (const code of command.exits) expect(help).toMatch(new RegExp(`^ {2}${code} `, "m"));
+    expect(help.split("\n").filter((line) => line.length > 100)).toEqual([]);
+  }
+  for (const group of Object.keys(groups)) expect(helpOf(group)).toContain(`Usage: siteward ${group} COMMAND`);
+});
+
+test("siteward help COMMAND is siteward COMMAND --help", async () => {
+  const [asked, flagged] = [recordingIo(), recordingIo()];
+  expect(await dispatch(asked, ["help", "config", "show"])).toBe(0);
+  expect(await dispatch(flagged, ["config", "show", "--help"])).toBe(0);
+  expect(asked.out()).toBe(flagged.out());
+  const wrong = recordingIo();
+  expect(await dispatch(wrong, ["help", "stauts"])).toBe(64);
+  expect(wrong.err()).toBe('siteward: "stauts" is not a command; did you mean status? (see: siteward help)\n');
+});
+
+test("the man page has a part for every command and every option", () => {
+  const page = manPage().replaceAll("\\-", "-");
+  for (const { name, options } of commands) {
+    expect(page).toContain(`.SS "siteward ${name}`);
+    for (const option of options) expect(page).toContain(`--${option.name}`);
+  }
+});
+
+test("no line of text in the man page begins with what roff would take for a request", () => {
+  const requests = /^\.(TH|SH|SS|TP|PP|B|nf|fi)\b/;
+  expect(
+    manPage()
+      .split("\n")
+      .filter((line) => /^[.']/.test(line) && !requests.test(line)),
+  ).toEqual([]);
+});
+
+/** What bash offers after these words; the last one is the one under the cursor. */
+function offered(words: readonly string[]): string[] {
+  const script = path.join(folder, "siteward.bash");
+  const io = recordingIo();
+  complete(io, { flags: new Set(), values: new Map(), words: ["bash"] });
+  writeFileSync(script, io.out());
+  const ask = `source ${script}; COMP_WORDS=(siteward ${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length}; _siteward; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  return execFileSync("bash", ["--norc", "-c", ask], { encoding: "utf8" }).split("\n").filter(Boolean).sort();
+}
+
+test("bash offers commands, then what belongs to the command", () => {
+  expect(offered([""])).toEqual([...new Set(commands.map(({ name }) => name.split(" ")[0]))].sort());
+  expect(offered(["st"])).toEqual(["status"]);
+  expect(offered(["config", ""])).toEqual(["check", "example", "explain", "reference", "schema", "show"]);
+  expect(offered(["config", "show", "--o"])).toEqual(["--origin"]);
+  expect(offered(["up", "--"])).toEqual([...optionsOf("up"), "--help"].sort());
+  expect(offered(["status", "--wait", ""])).toEqual(["ready"]);
+  expect(offered(["completion", ""]).filter((word) => !word.startsWith("-"))).toEqual(["bash", "fish", "zsh"]);
+});
+
+test.each(["zsh", "fish"])("the script for %s speaks of every command and option", async (shell) => {
+  const io = recordingIo();
+  expect(await dispatch(io, ["completion", shell])).toBe(0);
+  for (const { name, options } of commands) {
+    expect(io.out()).toContain(name.split(" ").at(-1));
+    for (const option of options) expect(io.out()).toMatch(new RegExp(`(--|-l )${option.name}\\b`));
+  }
+});
+
+test("a shell that we do not know is refused", async () => {
+  for (const shell of ["powershell", "toString"]) {
+    const io = recordingIo();
+    expect(await dispatch(io, ["completion", shell])).toBe(64);
+    expect(io.err()).toContain("is none of bash, zsh, fish");
+  }
+});
+
+test("the version is told to people and to programs", async () => {
+  const [person, program] = [recordingIo(), recordingIo()];
+  expect(await dispatch(person, ["version"])).toBe(0);
+  expect(person.out()).toMatch(/^siteward \d+\.\d+\.\d+ \(Node \d+/);
+  expect(await dispatch(program, ["version", "--json"])).toBe(0);
+  expect(JSON.parse(program.out())).toMatchObject({
+    siteward: expect.stringMatching(/^\d/),
+    node: process.versions.node,
+  });
+});
