@@ -1,12 +1,10 @@
-import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { dump } from "js-yaml";
 
 /**
- * Starts the agent with the configuration that kube-controller-manager's flags describe: policy `kubernetes`, one board,
+ * Prints the file with the configuration that kube-controller-manager's flags describe, which it writes: policy `kubernetes`, one board,
  * the whole cluster. `--options` names a JSON file with flags by name, all values strings.
  *
  * Its Lease lies in `default`, because the comparison empties that namespace between its scripts: a term inherits the
@@ -23,16 +21,11 @@ if (kubeconfig === undefined || file === undefined || dir === undefined) {
 
 type Flags = Readonly<Record<string, string>>;
 const flags = JSON.parse(readFileSync(file, "utf8")) as Flags;
-const root = path.resolve(import.meta.dirname, "../..");
 const config = path.join(dir, "siteward.yaml");
 mkdirSync(dir, { recursive: true });
 writeFileSync(config, dump(configuration(flags)));
 
-const agent = spawn(process.execPath, [path.join(root, "dist/main.js"), "run", "--config", config], {
-  stdio: "inherit",
-});
-for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => agent.kill(signal));
-agent.on("exit", (code, signal) => process.exit(signal === null ? (code ?? 1) : 128 + os.constants.signals[signal]));
+process.stdout.write(config);
 
 function configuration(given: Flags): object {
   const enabled = given.controllers?.split(",") ?? [];
@@ -57,8 +50,8 @@ function configuration(given: Flags): object {
       unhealthyZone: number(given["unhealthy-zone-threshold"]),
     }),
     controllers: {
-      nodeLifecycle: { enabled: has("node-lifecycle-controller") },
-      taintEviction: { enabled: has("taint-eviction-controller") },
+      nodeLifecycle: { mode: has("node-lifecycle-controller") ? "act" : "off" },
+      taintEviction: { mode: has("taint-eviction-controller") ? "act" : "off" },
     },
     state: { folder: path.join(dir ?? "", "state") },
     run: { folder: path.join(dir ?? "", "run") },

@@ -39,6 +39,7 @@ export class KubeCluster {
   readonly kubeconfig: string;
   readonly #token = randomBytes(16).toString("hex");
   readonly #programs: ChildProcess[] = [];
+  readonly #connections = new https.Agent({ keepAlive: true, maxSockets: 16 });
   #ports: readonly [api: number, etcd: number, peer: number] = [0, 0, 0];
   #ca = Buffer.alloc(0);
 
@@ -126,6 +127,7 @@ export class KubeCluster {
       `${this.server}${url}`,
       {
         method,
+        agent: this.#connections,
         ca: this.#ca,
         headers: { authorization: `Bearer ${this.#token}`, accept: "application/json", "content-type": type },
       },
@@ -136,6 +138,7 @@ export class KubeCluster {
   }
 
   async stop(): Promise<void> {
+    this.#connections.destroy();
     for (const program of this.#programs.splice(0).reverse()) await end(program, "SIGTERM");
     rmSync(this.dir, { recursive: true, force: true });
   }
@@ -193,7 +196,7 @@ export class KubeCluster {
 
 function call(url: string, options: https.RequestOptions, body?: unknown): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
-    const request = https.request(url, { ...options, agent: false }, (response) => {
+    const request = https.request(url, options, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (part: string) => {
         text += part;

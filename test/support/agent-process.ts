@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { dump } from "js-yaml";
+import { nodeEnvironment, nodeFlags } from "../../agent/board/runtime-flags.ts";
+
+export interface AgentOptions {
+  readonly dir: string;
+  readonly board: string;
+  readonly kubeconfig: string;
+  /** Sections of the configuration that differ from the defaults. */
+  readonly config?: Readonly<Record<string, object>>;
+  readonly flags?: readonly string[];
+}
+
+/** What the tests read of status.json. */
+export interface AgentStatus {
+  readonly pid: number;
+  readonly health: {
+    readonly level: string;
+    readonly conditions: readonly { readonly type: string; readonly message: string }[];
+  };
+  readonly leader?: { readonly role: string; readonly term?: number; readonly holder?: string };
+}
+
+/** A real agent, as systemd would start it: the bundle under this project's own Node. */
+export class AgentProcess {
+  readonly board: string;
+  readonly dir: string;
+  readonly #options: AgentOptions;
+  #child: ChildProcess | undefined;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    this.board = options.board;
+    this.dir = path.join(options.dir, options.board);
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  get running(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  get exitCode(): number | null | undefined {
+    return this.#child?.exitCode;
+  }
+
+  start(): void {
+    mkdirSync(this.dir, { recursive: true });
+    const config = path.join(this.dir, "siteward.yaml");
+    writeFileSync(config, dump(this.#configuration()));
+    const log = openSync(this.logFile, "a");
+    const main = path.resolve(import.meta.dirname, "../../dist/main.js");
+    const args = [...(this.#options.flags ?? nodeFlags), main, "run", "--config", config];
+    this.#child = spawn(process.execPath, args, {
+      stdio: ["ignore", log, log],
+      env: { ...process.env, ...nodeEnvironment },
+    });
+    closeSync(log);
+  }
+
+  get logFile(): string {
+    return path.join(this.dir, "agent.log");
+  }
+
+  log(): string {
+    return existsSync(this.logFile) ? readFileSync(this.logFile, "utf8") : "";
+  }
+
+  get statusFile(): string {
+    return path.join(this.dir, "run/status.json");
+  }
+
+  status(): AgentStatus | undefined {
+    try {
+      const status = JSON.parse(readFileSync(this.statusFile, "utf8")) as AgentStatus;
+      return status.pid === this.pid ? status : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  get leads(): boolean {
+    return this.running && this.status()?.leader?.role === "leader";
+  }
+
+  /** SIGTERM unless told otherwise; answers with the exit code, `null` after a signal. */
+  async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
+    const child = this.#child;
+    if (!child || !this.running) return child?.exitCode ?? null;
+    const late = setTimeout(() => child.kill("SIGKILL"), 10_000);
+    const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
+    child.kill(signal);
+    if (signal !== "SIGKILL") child.kill("SIGCONT");
+    const code = await exited;
+    clearTimeout(late);
+    return code;
+  }
+
+  suspend(): void {
+    this.#child?.kill("SIGSTOP");
+  }
+
+  resume(): void {
+    this.#child?.kill("SIGCONT");
+  }
+
+  /** Megabytes, from /proc. */
+  memory(): { readonly rss: number; readonly anonymous: number; readonly peak: number } {
+    const text = readFileSync(`/proc/${this.pid}/status`, "utf8");
+    const field = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0) / 1024;
+    return { rss: field("VmRSS"), anonymous: field("RssAnon"), peak: field("VmHWM") };
+  }
+
+  /** Bytes that this process caused to be written to storage. */
+  written(): number {
+    return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${this.pid}/io`, "utf8"))?.[1] ?? 0);
+  }
+
+  /** Milliseconds of CPU, user and system. */
+  cpu(): number {
+    const fields = readFileSync(`/proc/${this.pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  }
+
+  #configuration(): object {
+    return {
+      apiVersion: "siteward.dev/v1",
+      kind: "AgentConfiguration",
+      board: { name: this.board },
+      api: { kubeconfig: this.#options.kubeconfig },
+      state: { folder: path.join(this.dir, "state") },
+      run: { folder: path.join(this.dir, "run") },
+      status: { minInterval: "200ms" },
+      log: { level: "debug", format: "text" },
+      ...this.#options.config,
+    };
+  }
+}
+
+/** Waits until it holds, and says what it waited for where it does not. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>, seconds: number): Promise<number> {
+  const begun = performance.now();
+  while (!(await holds())) {
+    if (performance.now() - begun > seconds * 1000) throw new Error(`waited ${seconds} s in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return (performance.now() - begun) / 1000;
+}

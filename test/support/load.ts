@@ -1,0 +1,159 @@
+import { SeededChance } from "./load-chance.ts";
+
+/** A server to load: any API that speaks Kubernetes, as one function. */
+export interface Server {
+  request<T>(method: string, url: string, body?: unknown, type?: string): Promise<T>;
+}
+
+export interface LoadSize {
+  readonly nodes: number;
+  readonly pods: number;
+  readonly seed: number;
+}
+
+/** Fills a server with boards and running pods of about 11 KB each on the wire, the same for the same seed. */
+export async function fill(server: Server, { nodes, pods, seed }: LoadSize, from = 0): Promise<void> {
+  const chance = new SeededChance(seed + from);
+  if (from === 0) {
+    await eachOf(nodes, async (i) => {
+      await server.request("POST", "/api/v1/nodes", node(i));
+      await server.request("POST", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases", lease(i));
+    });
+  }
+  await eachOf(pods - from, async (offset) => {
+    const i = from + offset;
+    const name = podName(i);
+    await server.request("POST", "/api/v1/namespaces/default/pods", pod(name, boardName(i % nodes), chance));
+    await server.request("PATCH", `/api/v1/namespaces/default/pods/${name}/status`, podStatus(i), merge);
+  });
+}
+
+/** Renews every board's Lease once, as its kubelet does every ten seconds. */
+export async function renewAll(server: Server, nodes: number): Promise<void> {
+  await eachOf(nodes, (i) => renew(server, i));
+}
+
+export const renew = (server: Server, i: number): Promise<unknown> =>
+  server.request(
+    "PATCH",
+    `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${boardName(i)}`,
+    { spec: { renewTime: micros() } },
+    merge,
+  );
+
+/** One status change of one pod: what a rollout or a restarting container sends. */
+export const touch = (server: Server, i: number, mark: string): Promise<unknown> =>
+  server.request("PATCH", `/api/v1/namespaces/default/pods/${podName(i)}/status`, { status: { message: mark } }, merge);
+
+export const boardName = (i: number): string => `board-${String(i).padStart(4, "0")}`;
+export const podName = (i: number): string => `app-${String(i).padStart(6, "0")}`;
+
+const merge = "application/merge-patch+json";
+const micros = (): string => new Date().toISOString().replace("Z", "000Z");
+const seconds = (): string => new Date().toISOString().replace(/\.\d+Z/, "Z");
+
+function node(i: number): object {
+  const now = seconds();
+  const condition = (type: string, status: string): object => ({
+    type,
+    status,
+    reason: "Bench",
+    message: "as it should be",
+    lastHeartbeatTime: now,
+    lastTransitionTime: now,
+  });
+  return {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: {
+      name: boardName(i),
+      labels: {
+        "kubernetes.io/hostname": boardName(i),
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "arm64",
+        "topology.kubernetes.io/zone": `zone-${i % 2}`,
+      },
+    },
+    status: {
+      capacity: { cpu: "4", memory: "4Gi", pods: "500" },
+      allocatable: { cpu: "4", memory: "4Gi", pods: "500" },
+      conditions: [
+        condition("MemoryPressure", "False"),
+        condition("DiskPressure", "False"),
+        condition("PIDPressure", "False"),
+        condition("Ready", "True"),
+      ],
+    },
+  };
+}
+
+function lease(i: number): object {
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name: boardName(i), namespace: "kube-node-lease" },
+    spec: { holderIdentity: boardName(i), leaseDurationSeconds: 40, renewTime: micros() },
+  };
+}
+
+function pod(name: string, board: string, chance: SeededChance): object {
+  const env = Array.from({ length: 44 }, (_, i) => ({ name: `SETTING_${i}`, value: chance.text(60) }));
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name,
+      namespace: "default",
+      labels: { app: `app-${chance.below(50)}`, tier: "bench", release: chance.text(12) },
+      annotations: { "bench/config-hash": chance.text(64) },
+    },
+    spec: {
+      nodeName: board,
+      terminationGracePeriodSeconds: 1,
+      containers: [
+        {
+          name: "main",
+          image: `example/app:${chance.below(9)}`,
+          env,
+          ports: [{ name: "http", containerPort: 8080 }],
+          resources: { requests: { cpu: "5m", memory: "16Mi" } },
+        },
+      ],
+    },
+  };
+}
+
+function podStatus(i: number): object {
+  const now = seconds();
+  const condition = (type: string): object => ({ type, status: "True", lastTransitionTime: now });
+  const ip = `10.${64 + (i >> 16)}.${(i >> 8) & 255}.${i & 255}`;
+  return {
+    status: {
+      phase: "Running",
+      startTime: now,
+      podIP: ip,
+      podIPs: [{ ip }],
+      conditions: ["Initialized", "Ready", "ContainersReady", "PodScheduled"].map(condition),
+      containerStatuses: [
+        {
+          name: "main",
+          image: "example/app:1",
+          imageID: `example/app@sha256:${"0".repeat(64)}`,
+          ready: true,
+          restartCount: 0,
+          started: true,
+          state: { running: { startedAt: now } },
+        },
+      ],
+    },
+  };
+}
+
+/** Sixteen at a time: more only queues up in the server. */
+async function eachOf(count: number, work: (i: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let i = next++; i < count; i = next++) await work(i);
+  };
+  await Promise.all(Array.from({ length: Math.min(16, count) }, worker));
+}

@@ -1,0 +1,54 @@
+import type { Clock } from "../../agent/base/clock.ts";
+import type { Io } from "../../agent/cli/io.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { SeededRandom } from "./seeded-random.ts";
+
+export interface RecordingIo extends Io {
+  out(): string;
+  err(): string;
+  readonly stop: AbortController;
+}
+
+/** A command's surroundings that keep what it wrote. */
+export function recordingIo(
+  changes: {
+    readonly env?: Io["env"];
+    readonly hostname?: string;
+    readonly home?: string;
+    readonly clock?: Clock;
+    readonly isTTY?: boolean;
+    readonly columns?: number;
+  } = {},
+): RecordingIo {
+  const written = { stdout: "", stderr: "" };
+  const {
+    isTTY = false,
+    columns = 100,
+    env = {},
+    hostname = "pi-3",
+    home = "/nowhere",
+    clock = new FakeClock(),
+  } = changes;
+  const output = (name: "stdout" | "stderr") => ({
+    write: (text: string) => {
+      written[name] += text;
+    },
+    isTTY,
+    columns,
+  });
+  const stop = new AbortController();
+  return {
+    stdout: output("stdout"),
+    stderr: output("stderr"),
+    env,
+    hostname,
+    home,
+    clock,
+    random: new SeededRandom(),
+    signal: stop.signal,
+    self: ["node", "main.js"],
+    stop,
+    out: () => written.stdout,
+    err: () => written.stderr,
+  };
+}
