@@ -1,0 +1,106 @@
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Millis } from "../base/clock.ts";
+import { parseDuration } from "../base/duration.ts";
+import { ConfigError } from "../base/errors.ts";
+import { readText } from "../config/read-text.ts";
+import { conflicts } from "../config/rules.ts";
+import { type Config, settings } from "../config/settings.ts";
+import { defaultsOf, layTree, treeOf } from "../config/values.ts";
+import { parseYaml, type YamlDocument } from "../config/yaml.ts";
+import { mostBoards, mostZones, type Scenario } from "../embedded/scenario.ts";
+import { readScenario } from "../embedded/scenario-reader.ts";
+import { shippedScenarios } from "../embedded/scenarios/shipped.ts";
+import { isOurKubeconfig } from "../embedded/site-files.ts";
+import type { Args } from "./io.ts";
+
+export interface UpOptions {
+  readonly scenario: Scenario;
+  /** A story is told and judged; otherwise the site is just there. */
+  readonly isStory: boolean;
+  /** What the agents of this scenario will find in force. */
+  readonly agents: Config;
+  readonly duration: Millis | undefined;
+  readonly port: number;
+  /** Undefined: a temporary one. */
+  readonly folder: string | undefined;
+  readonly kubeconfig: string | undefined;
+}
+
+/** Without a scenario: some pods to look at. */
+const quiet = "name: site\nworkloads: [{ name: web, replicas: 6 }]\n";
+
+/** What the command line and the scenario ask for. Throws a ConfigError with everything that is wrong. */
+export function upOptions({ values }: Args): UpOptions {
+  const problems: string[] = [];
+  const boards = integerOf(values, "boards", [1, mostBoards], problems);
+  const zones = integerOf(values, "zones", [1, mostZones], problems);
+  const port = integerOf(values, "port", [0, 65_535], problems);
+  const duration = durationOf(values.get("for"), problems);
+  const kubeconfig = values.get("kubeconfig");
+  if (kubeconfig !== undefined && existsSync(kubeconfig) && !isOurKubeconfig(readFileSync(kubeconfig, "utf8"))) {
+    problems.push(`--kubeconfig: ${kubeconfig} exists and was not written by siteward up; it would be overwritten`);
+  }
+  const named = values.get("scenario");
+  const text = textOf(named);
+  if ("problem" in text) problems.push(`--scenario: ${text.problem}`);
+  if (problems.length > 0 || "problem" in text) throw new ConfigError(problems);
+  const file = named ?? "siteward up";
+  const document = parseYaml(text.text);
+  const scenario = readScenario(file, document, { boards, zones });
+  return {
+    scenario,
+    isStory: named !== undefined,
+    agents: agentsOf(file, document, scenario),
+    duration,
+    port: port ?? 6440,
+    folder: values.has("dir") ? resolve(values.get("dir") ?? "") : undefined,
+    kubeconfig: kubeconfig === undefined ? undefined : resolve(kubeconfig),
+  };
+}
+
+function textOf(named: string | undefined): { readonly text: string } | { readonly problem: string } {
+  if (named === undefined) return { text: quiet };
+  const shipped = shippedScenarios.get(named);
+  if (shipped !== undefined) return { text: shipped };
+  const read = readText(named);
+  if ("text" in read) return read;
+  const names = [...shippedScenarios.keys()].join(", ");
+  return { problem: `${named} ${read.problem}; these scenarios ship with siteward: ${names}` };
+}
+
+/** The scenario's `config` is judged here, with its lines, and not by each agent in its log. */
+function agentsOf(file: string, document: YamlDocument, scenario: Scenario): Config {
+  const where = (path: readonly string[]): string => {
+    const line = document.lineOf(["config", ...path]);
+    return line === undefined ? file : `${file}:${line}`;
+  };
+  const values = defaultsOf(settings);
+  const problems = layTree(values, settings, scenario.config, { where });
+  if (problems.length > 0) throw new ConfigError(problems);
+  const config = treeOf(settings, values);
+  const wrong = conflicts(config).map(({ path, message }) => `${where(path.split("."))}: ${path}: ${message}`);
+  if (wrong.length > 0) throw new ConfigError(wrong);
+  return config;
+}
+
+function integerOf(
+  values: ReadonlyMap<string, string>,
+  name: string,
+  [least, most]: readonly [number, number],
+  problems: string[],
+): number | undefined {
+  const text = values.get(name);
+  if (text === undefined) return undefined;
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  problems.push(`--${name} takes a number from ${least} to ${most}, not ${JSON.stringify(text)}`);
+  return undefined;
+}
+
+function durationOf(text: string | undefined, problems: string[]): Millis | undefined {
+  if (text === undefined) return undefined;
+  const duration = parseDuration(/^\d+$/.test(text) ? `${text}s` : text);
+  if (duration === undefined) problems.push(`--for takes a time such as 5m, not ${JSON.stringify(text)}`);
+  return duration;
+}

@@ -1,0 +1,63 @@
+import { type Clock, elapsed, type Instant } from "../base/clock.ts";
+import { LiveTable, tableLines } from "../embedded/live-table.ts";
+import type { SitePicture } from "../embedded/site-picture.ts";
+import { changesBetween } from "../embedded/timeline.ts";
+import type { Io } from "./io.ts";
+
+/** Lines of news under the table. */
+const newsShown = 8;
+/** Lines of a story that are printed at its end, where a table covered them up. */
+const newsKept = 2000;
+
+/** What a person sees of the site: a table that is drawn in place, or a line for each change. */
+export class UpView {
+  readonly #io: Pick<Io, "stdout" | "env">;
+  readonly #clock: Clock;
+  readonly #title: string;
+  readonly #table: LiveTable | undefined;
+  #news: string[] = [];
+  #shown: SitePicture | undefined;
+  #begun: Instant;
+  #phase = "";
+
+  constructor(io: Pick<Io, "stdout" | "env" | "clock">, parts: { readonly title: string; readonly plain: boolean }) {
+    this.#io = io;
+    this.#clock = io.clock;
+    this.#title = parts.title;
+    this.#begun = io.clock.now();
+    if (io.stdout.isTTY && !parts.plain) this.#table = new LiveTable({ write: (text) => io.stdout.write(text) });
+  }
+
+  /** Times are counted from here on. */
+  begin(phase: string): void {
+    this.#begun = this.#clock.now();
+    this.#phase = phase;
+  }
+
+  readonly say = (line: string): void => {
+    const seconds = elapsed(this.#begun, this.#clock.now()) / 1000;
+    const stamped = `${this.#phase}t=${seconds.toFixed(1)}s ${line}`;
+    if (!this.#table) this.#io.stdout.write(`${stamped}\n`);
+    this.#news.push(stamped);
+    if (this.#news.length > newsKept) this.#news = this.#news.slice(-newsKept / 2);
+  };
+
+  /** Says what has changed since the last time, and draws the table anew. */
+  show(site: SitePicture): void {
+    for (const line of changesBetween(this.#shown, site)) this.say(line);
+    this.#shown = site;
+    if (!this.#table) return;
+    const { stdout, env } = this.#io;
+    const { columns, rows = 24 } = stdout;
+    const look = { columns, rows, color: !env.NO_COLOR, unicode: /utf-?8/i.test(localeOf(env)) };
+    this.#table.draw(tableLines(this.#title, site, this.#news.slice(-newsShown), look));
+  }
+
+  /** What the table has shown only for a moment. */
+  close(): void {
+    if (!this.#table) return;
+    this.#io.stdout.write(`\n${this.#news.map((line) => `${line}\n`).join("")}`);
+  }
+}
+
+const localeOf = (env: Io["env"]): string => env.LC_ALL || env.LC_CTYPE || env.LANG || "";

@@ -1,0 +1,190 @@
+import type { BoardPicture, SitePicture, ZonePicture } from "./site-picture.ts";
+
+/** What a terminal can show. */
+export interface Look {
+  readonly columns: number;
+  /** A table that is higher than the terminal could not be drawn over. */
+  readonly rows: number;
+  readonly color: boolean;
+  /** False where the terminal may not show more than ASCII. */
+  readonly unicode: boolean;
+}
+
+type Tone = "good" | "bad" | "dim" | "plain";
+
+interface Cell {
+  readonly text: string;
+  readonly tone: Tone;
+}
+
+interface Column {
+  readonly title: string;
+  /** A narrow terminal loses the least important columns: those with the highest number. */
+  readonly rank: number;
+  readonly cell: (board: BoardPicture, site: SitePicture, look: Look) => Cell;
+}
+
+const cell = (text: string, tone: Tone = "plain"): Cell => ({ text, tone });
+
+const columns: readonly Column[] = [
+  { title: "BOARD", rank: 0, cell: ({ name }) => cell(name) },
+  { title: "ZONE", rank: 3, cell: ({ zone }) => cell(zone, "dim") },
+  { title: "STATE", rank: 1, cell: stateCell },
+  { title: "ROLE", rank: 2, cell: roleCell },
+  { title: "PODS", rank: 4, cell: podsCell },
+  { title: "QUEUE", rank: 6, cell: ({ report }) => cell(report === undefined ? "-" : String(report.queued), "dim") },
+  { title: "RAM", rank: 5, cell: ({ memory }) => cell(memory === undefined ? "-" : megabytes(memory.rss)) },
+  {
+    title: "ANON",
+    rank: 8,
+    cell: ({ memory }) => cell(memory === undefined ? "-" : megabytes(memory.anonymous), "dim"),
+  },
+  { title: "TAINTS", rank: 7, cell: taintsCell },
+];
+
+/** The site as lines that fit the terminal. `news`: what was said last, newest at the end. */
+export function tableLines(title: string, site: SitePicture, news: readonly string[], look: Look): readonly string[] {
+  const { boards, left } = boardsShown(site, look);
+  const rows = (shown: readonly Column[]): readonly (readonly Cell[])[] => [
+    shown.map(({ title }) => cell(title, "dim")),
+    ...boards.map((board) => shown.map((column) => column.cell(board, site, look))),
+  ];
+  const shown = fitting(rows, look.columns);
+  const widths = shown.map((_, index) => Math.max(...rows(shown).map((row) => row[index]?.text.length ?? 0)));
+  const lines = [
+    cut(title, look),
+    "",
+    ...rows(shown).map((row) => lineOf(row, widths, look)),
+    ...(left > 0 ? [cut(`and ${left} more`, look)] : []),
+    "",
+    ...site.zones.map((zone) => cut(zoneLine(zone), look)),
+    cut(leaderLine(site), look),
+    "",
+  ];
+  const room = Math.max(0, look.rows - 1 - lines.length);
+  const latest = room === 0 ? [] : news.slice(-room);
+  return [...lines, ...latest.map((line) => painted(cut(line, look), toneOf(line), look))].slice(0, look.rows - 1);
+}
+
+/** Those in trouble first where there is no room for all, beside a few lines of news. */
+function boardsShown(
+  { boards, zones }: SitePicture,
+  { rows }: Look,
+): { boards: readonly BoardPicture[]; left: number } {
+  const room = Math.max(1, rows - zones.length - 10);
+  if (boards.length <= room) return { boards, left: 0 };
+  const [troubled, others] = [boards.filter(isTroubled), boards.filter((board) => !isTroubled(board))];
+  return { boards: [...troubled, ...others].slice(0, room), left: boards.length - room };
+}
+
+const isTroubled = ({ ready, power, link, taints }: BoardPicture): boolean =>
+  ready !== "True" || power === "off" || link !== "up" || taints.length > 0;
+
+/** Draws over what it drew before. */
+export class LiveTable {
+  readonly #write: (text: string) => void;
+  #drawn = 0;
+
+  constructor(parts: { readonly write: (text: string) => void }) {
+    this.#write = parts.write;
+  }
+
+  draw(lines: readonly string[]): void {
+    const back = this.#drawn === 0 ? "" : `\u001b[${this.#drawn}A`;
+    // Each line is cleared to its end, and what stood below the last one too: nothing flickers.
+    const text = lines.map((line) => `\u001b[2K${line}\n`).join("");
+    this.#write(`${back}\r${text}\u001b[0J`);
+    this.#drawn = lines.length;
+  }
+}
+
+function stateCell({ power, link, ready, cordoned, agent }: BoardPicture, _: SitePicture, look: Look): Cell {
+  const dot = look.unicode ? "●" : "*";
+  const api = ready === "True" ? "Ready" : ready === "absent" ? "absent" : "NotReady";
+  const notes = [
+    power === "off" ? "power off" : undefined,
+    power === "on" && link !== "up" ? `link ${link}` : undefined,
+    power === "on" && (agent === "failed" || agent === "suspended") ? `agent ${agent}` : undefined,
+    cordoned ? "cordoned" : undefined,
+  ].filter((note) => note !== undefined);
+  return cell(`${dot} ${[api, ...notes].join(", ")}`, ready === "True" && notes.length === 0 ? "good" : "bad");
+}
+
+function roleCell({ name, report, agent }: BoardPicture, { leader }: SitePicture): Cell {
+  if (leader?.board === name) return cell("leader", agent === "running" ? "good" : "bad");
+  return cell(agent === "running" ? (report?.role ?? "starting") : "-", "dim");
+}
+
+function podsCell({ name }: BoardPicture, { pods }: SitePicture): Cell {
+  const here = pods.filter(({ board }) => board === name);
+  const leaving = here.filter(({ ending }) => ending).length;
+  const ready = here.filter((pod) => pod.ready && !pod.ending).length;
+  const count = `${ready}/${here.length - leaving}`;
+  return cell(leaving > 0 ? `${count} +${leaving} leaving` : count, ready === here.length ? "plain" : "bad");
+}
+
+function taintsCell({ taints }: BoardPicture): Cell {
+  if (taints.length === 0) return cell("-", "dim");
+  const effects = new Map<string, string[]>();
+  for (const taint of taints) {
+    const end = taint.lastIndexOf(":");
+    const key = taint.slice(0, end);
+    effects.set(key, [...(effects.get(key) ?? []), taint.slice(end + 1)]);
+  }
+  return cell([...effects].map(([key, all]) => `${key}:${all.join(",")}`).join(" "), "bad");
+}
+
+const zoneLine = ({ name, ready, boards, state }: ZonePicture): string =>
+  `${name}: ${ready} of ${boards} ready${state ? `, ${state}` : ""}`;
+
+function leaderLine({ apiUp, leader, pods }: SitePicture): string {
+  if (!apiUp) return "the API server is gone: what is shown is what it said last";
+  const unbound = pods.filter(({ board, ending }) => board === undefined && !ending).length;
+  const who = leader === undefined ? "nobody leads" : `${leader.board} leads, term ${leader.term}`;
+  return unbound === 0 ? who : `${who}; pods without a board: ${unbound}`;
+}
+
+/** Leaves columns out, the least important first, until a row fits. */
+function fitting(rows: (shown: readonly Column[]) => readonly (readonly Cell[])[], width: number): readonly Column[] {
+  let shown: readonly Column[] = columns;
+  for (;;) {
+    const all = rows(shown);
+    const widths = shown.map((_, at) => Math.max(...all.map((row) => row[at]?.text.length ?? 0)));
+    // The last one is cut before any other has to go.
+    const needed = widths.reduce(
+      (sum, width, at) => sum + 2 + (at === shown.length - 1 ? Math.min(width, 16) : width),
+      -2,
+    );
+    if (needed <= width || shown.length === 1) return shown;
+    const least = Math.max(...shown.map(({ rank }) => rank));
+    shown = shown.filter(({ rank }) => rank !== least);
+  }
+}
+
+function lineOf(row: readonly Cell[], widths: readonly number[], look: Look): string {
+  let room = look.columns;
+  const cells = row.map(({ text, tone }, index) => {
+    const width = Math.min(widths[index] ?? 0, Math.max(0, room));
+    room -= width + 2;
+    const isLast = index === row.length - 1;
+    const shown = cut(text, { ...look, columns: width });
+    return painted(isLast ? shown : shown.padEnd(width), tone, look);
+  });
+  return cells.join("  ");
+}
+
+function cut(text: string, { columns: width, unicode }: Look): string {
+  const plain = text.replace(unicode ? /\p{Cc}/gu : /[^\x20-\x7e]/g, "?");
+  if (plain.length <= width) return plain;
+  const mark = unicode ? "…" : "~";
+  return width <= 1 ? plain.slice(0, width) : `${plain.slice(0, width - 1)}${mark}`;
+}
+
+const codes: Readonly<Record<Tone, string>> = { good: "32", bad: "31", dim: "2", plain: "" };
+
+const painted = (text: string, tone: Tone, { color }: Look): string =>
+  color && codes[tone] !== "" ? `\u001b[${codes[tone]}m${text}\u001b[0m` : text;
+
+const toneOf = (line: string): Tone => (/ FAILED /.test(line) ? "bad" : / ok /.test(line) ? "good" : "dim");
+
+const megabytes = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;

@@ -1,0 +1,150 @@
+import { expect, test } from "vitest";
+import { LiveTable, type Look, tableLines } from "../../../agent/embedded/live-table.ts";
+import type { BoardPicture, SitePicture } from "../../../agent/embedded/site-picture.ts";
+import { changesBetween } from "../../../agent/embedded/timeline.ts";
+
+const wide: Look = { columns: 120, rows: 40, color: false, unicode: true };
+
+const board = (name: string, differing: Partial<BoardPicture> = {}): BoardPicture => ({
+  name,
+  zone: "zone-a",
+  power: "on",
+  link: "up",
+  ready: "True",
+  taints: [],
+  cordoned: false,
+  agent: "running",
+  memory: { rss: 41_500_000, anonymous: 20_000_000 },
+  report: { role: "standby", queued: 0, zones: [] },
+  ...differing,
+});
+
+const site: SitePicture = {
+  apiUp: true,
+  leader: { board: "pi-1", term: 2 },
+  zones: [{ name: "zone-a", boards: 2, ready: 1, state: "Normal" }],
+  boards: [
+    board("pi-1", { report: { role: "leader", queued: 4, zones: [] } }),
+    board("pi-2", {
+      ready: "Unknown",
+      power: "off",
+      taints: ["unreachable:NoExecute"],
+      agent: "off",
+      memory: undefined,
+    }),
+  ],
+  pods: [
+    {
+      key: "default/web-1",
+      uid: "1",
+      workload: "web",
+      board: "pi-1",
+      phase: "Running",
+      unplaced: false,
+      ready: true,
+      ending: false,
+    },
+    {
+      key: "default/web-2",
+      uid: "2",
+      workload: "web",
+      board: "pi-2",
+      phase: "Running",
+      unplaced: false,
+      ready: false,
+      ending: true,
+    },
+    {
+      key: "default/web-3",
+      uid: "3",
+      workload: "web",
+      board: undefined,
+      phase: "Pending",
+      unplaced: true,
+      ready: false,
+      ending: false,
+    },
+  ],
+};
+
+test("the table shows each board, the zones, the leader and what was said last", () => {
+  expect(tableLines("siteward up", site, ["t=1.0s pi-2 NotReady"], wide).join("\n")).toBe(
+    `\
+siteward up
+
+BOARD  ZONE    STATE                  ROLE    PODS            QUEUE  RAM    ANON   TAINTS
+pi-1   zone-a  ● Ready                leader  1/1             4      42 MB  20 MB  -
+pi-2   zone-a  ● NotReady, power off  -       0/0 +1 leaving  0      -      -      unreachable:NoExecute
+
+zone-a: 1 of 2 ready, Normal
+pi-1 leads, term 2; pods without a board: 1
+
+t=1.0s pi-2 NotReady`,
+  );
+});
+
+test.each([200, 80, 60, 40, 20, 5, 1])("nothing is wider than a terminal of %i columns", (columns) => {
+  const lines = tableLines("siteward up", site, ["t=1.0s pi-2 NotReady and much more to say"], { ...wide, columns });
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+});
+
+test("a narrow terminal keeps what matters most", () => {
+  const [, , title] = tableLines("siteward up", site, [], { ...wide, columns: 40 });
+  expect(title).toMatch(/^BOARD +STATE +ROLE/);
+});
+
+test("a terminal that may know no more than ASCII gets no more, and control characters reach none", () => {
+  const odd = { ...site, boards: [board("pi-\u001b[31m", { zone: "größe" })] };
+  const bytes = tableLines("siteward up", odd, ["…\u0007"], { ...wide, unicode: false }).join("");
+  expect(bytes).toMatch(/^[\x20-\x7e]*$/);
+  expect(tableLines("siteward up", odd, ["\u0007"], wide).join("")).not.toMatch(/\p{Cc}/u);
+});
+
+test.each([3, 12, 24])("a table of fifty boards fits a terminal of %i rows, those in trouble first", (rows) => {
+  const many = Array.from({ length: 50 }, (_, index) => board(`pi-${index + 1}`));
+  const boards = [...many, board("pi-51", { ready: "Unknown" })];
+  const lines = tableLines("siteward up", { ...site, boards }, ["one", "two", "three"], { ...wide, rows });
+  expect(lines.length).toBeLessThan(rows);
+  if (rows > 3) expect(lines[3]).toMatch(/^pi-51 .*NotReady/);
+  if (rows > 3) expect(lines.join("\n")).toMatch(/and \d+ more/);
+});
+
+test("colour only where it is wanted", () => {
+  const control = "\u001b[";
+  expect(tableLines("x", site, [], wide).join("")).not.toContain(control);
+  expect(tableLines("x", site, [], { ...wide, color: true }).join("")).toContain(`${control}31m`);
+});
+
+test("drawing again goes back over what was drawn", () => {
+  const written: string[] = [];
+  const table = new LiveTable({ write: (text) => written.push(text) });
+  table.draw(["a", "b"]);
+  table.draw(["c"]);
+  expect(written[0]).not.toContain("A");
+  expect(written[1]).toMatch(/\[2A.*c\n.*\[0J$/s);
+});
+
+test("lines tell what changed, and nothing where nothing did", () => {
+  const [first, second] = site.boards;
+  if (!first || !second) throw new Error("two boards");
+  const before: SitePicture = { ...site, leader: undefined, boards: [first, board("pi-2")], pods: [] };
+  expect(changesBetween(before, site)).toEqual([
+    "pi-1 leads, term 2",
+    "pi-2 power off",
+    "pi-2 NotReady",
+    "pi-2 tainted unreachable:NoExecute",
+    "default/web-1 Running on pi-1",
+    "default/web-2 is to leave pi-2",
+    "default/web-3 fits on no board",
+  ]);
+  expect(changesBetween(site, site)).toEqual([]);
+  expect(changesBetween(site, before)).toEqual([
+    "nobody leads",
+    "pi-2 power on",
+    "pi-2 Ready",
+    "pi-2 no longer tainted unreachable:NoExecute",
+    "default/web-1 is gone from pi-1",
+    "default/web-2 is gone from pi-2",
+    "default/web-3 is gone",
+  ]);
+});

@@ -1,0 +1,57 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { play, storyTimeout } from "./play.ts";
+
+/** Stories wait more than they work. */
+const atOnce = { timeout: storyTimeout, concurrent: true };
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "siteward-test-"));
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test("a story that does not come true says what was the case instead, and exits 1", {
+  timeout: storyTimeout,
+}, async () => {
+  const file = path.join(folder, "wrong.yaml");
+  writeFileSync(
+    file,
+    `
+name: wrong
+boards: 1
+steps:
+  - { at: 1s, do: { power-off: pi-1 } }
+  - { at: 1s, expect: { not-ready: pi-1, within: 1s } }
+`,
+  );
+  const { exitCode, lines } = await play("--scenario", file);
+  expect(lines.filter((line) => line.includes("FAILED"))).toEqual([
+    expect.stringMatching(/FAILED not-ready pi-1 within 1s: pi-1 Ready/),
+    expect.stringMatching(/wrong: FAILED expectations: 1/),
+  ]);
+  expect(exitCode).toBe(1);
+});
+
+test("--for ends a site in good order, and its temporary folder goes with it", atOnce, async () => {
+  const kubeconfig = path.join(folder, "kubeconfig");
+  const { exitCode, lines } = await play("--boards", "1", "--zones", "1", "--for", "15s", "--kubeconfig", kubeconfig);
+  expect(exitCode, lines.join("\n")).toBe(0);
+  expect(lines.join("\n")).toContain(`kubectl --kubeconfig ${kubeconfig} get nodes`);
+  const temporary = /Logs and files are in (\S+)\./.exec(lines.join("\n"))?.[1];
+  expect(temporary).toBeDefined();
+  expect(existsSync(temporary ?? "")).toBe(false);
+});
+
+test("a scenario with mistakes starts nothing: every mistake is named, exit 64", {
+  timeout: storyTimeout,
+}, async () => {
+  const file = path.join(folder, "bad.yaml");
+  writeFileSync(file, "boards: none\nsteps:\n  - { at: 1s, do: { explode: pi-1 } }\n");
+  const { exitCode, lines } = await play("--scenario", file);
+  expect(exitCode).toBe(64);
+  expect(lines.filter((line) => line.includes("bad.yaml")).length).toBeGreaterThan(1);
+});
