@@ -25,7 +25,9 @@ export function matchesLabels(
   selector: LabelSelector,
   labels: Readonly<Record<string, string | undefined>> | undefined,
 ): boolean {
-  return selector.every((requirement) => holds(requirement, labels?.[requirement.key]));
+  // An own member: what every object inherits ("constructor") is no label.
+  const own = (key: string): string | undefined => (labels && Object.hasOwn(labels, key) ? labels[key] : undefined);
+  return selector.every((requirement) => holds(requirement, own(requirement.key)));
 }
 
 function holds(requirement: LabelRequirement, value: string | undefined): boolean {

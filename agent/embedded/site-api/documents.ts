@@ -1,0 +1,73 @@
+import { aggregated, aggregatedType, coreVersions, groupDocument, groupList, resourceList } from "./discovery.ts";
+import { headerOf } from "./document.ts";
+import { type ApiRequest, type ApiResponse, jsonResponse, response } from "./exchange.ts";
+import { methodNotAllowed, notAcceptable } from "./failure.ts";
+import { openApiDocument, openApiIndex, openApiV2 } from "./openapi.ts";
+import { mediaRanges } from "./representation.ts";
+
+/** The Kubernetes version whose behaviour is followed; the rest says who is answering. */
+const version = {
+  major: "1",
+  minor: "36",
+  gitVersion: "v1.36.0+siteward-embedded",
+  gitCommit: "",
+  gitTreeState: "",
+  buildDate: "1970-01-01T00:00:00Z",
+  goVersion: "",
+  compiler: "",
+  platform: "",
+};
+
+const plain = { "content-type": "text/plain; charset=utf-8" };
+const probes = ["/healthz", "/readyz", "/livez"];
+
+/** Everything that is not an object: discovery, documentation, health. */
+export function documentAt(path: string, request: ApiRequest): ApiResponse {
+  if (request.method !== "GET" && request.method !== "HEAD") throw methodNotAllowed();
+  if (probes.some((probe) => path === probe || path.startsWith(`${probe}/`))) return response(200, "ok", plain);
+  const found = path === "/openapi/v2" ? openApi2(request) : documentOf(path, request);
+  return found ?? response(404, "404 page not found\n", plain);
+}
+
+function documentOf(path: string, request: ApiRequest): ApiResponse | undefined {
+  switch (path) {
+    case "/version":
+      return jsonResponse(200, version);
+    case "/":
+      return jsonResponse(200, {
+        paths: ["/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"],
+      });
+    case "/api":
+      return discovery("/api", coreVersions, request);
+    case "/apis":
+      return discovery("/apis", groupList, request);
+    case "/openapi/v3":
+      return jsonResponse(200, openApiIndex);
+    default:
+      return found(below(path, "/openapi/v3/", openApiDocument) ?? below(path, "/api/", resourceList) ?? groupAt(path));
+  }
+}
+
+const found = (document: object | undefined): ApiResponse | undefined => document && jsonResponse(200, document);
+
+const below = (path: string, root: string, document: (rest: string) => object | undefined): object | undefined =>
+  path.startsWith(root) ? document(path.slice(root.length)) : undefined;
+
+const groupAt = (path: string): object | undefined =>
+  below(path, "/apis/", (rest) => (rest.includes("/") ? resourceList(rest) : groupDocument(rest)));
+
+/** Clients ask for the aggregated form and take the other where it is not known. */
+function discovery(root: "/api" | "/apis", plainDocument: object, request: ApiRequest): ApiResponse {
+  const wantsAll = mediaRanges(headerOf(request, "accept")).some(
+    ({ parameters }) => parameters.get("as") === "APIGroupDiscoveryList" && parameters.get("v") === "v2",
+  );
+  if (!wantsAll) return jsonResponse(200, plainDocument);
+  return response(200, JSON.stringify(aggregated(root)), { "content-type": aggregatedType });
+}
+
+/** JSON only. kubectl asks for protobuf, and does without where it cannot have it. */
+function openApi2(request: ApiRequest): ApiResponse {
+  const types = mediaRanges(headerOf(request, "accept")).map(({ type }) => type);
+  if (!types.some((type) => type === "application/json" || type === "*/*")) throw notAcceptable(["application/json"]);
+  return jsonResponse(200, openApiV2());
+}

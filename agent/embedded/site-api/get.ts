@@ -1,0 +1,29 @@
+import type { ObjectCall, Site } from "./call.ts";
+import { type ApiResponse, response } from "./exchange.ts";
+import { methodNotAllowed, noSuchResource, notFound, notImplemented, tooLargeResourceVersion } from "./failure.ts";
+import type { Entry } from "./object.ts";
+import { revisionIn } from "./options.ts";
+
+export function get(site: Site, call: ObjectCall): ApiResponse {
+  const { kind, query, shown, subresource } = call;
+  const wanted = revisionIn(query);
+  if (wanted !== undefined && wanted > site.store.revision) throw tooLargeResourceVersion(wanted, site.store.revision);
+  const found = existing(site, call);
+  if (subresource === undefined || (subresource === "status" && kind.status)) return response(200, shown.one(found));
+  throw withoutContainers(call) ?? methodNotAllowed();
+}
+
+/** The object of a call. Throws a Failure where there is none. */
+export function existing({ store }: Site, { kind, namespace, name }: ObjectCall): Entry {
+  const found = store.get(kind, namespace, name);
+  if (found === undefined) throw notFound(kind, name);
+  return found;
+}
+
+/** The failure for what would have to reach into a container; undefined for other subresources that exist. */
+export function withoutContainers({ kind, subresource }: ObjectCall) {
+  if (!kind.subresources?.some(({ name }) => name === subresource)) return noSuchResource();
+  if (subresource === "log") return notImplemented("the pods of this embedded site are simulated: they write no logs");
+  if (subresource === "binding" || subresource === "eviction") return undefined;
+  return notImplemented(`the pods of this embedded site are simulated: there is no container for ${subresource}`);
+}

@@ -1,0 +1,89 @@
+import {
+  isJsonObject,
+  isSameJson,
+  type JsonObject,
+  type JsonValue,
+  member,
+  textAt,
+  valueAt,
+} from "../../../api/json.ts";
+import type { ApiObject } from "../object.ts";
+import { invalidValue, type Problem, required } from "../problems.ts";
+import type { Rules } from "../served-kind.ts";
+import { objectAt, podSpecDefaults, podSpecProblems } from "./pods.ts";
+
+const counted = {
+  currentNumberScheduled: 0,
+  numberMisscheduled: 0,
+  desiredNumberScheduled: 0,
+  numberReady: 0,
+};
+
+const daemonSet = workload(
+  {
+    revisionHistoryLimit: 10,
+    updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
+  },
+  counted,
+);
+
+export const daemonSetRules: Rules = {
+  ...daemonSet,
+  created: (object, admission) => withTemplateGeneration(daemonSet.created?.(object, admission) ?? object, 1),
+  updated: (object, before) => {
+    const now = daemonSet.updated?.(object, before) ?? object;
+    const same = isSameJson(valueAt(now, "spec", "template"), valueAt(before, "spec", "template"));
+    const generation = Number(textAt(before, "metadata", "annotations", templateGeneration) || 1);
+    return withTemplateGeneration(now, same ? generation : generation + 1);
+  },
+};
+
+/** An annotation of old that controllers still read: how often the template was changed. */
+const templateGeneration = "deprecated.daemonset.template.generation";
+
+function withTemplateGeneration(object: JsonObject, generation: number): JsonObject {
+  const annotations = { ...objectAt(object, "metadata", "annotations"), [templateGeneration]: String(generation) };
+  return { ...object, metadata: { ...objectAt(object, "metadata"), annotations } };
+}
+
+export const replicaSetRules: Rules = workload({ replicas: 1 }, { replicas: 0 });
+
+export const deploymentRules: Rules = workload(
+  {
+    replicas: 1,
+    strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "25%", maxSurge: "25%" } },
+    revisionHistoryLimit: 10,
+    progressDeadlineSeconds: 600,
+  },
+  {},
+);
+
+/** A kind with a selector and a template of pods. */
+function workload(defaults: JsonObject, status: JsonObject): Rules {
+  const withDefaults = (object: ApiObject): JsonObject => {
+    const spec: JsonObject = { ...defaults, ...objectAt(object, "spec") };
+    const template = objectAt(spec, "template");
+    const podSpec = podSpecDefaults(objectAt(template, "spec"));
+    return { ...object, spec: { ...spec, template: { ...template, spec: podSpec } } };
+  };
+  return {
+    created: (object) => ({ ...withDefaults(object), status }),
+    updated: withDefaults,
+    problems: (object, before) => [
+      ...selectorProblems(object, before),
+      ...podSpecProblems(valueAt(object, "spec", "template", "spec"), "spec.template.spec"),
+    ],
+  };
+}
+
+function selectorProblems(object: ApiObject, before: ApiObject | undefined): readonly Problem[] {
+  const selector = valueAt(object, "spec", "selector");
+  if (!isJsonObject(selector) || Object.keys(selector).length === 0) return [required("spec.selector")];
+  if (before !== undefined && !isSameJson(selector, valueAt(before, "spec", "selector"))) {
+    return [invalidValue("spec.selector", selector, "field is immutable")];
+  }
+  const labels: JsonValue = objectAt(object, "spec", "template", "metadata", "labels");
+  const wanted = Object.entries(objectAt(selector, "matchLabels"));
+  if (wanted.every(([key, value]) => member(labels, key) === value)) return [];
+  return [invalidValue("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")];
+}

@@ -1,0 +1,105 @@
+import { servedKinds } from "./served.ts";
+import { apiVersionOf, type ServedKind } from "./served-kind.ts";
+
+const info = { title: "siteward embedded site", version: "1.36" };
+
+const groupVersionPath = ({ group, version }: ServedKind): string =>
+  group === "" ? `api/${version}` : `apis/${group}/${version}`;
+
+const paths = [...new Set(servedKinds.map(groupVersionPath))];
+
+/** Where the document of each group and version lies. */
+export const openApiIndex = {
+  paths: Object.fromEntries(paths.map((path) => [path, { serverRelativeURL: `/openapi/v3/${path}` }])),
+};
+
+/**
+ * The document of one group and version ("apis/apps/v1"), undefined where that is not served. It names kinds, paths and
+ * parameters, and says of objects only that they are objects: fields are not described, so none is unknown. For the same
+ * reason strategic merge patch is not offered here, although it is served: a client that took merge keys from this
+ * document would find none; it takes those it was built with instead.
+ */
+export function openApiDocument(path: string): object | undefined {
+  const kinds = servedKinds.filter((kind) => groupVersionPath(kind) === path);
+  if (kinds.length === 0) return undefined;
+  return {
+    openapi: "3.0.0",
+    info,
+    paths: Object.fromEntries(kinds.flatMap(pathsOf)),
+    components: { schemas: Object.fromEntries(kinds.map((kind) => [schemaName(kind), schemaOf(kind)])) },
+  };
+}
+
+/** The same kinds for clients that know only the older form. */
+export const openApiV2 = (): object => ({
+  swagger: "2.0",
+  info,
+  paths: {},
+  definitions: Object.fromEntries(servedKinds.map((kind) => [schemaName(kind), schemaOf(kind)])),
+});
+
+/** The name that clients know a type by: "io.k8s.api.apps.v1.DaemonSet". */
+const schemaName = ({ group, version, kind }: ServedKind): string =>
+  `io.k8s.api.${group === "" ? "core" : (group.split(".")[0] ?? group)}.${version}.${kind}`;
+
+const preserved = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+const schemaOf = (kind: ServedKind): object => ({
+  description: `${kind.kind}, served by an embedded site. Its fields are those of Kubernetes ${apiVersionOf(kind)}; they are not described here.`,
+  ...preserved,
+  properties: {
+    apiVersion: { type: "string", description: "Group and version of the object." },
+    kind: { type: "string", description: "Kind of the object." },
+    metadata: { description: "Name, labels and what the server knows of it.", ...preserved },
+    ...(kind.rules !== undefined && { spec: { description: "What is wished for.", ...preserved } }),
+    ...(kind.status && { status: { description: "What was last observed.", ...preserved } }),
+  },
+  "x-kubernetes-group-version-kind": [gvkOf(kind)],
+});
+
+const gvkOf = ({ group, version, kind }: ServedKind): object => ({ group, version, kind });
+
+function pathsOf(kind: ServedKind): readonly [string, object][] {
+  const collection = `/${groupVersionPath(kind)}${kind.namespaced ? "/namespaces/{namespace}" : ""}/${kind.plural}`;
+  return [
+    [
+      collection,
+      {
+        get: operation(kind, "list", listParameters),
+        post: operation(kind, "post", writeParameters, "application/json"),
+      },
+    ],
+    [
+      `${collection}/{name}`,
+      {
+        get: operation(kind, "get", []),
+        put: operation(kind, "put", writeParameters, "application/json"),
+        patch: operation(kind, "patch", [...writeParameters, "force"], ...patchTypes),
+        delete: operation(kind, "delete", ["dryRun", "gracePeriodSeconds", "propagationPolicy"]),
+      },
+    ],
+  ];
+}
+
+const listParameters = ["labelSelector", "fieldSelector", "limit", "continue", "resourceVersion", "watch"];
+const writeParameters = ["dryRun", "fieldManager", "fieldValidation"];
+const patchTypes = ["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"];
+
+function operation(
+  kind: ServedKind,
+  action: string,
+  parameters: readonly string[],
+  ...bodies: readonly string[]
+): object {
+  const schema = { $ref: `#/components/schemas/${schemaName(kind)}` };
+  return {
+    operationId: `${action}${kind.kind}`,
+    parameters: parameters.map((name) => ({ name, in: "query", schema: { type: "string" } })),
+    ...(bodies.length > 0 && {
+      requestBody: { content: Object.fromEntries(bodies.map((type) => [type, { schema }])), required: true },
+    }),
+    responses: { 200: { description: "OK", content: { "application/json": { schema } } } },
+    "x-kubernetes-action": action,
+    "x-kubernetes-group-version-kind": gvkOf(kind),
+  };
+}

@@ -1,0 +1,58 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../../api/json.ts";
+import { applyJsonPatch } from "../../api/json-patch.ts";
+import { mergeSchemaOf } from "../../api/merge-keys.ts";
+import { mergedObject } from "../../api/merge-patch.ts";
+import { PatchError } from "../../api/patch-error.ts";
+import { applyStrategicMerge } from "../../api/strategic-merge.ts";
+import { apply } from "./apply.ts";
+import type { ObjectCall, Site } from "./call.ts";
+import { bodyOf, contentTypeOf, objectOf, parsedJson } from "./document.ts";
+import { type ApiResponse, response } from "./exchange.ts";
+import { badRequest, inapplicablePatch, unsupportedMediaType } from "./failure.ts";
+import { existing } from "./get.ts";
+import type { Entry } from "./object.ts";
+import { isDryRun } from "./options.ts";
+import { apiVersionOf, type ServedKind } from "./served-kind.ts";
+import { writable } from "./update.ts";
+import { replaceObject } from "./write.ts";
+
+const applyType = "application/apply-patch+yaml";
+
+type Applies = (object: JsonObject, patch: JsonValue, kind: ServedKind) => JsonValue;
+
+const patchTypes: Readonly<Record<string, Applies>> = {
+  "application/json-patch+json": (object, patch) => applyJsonPatch(object, patch),
+  "application/merge-patch+json": (object, patch) => mergedObject(object, asObject(patch)),
+  "application/strategic-merge-patch+json": (object, patch, { kind }) =>
+    applyStrategicMerge(object, asObject(patch), mergeSchemaOf(kind)),
+};
+
+export function patch(site: Site, call: ObjectCall): ApiResponse {
+  const { request, query, kind, shown } = call;
+  const subresource = writable(kind, call.subresource);
+  const type = contentTypeOf(request);
+  if (type === applyType) return apply(site, call, subresource);
+  const applies = patchTypes[type];
+  if (applies === undefined) throw unsupportedMediaType([...Object.keys(patchTypes), applyType]);
+  const document = parsedJson(bodyOf(request));
+  const before = existing(site, call);
+  const sent = objectOf(patched(applies, before, document, kind), kind);
+  const dryRun = isDryRun(query, "PatchOptions");
+  return response(200, shown.one(replaceObject(site, kind, before, sent, { subresource, isPatch: true, dryRun })));
+}
+
+function patched(applies: Applies, { object }: Entry, document: JsonValue, kind: ServedKind): JsonValue {
+  try {
+    return applies({ kind: kind.kind, apiVersion: apiVersionOf(kind), ...object }, document, kind);
+  } catch (error) {
+    if (!(error instanceof PatchError)) throw error;
+    throw error.kind === "malformed"
+      ? badRequest(`error decoding patch: ${error.message}`)
+      : inapplicablePatch(error.message);
+  }
+}
+
+function asObject(patch: JsonValue): JsonObject {
+  if (!isJsonObject(patch)) throw new PatchError("malformed", "the patch is no object");
+  return patch;
+}

@@ -1,0 +1,103 @@
+/** What pods and templates of pods consist of, in the notation of `schema.ts`. Volumes of clouds are left out. */
+export const podMessages = `
+PodSpec: 1 volumes*:Volume, 20 initContainers*:Container, 2 containers*:Container, 3 restartPolicy,
+  4 terminationGracePeriodSeconds?:int, 5 activeDeadlineSeconds?:int, 6 dnsPolicy, 7 nodeSelector{},
+  8 serviceAccountName, 9 serviceAccount, 21 automountServiceAccountToken?:bool, 10 nodeName, 11 hostNetwork:bool,
+  12 hostPID:bool, 13 hostIPC:bool, 27 shareProcessNamespace?:bool, 14 securityContext?:PodSecurityContext,
+  15 imagePullSecrets*:LocalObjectReference, 16 hostname, 17 subdomain, 18 affinity?:Affinity, 19 schedulerName,
+  22 tolerations*:Toleration, 23 hostAliases*:HostAlias, 24 priorityClassName, 25 priority?:int,
+  26 dnsConfig?:PodDNSConfig, 28 readinessGates*:PodReadinessGate, 29 runtimeClassName?, 30 enableServiceLinks?:bool,
+  31 preemptionPolicy?, 32 overhead{}:Quantity, 33 topologySpreadConstraints*:TopologySpreadConstraint,
+  35 setHostnameAsFQDN?:bool, 36 os?:PodOS, 37 hostUsers?:bool, 38 schedulingGates*:PodSchedulingGate,
+  40 resources?:ResourceRequirements, 41 hostnameOverride?
+PodStatus: 17 observedGeneration:int, 1 phase, 2 conditions*:PodCondition, 3 message, 4 reason, 11 nominatedNodeName,
+  5 hostIP, 16 hostIPs*:HostIP, 6 podIP, 12 podIPs*:PodIP, 7 startTime?:Time,
+  10 initContainerStatuses*:ContainerStatus, 8 containerStatuses*:ContainerStatus, 9 qosClass,
+  13 ephemeralContainerStatuses*:ContainerStatus, 14 resize, 19 allocatedResources{}:Quantity,
+  20 resources?:ResourceRequirements
+LocalObjectReference: 1 name
+Volume: 1 name, 2 volumeSource^:VolumeSource
+Container: 1 name, 2 image, 3 command*, 4 args*, 5 workingDir, 6 ports*:ContainerPort, 19 envFrom*:EnvFromSource,
+  7 env*:EnvVar, 8 resources:ResourceRequirements, 24 restartPolicy?, 9 volumeMounts*:VolumeMount,
+  10 livenessProbe?:Probe, 11 readinessProbe?:Probe, 22 startupProbe?:Probe, 12 lifecycle?:Lifecycle,
+  13 terminationMessagePath, 20 terminationMessagePolicy, 14 imagePullPolicy, 15 securityContext?:SecurityContext,
+  16 stdin:bool, 17 stdinOnce:bool, 18 tty:bool
+PodSecurityContext: 2 runAsUser?:int, 6 runAsGroup?:int, 3 runAsNonRoot?:bool, 4 supplementalGroups*:int,
+  12 supplementalGroupsPolicy?, 5 fsGroup?:int, 9 fsGroupChangePolicy?, 13 seLinuxChangePolicy?
+Affinity: 1 nodeAffinity?:NodeAffinity, 2 podAffinity?:PodAffinity, 3 podAntiAffinity?:PodAntiAffinity
+Toleration: 1 key, 2 operator, 3 value, 4 effect, 5 tolerationSeconds?:int
+HostAlias: 1 ip, 2 hostnames*
+PodDNSConfig: 1 nameservers*, 2 searches*, 3 options*:PodDNSConfigOption
+PodReadinessGate: 1 conditionType
+TopologySpreadConstraint: 1 maxSkew:int, 2 topologyKey, 3 whenUnsatisfiable, 4 labelSelector?:LabelSelector,
+  5 minDomains?:int, 6 nodeAffinityPolicy?, 7 nodeTaintsPolicy?, 8 matchLabelKeys*
+PodOS: 1 name
+PodSchedulingGate: 1 name
+ResourceRequirements: 1 limits{}:Quantity, 2 requests{}:Quantity
+PodCondition: 1 type, 7 observedGeneration:int, 2 status, 3 lastProbeTime:Time, 4 lastTransitionTime:Time, 5 reason,
+  6 message
+HostIP: 1 ip
+PodIP: 1 ip
+ContainerStatus: 1 name, 2 state:ContainerState, 3 lastState:ContainerState, 4 ready:bool, 5 restartCount:int,
+  6 image, 7 imageID, 8 containerID, 9 started?:bool, 10 allocatedResources{}:Quantity,
+  11 resources?:ResourceRequirements, 15 stopSignal?
+VolumeSource: 1 hostPath?:HostPathVolumeSource, 2 emptyDir?:EmptyDirVolumeSource, 6 secret?:SecretVolumeSource,
+  10 persistentVolumeClaim?:PersistentVolumeClaimVolumeSource, 16 downwardAPI?:DownwardAPIVolumeSource,
+  19 configMap?:ConfigMapVolumeSource
+ContainerPort: 1 name, 2 hostPort:int, 3 containerPort:int, 4 protocol, 5 hostIP
+EnvFromSource: 1 prefix, 2 configMapRef?:ConfigMapEnvSource, 3 secretRef?:SecretEnvSource
+EnvVar: 1 name, 2 value, 3 valueFrom?:EnvVarSource
+VolumeMount: 1 name, 2 readOnly:bool, 7 recursiveReadOnly?, 3 mountPath, 4 subPath, 5 mountPropagation?,
+  6 subPathExpr
+Probe: 1 handler^:ProbeHandler, 2 initialDelaySeconds:int, 3 timeoutSeconds:int, 4 periodSeconds:int,
+  5 successThreshold:int, 6 failureThreshold:int, 7 terminationGracePeriodSeconds?:int
+Lifecycle: 1 postStart?:LifecycleHandler, 2 preStop?:LifecycleHandler, 3 stopSignal?
+SecurityContext: 1 capabilities?:Capabilities, 2 privileged?:bool, 4 runAsUser?:int, 8 runAsGroup?:int,
+  5 runAsNonRoot?:bool, 6 readOnlyRootFilesystem?:bool, 7 allowPrivilegeEscalation?:bool, 9 procMount?
+NodeAffinity: 1 requiredDuringSchedulingIgnoredDuringExecution?:NodeSelector,
+  2 preferredDuringSchedulingIgnoredDuringExecution*:PreferredSchedulingTerm
+PodAffinity: 1 requiredDuringSchedulingIgnoredDuringExecution*:PodAffinityTerm,
+  2 preferredDuringSchedulingIgnoredDuringExecution*:WeightedPodAffinityTerm
+PodAntiAffinity: 1 requiredDuringSchedulingIgnoredDuringExecution*:PodAffinityTerm,
+  2 preferredDuringSchedulingIgnoredDuringExecution*:WeightedPodAffinityTerm
+PodDNSConfigOption: 1 name, 2 value?
+ContainerState: 1 waiting?:ContainerStateWaiting, 2 running?:ContainerStateRunning,
+  3 terminated?:ContainerStateTerminated
+HostPathVolumeSource: 1 path, 2 type?
+EmptyDirVolumeSource: 1 medium, 2 sizeLimit?:Quantity
+SecretVolumeSource: 1 secretName, 2 items*:KeyToPath, 3 defaultMode?:int, 4 optional?:bool
+PersistentVolumeClaimVolumeSource: 1 claimName, 2 readOnly:bool
+DownwardAPIVolumeSource: 1 items*:DownwardAPIVolumeFile, 2 defaultMode?:int
+ConfigMapVolumeSource: 1 localObjectReference^:LocalObjectReference, 2 items*:KeyToPath, 3 defaultMode?:int,
+  4 optional?:bool
+ConfigMapEnvSource: 1 localObjectReference^:LocalObjectReference, 2 optional?:bool
+SecretEnvSource: 1 localObjectReference^:LocalObjectReference, 2 optional?:bool
+EnvVarSource: 1 fieldRef?:ObjectFieldSelector, 2 resourceFieldRef?:ResourceFieldSelector,
+  3 configMapKeyRef?:ConfigMapKeySelector, 4 secretKeyRef?:SecretKeySelector
+ProbeHandler: 1 exec?:ExecAction, 2 httpGet?:HTTPGetAction, 3 tcpSocket?:TCPSocketAction, 4 grpc?:GRPCAction
+LifecycleHandler: 1 exec?:ExecAction, 2 httpGet?:HTTPGetAction, 3 tcpSocket?:TCPSocketAction
+Capabilities: 1 add*, 2 drop*
+NodeSelector: 1 nodeSelectorTerms*:NodeSelectorTerm
+PreferredSchedulingTerm: 1 weight:int, 2 preference:NodeSelectorTerm
+PodAffinityTerm: 1 labelSelector?:LabelSelector, 2 namespaces*, 3 topologyKey, 4 namespaceSelector?:LabelSelector,
+  5 matchLabelKeys*, 6 mismatchLabelKeys*
+WeightedPodAffinityTerm: 1 weight:int, 2 podAffinityTerm:PodAffinityTerm
+ContainerStateWaiting: 1 reason, 2 message
+ContainerStateRunning: 1 startedAt:Time
+ContainerStateTerminated: 1 exitCode:int, 2 signal:int, 3 reason, 4 message, 5 startedAt:Time, 6 finishedAt:Time,
+  7 containerID
+KeyToPath: 1 key, 2 path, 3 mode?:int
+DownwardAPIVolumeFile: 1 path, 2 fieldRef?:ObjectFieldSelector, 3 resourceFieldRef?:ResourceFieldSelector,
+  4 mode?:int
+ObjectFieldSelector: 1 apiVersion, 2 fieldPath
+ResourceFieldSelector: 1 containerName, 2 resource, 3 divisor:Quantity
+ConfigMapKeySelector: 1 localObjectReference^:LocalObjectReference, 2 key, 3 optional?:bool
+SecretKeySelector: 1 localObjectReference^:LocalObjectReference, 2 key, 3 optional?:bool
+ExecAction: 1 command*
+HTTPGetAction: 1 path, 2 port:IntOrString, 3 host, 4 scheme, 5 httpHeaders*:HTTPHeader
+TCPSocketAction: 1 port:IntOrString, 2 host
+GRPCAction: 1 port:int, 2 service?
+NodeSelectorTerm: 1 matchExpressions*:NodeSelectorRequirement, 2 matchFields*:NodeSelectorRequirement
+HTTPHeader: 1 name, 2 value
+NodeSelectorRequirement: 1 key, 2 operator, 3 values*
+`;

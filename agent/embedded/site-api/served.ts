@@ -1,0 +1,170 @@
+import {
+  configMapColumns,
+  endpointSliceColumns,
+  endpointsColumns,
+  eventColumns,
+  leaseColumns,
+  namespaceColumns,
+  nodeColumns,
+  secretColumns,
+  serviceColumns,
+} from "./columns/core.ts";
+import { podColumns } from "./columns/pods.ts";
+import {
+  controllerRevisionColumns,
+  daemonSetColumns,
+  deploymentColumns,
+  replicaSetColumns,
+} from "./columns/workloads.ts";
+import { eventRules, leaseRules, namespaceRules, nodeRules, secretRules, serviceRules } from "./kinds/core.ts";
+import { endpointSliceRules, endpointsRules } from "./kinds/endpoints.ts";
+import { podGracePeriod, podRules } from "./kinds/pods.ts";
+import { daemonSetRules, deploymentRules, replicaSetRules } from "./kinds/workloads.ts";
+import type { ServedKind, Subresource, Traits } from "./served-kind.ts";
+
+function served(
+  apiVersion: string,
+  kind: string,
+  plural: string,
+  scope: "Cluster" | "Namespaced",
+  traits: Traits = {},
+): ServedKind {
+  const [version = "", group = ""] = apiVersion.split("/").reverse();
+  const singular = kind.toLowerCase();
+  return { group, version, kind, plural, singular, namespaced: scope === "Namespaced", ...traits };
+}
+
+const podSubresources: readonly Subresource[] = [
+  { name: "attach", kind: "PodAttachOptions", verbs: ["create", "get"] },
+  { name: "binding", kind: "Binding", verbs: ["create"] },
+  { name: "eviction", kind: "Eviction", group: "policy", version: "v1", verbs: ["create"] },
+  { name: "exec", kind: "PodExecOptions", verbs: ["create", "get"] },
+  { name: "log", kind: "Pod", verbs: ["get"] },
+  { name: "portforward", kind: "PodPortForwardOptions", verbs: ["create", "get"] },
+];
+
+const podFields = [
+  "spec.nodeName",
+  "spec.restartPolicy",
+  "spec.schedulerName",
+  "spec.serviceAccountName",
+  "spec.hostNetwork",
+  "status.phase",
+  "status.podIP",
+  "status.nominatedNodeName",
+];
+const eventFields = [
+  "involvedObject.kind",
+  "involvedObject.namespace",
+  "involvedObject.name",
+  "involvedObject.uid",
+  "involvedObject.apiVersion",
+  "involvedObject.resourceVersion",
+  "involvedObject.fieldPath",
+  "reason",
+  "reportingComponent",
+  "source",
+  "type",
+];
+const all = ["all"];
+
+export const eventsServed = served("v1", "Event", "events", "Namespaced", {
+  shortNames: ["ev"],
+  createOnUpdate: true,
+  fields: eventFields,
+  columns: eventColumns,
+  rules: eventRules,
+});
+
+export const namespacesServed = served("v1", "Namespace", "namespaces", "Cluster", {
+  shortNames: ["ns"],
+  names: "label",
+  status: true,
+  fields: ["status.phase"],
+  columns: namespaceColumns,
+  rules: namespaceRules,
+});
+
+const podsServed = served("v1", "Pod", "pods", "Namespaced", {
+  shortNames: ["po"],
+  categories: all,
+  status: true,
+  generation: true,
+  returnsDeleted: true,
+  gracePeriod: podGracePeriod,
+  fields: podFields,
+  columns: podColumns,
+  rules: podRules,
+  subresources: podSubresources,
+});
+
+/** Every kind that is served. Adding one is adding a line; a kind without traits is kept and shown as it is. */
+export const servedKinds: readonly ServedKind[] = [
+  served("v1", "ConfigMap", "configmaps", "Namespaced", { shortNames: ["cm"], columns: configMapColumns }),
+  served("v1", "Endpoints", "endpoints", "Namespaced", {
+    shortNames: ["ep"],
+    createOnUpdate: true,
+    columns: endpointsColumns,
+    rules: endpointsRules,
+  }),
+  eventsServed,
+  namespacesServed,
+  served("v1", "Node", "nodes", "Cluster", {
+    shortNames: ["no"],
+    status: true,
+    fields: ["spec.unschedulable"],
+    columns: nodeColumns,
+    rules: nodeRules,
+  }),
+  podsServed,
+  served("v1", "Secret", "secrets", "Namespaced", { fields: ["type"], columns: secretColumns, rules: secretRules }),
+  served("v1", "ServiceAccount", "serviceaccounts", "Namespaced", { shortNames: ["sa"], returnsDeleted: true }),
+  served("v1", "Service", "services", "Namespaced", {
+    shortNames: ["svc"],
+    categories: all,
+    names: "label",
+    status: true,
+    createOnUpdate: true,
+    returnsDeleted: true,
+    fields: ["spec.clusterIP", "spec.type"],
+    columns: serviceColumns,
+    rules: serviceRules,
+  }),
+  served("apps/v1", "ControllerRevision", "controllerrevisions", "Namespaced", { columns: controllerRevisionColumns }),
+  served("apps/v1", "DaemonSet", "daemonsets", "Namespaced", {
+    shortNames: ["ds"],
+    categories: all,
+    status: true,
+    generation: true,
+    columns: daemonSetColumns,
+    rules: daemonSetRules,
+  }),
+  served("apps/v1", "Deployment", "deployments", "Namespaced", {
+    shortNames: ["deploy"],
+    categories: all,
+    status: true,
+    generation: true,
+    columns: deploymentColumns,
+    rules: deploymentRules,
+  }),
+  served("apps/v1", "ReplicaSet", "replicasets", "Namespaced", {
+    shortNames: ["rs"],
+    categories: all,
+    status: true,
+    generation: true,
+    fields: ["status.replicas"],
+    columns: replicaSetColumns,
+    rules: replicaSetRules,
+  }),
+  served("coordination.k8s.io/v1", "Lease", "leases", "Namespaced", {
+    createOnUpdate: true,
+    versionedUpdate: true,
+    columns: leaseColumns,
+    rules: leaseRules,
+  }),
+  served("discovery.k8s.io/v1", "EndpointSlice", "endpointslices", "Namespaced", {
+    generation: true,
+    columns: endpointSliceColumns,
+    rules: endpointSliceRules,
+  }),
+];

@@ -1,0 +1,177 @@
+import type { Database, Migration } from "./database.ts";
+
+/** site.db: the embedded site API's history. Deleting the file resets that site and touches nothing of the agents. */
+export const siteMigrations: readonly Migration[] = [
+  {
+    number: 1,
+    sql: `
+      -- Every write is a new row, its number is the resourceVersion. A row names the row of the same key that it follows
+      -- (0: none), and that pair is unique: of two writers who both follow the same row, one fails.
+      CREATE TABLE log (
+        revision INTEGER PRIMARY KEY AUTOINCREMENT,
+        key      TEXT NOT NULL,
+        previous INTEGER NOT NULL,
+        deleted  INTEGER NOT NULL,                -- 1: the key ends here; the value is the last state
+        value    TEXT NOT NULL,
+        UNIQUE (key, previous)
+      );
+
+      -- Up to which revision the history is gone. One row.
+      CREATE TABLE compaction (revision INTEGER NOT NULL);
+      INSERT INTO compaction VALUES (0);
+    `,
+  },
+];
+
+/** Keys from `from` (included) to `to` (not included), in the order of their bytes. */
+export interface KeyRange {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The state of a key; `revision` is the row that wrote it. */
+export interface Entry {
+  readonly key: string;
+  readonly revision: number;
+  readonly value: string;
+}
+
+export interface LogChange extends Entry {
+  readonly deleted: boolean;
+  /** The state before; undefined where the key begins here. */
+  readonly before: string | undefined;
+}
+
+/** The value depends on the revision that it will have. */
+export type WriteValue = (revision: number) => string;
+
+interface Row {
+  readonly key: string;
+  readonly revision: number;
+  readonly value: string;
+  readonly deleted: number;
+}
+
+/** An append-only log of keys and values that can be read as it was at any revision not yet compacted. */
+export class RevisionLog {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** The newest row's number. It never goes down, whatever is compacted. */
+  get revision(): number {
+    const sql = "SELECT seq FROM sqlite_sequence WHERE name = 'log'";
+    return this.#database.prepare<{ seq: number }>(sql).get()?.seq ?? 0;
+  }
+
+  /** The state at this revision can still be read, the one before it cannot; a watch may continue from here on. */
+  get compacted(): number {
+    return this.#database.prepare<{ revision: number }>("SELECT revision FROM compaction").get()?.revision ?? 0;
+  }
+
+  get(key: string): Entry | undefined {
+    const newest = this.#newest(key);
+    return newest === undefined || newest.deleted === 1 ? undefined : newest;
+  }
+
+  /** Begins a key. Returns undefined where it exists. One transaction. */
+  create(key: string, value: WriteValue): Entry | undefined {
+    return this.#database.transaction(() => {
+      const newest = this.#newest(key);
+      if (newest?.deleted === 0) return undefined;
+      return this.#append(key, newest?.revision ?? 0, 0, value);
+    });
+  }
+
+  /** Follows the state written at `previous`. Returns undefined where that is no longer the newest. One transaction. */
+  update(key: string, previous: number, value: WriteValue): Entry | undefined {
+    return this.#follow(key, previous, 0, value);
+  }
+
+  /** Ends a key; `value` is what its watchers see last. Returns undefined as `update` does. One transaction. */
+  remove(key: string, previous: number, value: WriteValue): Entry | undefined {
+    return this.#follow(key, previous, 1, value);
+  }
+
+  /** At most `limit` keys of the range, by key, as they were at a revision that is not compacted. */
+  page({ from, to }: KeyRange, at: number, limit: number): readonly Entry[] {
+    const sql = `
+      SELECT key, revision, value FROM log AS entry
+      WHERE key >= ? AND key < ? AND ${liveAt}
+      ORDER BY key LIMIT ?`;
+    return this.#database.prepare<Entry>(sql).all(from, to, at, at, limit);
+  }
+
+  count({ from, to }: KeyRange, at: number): number {
+    const sql = `SELECT count(*) AS count FROM log AS entry WHERE key >= ? AND key < ? AND ${liveAt}`;
+    return this.#database.prepare<{ count: number }>(sql).get(from, to, at, at)?.count ?? 0;
+  }
+
+  /** At most `limit` changes of the range after a revision that is not older than `compacted`, in their order. */
+  after(revision: number, { from, to }: KeyRange, limit: number): readonly LogChange[] {
+    const sql = `
+      SELECT change.key, change.revision, change.value, change.deleted, before.value AS before,
+             before.deleted AS ended
+      FROM log AS change LEFT JOIN log AS before ON before.revision = change.previous
+      WHERE change.revision > ? AND change.key >= ? AND change.key < ?
+      ORDER BY change.revision LIMIT ?`;
+    return this.#database
+      .prepare<Row & { readonly before: string | null; readonly ended: number | null }>(sql)
+      .all(revision, from, to, limit)
+      .map(({ key, revision, value, deleted, before, ended }) => ({
+        key,
+        revision,
+        value,
+        deleted: deleted === 1,
+        before: ended === 1 ? undefined : (before ?? undefined),
+      }));
+  }
+
+  /**
+   * One step towards forgetting the history up to `upTo`: looks at no more than `rows` rows and records how far it came,
+   * in one transaction. Returns whether there is more to do.
+   */
+  compact(upTo: number, rows: number): boolean {
+    return this.#database.transaction(() => {
+      const from = this.compacted;
+      const to = Math.min(upTo, from + rows, this.revision);
+      if (to <= from) return false;
+      const followed = "SELECT previous FROM log WHERE revision > ? AND revision <= ?";
+      this.#database.prepare(`DELETE FROM log WHERE revision IN (${followed})`).run(from, to);
+      this.#database.prepare("DELETE FROM log WHERE deleted = 1 AND revision > ? AND revision <= ?").run(from, to);
+      this.#database.prepare("UPDATE compaction SET revision = ?").run(to);
+      return to < upTo && to < this.revision;
+    });
+  }
+
+  #newest(key: string): Row | undefined {
+    // The newest row of a key is the one that follows the highest revision.
+    const sql = "SELECT key, revision, value, deleted FROM log WHERE key = ? ORDER BY previous DESC LIMIT 1";
+    return this.#database.prepare<Row>(sql).get(key);
+  }
+
+  #follow(key: string, previous: number, deleted: 0 | 1, value: WriteValue): Entry | undefined {
+    return this.#database.transaction(() => {
+      const newest = this.#newest(key);
+      if (newest?.revision !== previous || newest.deleted === 1) return undefined;
+      return this.#append(key, previous, deleted, value);
+    });
+  }
+
+  #append(key: string, previous: number, deleted: 0 | 1, value: WriteValue): Entry | undefined {
+    const revision = this.revision + 1;
+    const text = value(revision);
+    const sql = `
+      INSERT INTO log (revision, key, previous, deleted, value) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT (key, previous) DO NOTHING`;
+    const written = this.#database.prepare(sql).run(revision, key, previous, deleted, text);
+    return written === 0 ? undefined : { key, revision, value: text };
+  }
+}
+
+/** True for a row that was its key's state at a revision (given twice): written by then, not ended, not yet followed. */
+const liveAt = `
+  deleted = 0 AND revision <= ? AND NOT EXISTS (
+    SELECT 1 FROM log AS next WHERE next.key = entry.key AND next.previous = entry.revision AND next.revision <= ?)`;
