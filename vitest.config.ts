@@ -1,6 +1,9 @@
 import { defineConfig } from "vitest/config";
 
-/** `unit` needs nothing but this folder; `kube` needs the servers that KUBEBUILDER_ASSETS names. */
+/**
+ * `unit` and `scenarios` need nothing but this folder; scenarios run real processes in real time, so they run by
+ * themselves. `kube` needs the servers that KUBEBUILDER_ASSETS names.
+ */
 export default defineConfig({
   test: {
     projects: [
@@ -8,8 +11,16 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/kube/**"],
+          exclude: ["test/kube/**", "test/scenarios/**"],
           testTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: "scenarios",
+          include: ["test/scenarios/**/*.test.ts"],
+          testTimeout: 180_000,
+          maxWorkers: 2,
         },
       },
       {
