@@ -130,13 +130,11 @@ function importsOf(file: string): readonly Import[] {
     /^(?:import|export)\s+(type\s+)?([^"';]*?)from\s+"(\.[^"]+)"/gms,
   )) {
     const inner = /^\{(.*)\}\s*$/s.exec(names.trim())?.[1];
-    const onlyTypes =
-      inner !== undefined &&
-      inner
-        .split(",")
-        .map((name) => name.trim())
-        .filter(Boolean)
-        .every((name) => name.startsWith("type "));
+    const onlyTypes = inner
+      ?.split(",")
+      .map((name) => name.trim())
+      .filter(Boolean)
+      .every((name) => name.startsWith("type "));
     found.push({ to: at(specifier), type: type !== undefined || onlyTypes, lazy: false });
   }
   for (const [, specifier = ""] of code.matchAll(/^import\s+"(\.[^"]+)"/gm))
