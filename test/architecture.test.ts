@@ -64,6 +64,17 @@ test("every import goes down the layers", () => {
   expect(wrong).toEqual([]);
 });
 
+test("an import that goes up, sideways or round the seam would be found", () => {
+  const seen = (file: string, to: string, type = false): boolean => isAllowed(file, { to, type, lazy: false });
+  expect(seen("agent/controllers/registry.ts", "agent/client/kube-client.ts")).toBe(false);
+  expect(seen("agent/controllers/registry.ts", "storage/memo.ts")).toBe(false);
+  expect(seen("agent/controllers/registry.ts", "agent/runtime/executor.ts")).toBe(false);
+  expect(seen("agent/controllers/registry.ts", "agent/runtime/executor.ts", true)).toBe(true);
+  expect(seen("storage/memo.ts", "agent/base/clock.ts")).toBe(false);
+  expect(seen("agent/informer/reflector.ts", "agent/runtime/executor.ts")).toBe(false);
+  expect(seen("agent/runtime/executor.ts", "agent/informer/lister.ts")).toBe(true);
+});
+
 test("time, chance, environment and console come in through the files that own them", () => {
   const wrong = files.flatMap((file) => {
     const code = withoutComments(read(file));
@@ -129,19 +140,20 @@ function importsOf(file: string): readonly Import[] {
   for (const [, type, names = "", specifier = ""] of code.matchAll(
     /^(?:import|export)\s+(type\s+)?([^"';]*?)from\s+"(\.[^"]+)"/gms,
   )) {
-    const inner = /^\{(.*)\}\s*$/s.exec(names.trim())?.[1];
-    const onlyTypes = inner
-      ?.split(",")
-      .map((name) => name.trim())
-      .filter(Boolean)
-      .every((name) => name.startsWith("type "));
-    found.push({ to: at(specifier), type: type !== undefined || onlyTypes, lazy: false });
+    found.push({ to: at(specifier), type: type !== undefined || namesTypesOnly(names), lazy: false });
   }
   for (const [, specifier = ""] of code.matchAll(/^import\s+"(\.[^"]+)"/gm))
     found.push({ to: at(specifier), type: false, lazy: false });
   for (const [, specifier = ""] of code.matchAll(/\bimport\(\s*"(\.[^"]+)"\s*\)/g))
     found.push({ to: at(specifier), type: false, lazy: true });
   return found.filter(({ to }) => to.endsWith(".ts"));
+}
+
+/** `{ type A, type B }` imports no more than `import type` does. */
+function namesTypesOnly(names: string): boolean {
+  const inner = /^\{(.*)\}\s*$/s.exec(names.trim())?.[1];
+  const single = inner?.split(",").map((name) => name.trim()) ?? [];
+  return inner !== undefined && single.filter(Boolean).every((name) => name.startsWith("type "));
 }
 
 function sources(folder: string): string[] {
