@@ -53,6 +53,10 @@ const mergeSchemas: Readonly<Record<string, MergeSchema>> = {
   DaemonSet: within({ metadata, spec: within({ template }), status: conditions }),
   ReplicaSet: within({ metadata, spec: within({ template }), status: conditions }),
   Deployment: within({ metadata, spec: within({ template }), status: conditions }),
+  StatefulSet: within({ metadata, spec: within({ template }), status: conditions }),
+  ReplicationController: within({ metadata, spec: within({ template }), status: conditions }),
+  Job: within({ metadata, spec: within({ template }), status: conditions }),
+  CronJob: within({ metadata, spec: within({ jobTemplate: within({ metadata, spec: within({ template }) }) }) }),
 };
 
 const metadataOnly = within({ metadata });

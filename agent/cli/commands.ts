@@ -8,8 +8,10 @@ export interface Option {
   readonly value?: string;
   /** The value of an option that may stand alone: `--watch` is `--watch 2`. */
   readonly bare?: string;
-  /** The values that are offered by the shell's completion. */
+  /** The only values there are. */
   readonly choices?: readonly string[];
+  /** Some of the values, for the shell's completion. */
+  readonly known?: readonly string[];
   readonly summary: string;
 }
 
@@ -39,6 +41,9 @@ const configOption: Option = {
 
 const jsonOption: Option = { name: "json", summary: "Print JSON, for programs." };
 
+/** Those that ship with the program; they themselves are loaded only where they are played. */
+const scenarioNames = ["board-outage", "zone-outage", "leader-loss", "flapping-link", "api-restart"];
+
 /** One table: parsing, help, completion and the man page are all made from it. */
 export const commands: readonly Command[] = [
   {
@@ -60,7 +65,12 @@ export const commands: readonly Command[] = [
     options: [
       { name: "boards", value: "N", summary: "How many boards (default: 3)." },
       { name: "zones", value: "N", summary: "Over how many zones they are spread (default: 2)." },
-      { name: "scenario", value: "NAME|FILE", summary: "Play a scenario: one that ships with siteward, or a file." },
+      {
+        name: "scenario",
+        value: "NAME|FILE",
+        known: scenarioNames,
+        summary: `Play a scenario: a file, or ${scenarioNames.join(", ")}.`,
+      },
       { name: "for", value: "TIME", summary: "Stop after this time, such as 5m (default: until Ctrl-C)." },
       { name: "port", value: "PORT", summary: "The port of the embedded API server (default: 6440)." },
       { name: "dir", value: "FOLDER", summary: "Where the site keeps its files (default: a temporary folder)." },

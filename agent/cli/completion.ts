@@ -1,4 +1,6 @@
+import { settings } from "../config/settings.ts";
 import { type Command, commands, commandsUnder, groups, helpOption, type Option } from "./commands.ts";
+import { pathsIn } from "./config.ts";
 import { exit } from "./exit-codes.ts";
 import type { Args, Io } from "./io.ts";
 import { firstWords } from "./parse.ts";
@@ -19,9 +21,15 @@ const optionsOf = (command: Command): readonly Option[] => [...command.options, 
 const named = (option: Option): string => `--${option.name}`;
 const takesFile = ({ value = "" }: Option): boolean => /FILE|FOLDER/.test(value);
 const wordsTakeFiles = ({ words }: Command): boolean => words?.show.includes("FILE") ?? false;
-/** Words that can only be one of a few: "bash|zsh|fish". */
-const choicesOf = ({ words }: Command): readonly string[] =>
-  words && /^[a-z]+(\|[a-z]+)+$/.test(words.show) ? words.show.split("|") : [];
+/** Words that can only be one of these: "bash|zsh|fish", a command, a setting. */
+function choicesOf({ words }: Command): readonly string[] {
+  const show = words?.show ?? "";
+  if (show === "[COMMAND]") return firstWords();
+  if (show === "SETTING") return [...pathsIn(settings)];
+  return /^[a-z]+(\|[a-z]+)+$/.test(show) ? show.split("|") : [];
+}
+/** Values that are offered; a value of which none is known is anybody's guess. */
+const valuesOf = ({ choices, known }: Option): readonly string[] => choices ?? known ?? [];
 
 function bash(): string {
   const cases = commands.map((command) => {
@@ -30,17 +38,15 @@ function bash(): string {
     return `    "${command.name}") COMPREPLY=($(compgen${files} -W "${words}" -- "$cur")) ;;`;
   });
   const groupCases = Object.keys(groups).map((group) => `    ${group}) ${bashWords(inGroup(group))}; return ;;`);
-  const valued = commands.flatMap(optionsOf).filter(({ value }) => value !== undefined);
-  const fileNames = [...new Set(valued.filter(takesFile).map(named))];
-  const choices = valued.filter((option) => option.choices);
+  const valued = commands.flatMap(optionsOf).filter(({ value, bare }) => value !== undefined && bare === undefined);
+  const valueCases = new Map(valued.map((option) => [named(option), bashValues(option)]));
   return `# bash completion for siteward
 _siteward() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]}
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then ${bashWords(firstWords())}; return; fi
   case "$prev" in
-    ${fileNames.join("|")}) COMPREPLY=($(compgen -f -- "$cur")); return ;;
-${choices.map((option) => `    ${named(option)}) ${bashWords(option.choices ?? [])}; return ;;`).join("\n")}
+${[...valueCases].map(([option, values]) => `    ${option}) ${values}return ;;`).join("\n")}
   esac
   if [ "$COMP_CWORD" -eq 2 ]; then case "$command" in
 ${groupCases.join("\n")}
@@ -56,6 +62,12 @@ complete -o filenames -F _siteward siteward
 
 const bashWords = (words: readonly string[]): string => `COMPREPLY=($(compgen -W "${words.join(" ")}" -- "$cur"))`;
 
+function bashValues(option: Option): string {
+  const words = valuesOf(option);
+  if (takesFile(option)) return `COMPREPLY=($(compgen -f -W "${words.join(" ")}" -- "$cur")); `;
+  return words.length > 0 ? `${bashWords(words)}; ` : "";
+}
+
 const inGroup = (group: string): readonly string[] =>
   commandsUnder(group).map(({ name }) => name.slice(group.length + 1));
 
@@ -68,8 +80,9 @@ function zsh(): string {
     return `    ${group}) local -a inner=(${described(rows)}); _describe command inner; return ;;`;
   });
   const cases = commands.map((command) => {
-    const options = optionsOf(command).map(({ name, value, summary }) => {
-      const argument = value === undefined ? "" : `:${value}:${/FILE|FOLDER/.test(value) ? "_files" : ""}`;
+    const options = optionsOf(command).map((option) => {
+      const { name, value, summary } = option;
+      const argument = value === undefined ? "" : `:${value}:${zshValues(option)}`;
       return `'--${name}[${zshText(summary)}]${argument}'`;
     });
     const [choices, files] = [choicesOf(command), wordsTakeFiles(command)];
@@ -94,6 +107,12 @@ ${cases.join("\n")}
 }
 if [ "$funcstack[1]" = "_siteward" ]; then _siteward "$@"; else compdef _siteward siteward; fi
 `;
+}
+
+function zshValues(option: Option): string {
+  const words = valuesOf(option).join(" ");
+  if (!takesFile(option)) return words === "" ? "" : `(${words})`;
+  return words === "" ? "_files" : `{ compadd -- ${words}; _files }`;
 }
 
 const summaryOf = (name: string): string =>
@@ -122,7 +141,8 @@ function fish(): string {
       .join("; and ");
     const rows = optionsOf(command).map((option) => {
       const value = option.value === undefined ? "" : takesFile(option) ? " -r -F" : " -x";
-      const choices = option.choices ? ` -a ${quoted(option.choices.join(" "))}` : "";
+      const values = valuesOf(option).join(" ");
+      const choices = values === "" ? "" : ` -a ${quoted(values)}`;
       return line(condition, `-l ${option.name}${value}${choices} -d ${quoted(option.summary)}`);
     });
     const choices = choicesOf(command);

@@ -117,7 +117,7 @@ function entryAt(path: string): Setting<unknown> | Section<Entries> | undefined 
   return entry;
 }
 
-function* pathsIn(section: Section<Entries>, path: readonly string[] = []): IterableIterator<string> {
+export function* pathsIn(section: Section<Entries>, path: readonly string[] = []): IterableIterator<string> {
   for (const [name, entry] of Object.entries(section.entries)) {
     yield [...path, name].join(".");
     if (entry.kind === "section") yield* pathsIn(entry, [...path, name]);

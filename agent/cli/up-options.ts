@@ -45,13 +45,15 @@ export function upOptions({ values }: Args): UpOptions {
   const text = textOf(named);
   if ("problem" in text) problems.push(`--scenario: ${text.problem}`);
   if (problems.length > 0 || "problem" in text) throw new ConfigError(problems);
-  const file = named ?? "siteward up";
+  const file = named ?? "the site";
   const document = parseYaml(text.text);
-  const scenario = readScenario(file, document, { boards, zones });
+  const scenario = collected(problems, () => readScenario(file, document, { boards, zones }));
+  const agents = collected(problems, () => agentsOf(file, document));
+  if (scenario === undefined || agents === undefined) throw new ConfigError(problems);
   return {
     scenario,
     isStory: named !== undefined,
-    agents: agentsOf(file, document, scenario),
+    agents,
     duration,
     port: port ?? 6440,
     folder: values.has("dir") ? resolve(values.get("dir") ?? "") : undefined,
@@ -69,20 +71,40 @@ function textOf(named: string | undefined): { readonly text: string } | { readon
   return { problem: `${named} ${read.problem}; these scenarios ship with siteward: ${names}` };
 }
 
+/** What is read; undefined where that fails for reasons that are then among the problems. */
+function collected<T>(problems: string[], read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    problems.push(...error.problems);
+    return undefined;
+  }
+}
+
 /** The scenario's `config` is judged here, with its lines, and not by each agent in its log. */
-function agentsOf(file: string, document: YamlDocument, scenario: Scenario): Config {
+function agentsOf(file: string, document: YamlDocument): Config {
   const where = (path: readonly string[]): string => {
     const line = document.lineOf(["config", ...path]);
     return line === undefined ? file : `${file}:${line}`;
   };
   const values = defaultsOf(settings);
-  const problems = layTree(values, settings, scenario.config, { where });
+  const problems = layTree(values, settings, sectionsIn(document), { where });
   if (problems.length > 0) throw new ConfigError(problems);
   const config = treeOf(settings, values);
   const wrong = conflicts(config).map(({ path, message }) => `${where(path.split("."))}: ${path}: ${message}`);
   if (wrong.length > 0) throw new ConfigError(wrong);
   return config;
 }
+
+/** Anything else than sections is the reader's complaint. */
+function sectionsIn({ value }: YamlDocument): Readonly<Record<string, unknown>> {
+  const config = isRecord(value) ? value.config : undefined;
+  return isRecord(config) ? config : {};
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function integerOf(
   values: ReadonlyMap<string, string>,

@@ -19,6 +19,9 @@ export class UpView {
   #shown: SitePicture | undefined;
   #begun: Instant;
   #phase = "";
+  #introduction = "";
+  /** Columns and rows of the terminal when the table was drawn last. */
+  #size = "";
 
   constructor(io: Pick<Io, "stdout" | "env" | "clock">, parts: { readonly title: string; readonly plain: boolean }) {
     this.#io = io;
@@ -26,6 +29,12 @@ export class UpView {
     this.#title = parts.title;
     this.#begun = io.clock.now();
     if (io.stdout.isTTY && !parts.plain) this.#table = new LiveTable({ write: (text) => io.stdout.write(text) });
+  }
+
+  /** What stands above everything else. */
+  introduce(text: string): void {
+    this.#introduction = text;
+    this.#io.stdout.write(text);
   }
 
   /** Times are counted from here on. */
@@ -50,6 +59,10 @@ export class UpView {
     const { stdout, env } = this.#io;
     const { columns, rows = 24 } = stdout;
     const look = { columns, rows, color: !env.NO_COLOR, unicode: /utf-?8/i.test(localeOf(env)) };
+    const size = `${columns} ${rows}`;
+    // A terminal that has changed its size has moved the lines of the old table: nothing can be drawn over them.
+    if (this.#size !== "" && this.#size !== size) this.#table.clear(this.#introduction);
+    this.#size = size;
     this.#table.draw(tableLines(this.#title, site, this.#news.slice(-newsShown), look));
   }
 

@@ -11,7 +11,7 @@ import { nodeEnvironment, nodeFlags } from "../board/runtime-flags.ts";
 import { EmbeddedSite } from "../embedded/embedded-site.ts";
 import { LocalServer } from "../embedded/local-server.ts";
 import { SiteApi } from "../embedded/site-api/site-api.ts";
-import { siteName, writeBoardFiles, writeKubeconfig } from "../embedded/site-files.ts";
+import { siteName, statusFileOf, writeBoardFiles, writeKubeconfig } from "../embedded/site-files.ts";
 import { type AgentReport, isHealthy, lackOf } from "../embedded/site-picture.ts";
 import { Story } from "../embedded/story.ts";
 import { exit } from "./exit-codes.ts";
@@ -63,7 +63,7 @@ async function play(io: Io, options: UpOptions, folder: string, plain: boolean):
   await server.start(options.port);
   const kubeconfig = options.kubeconfig ?? path.join(folder, "kubeconfig");
   writeKubeconfig(kubeconfig, server.port);
-  introduce(io, options, server.port, kubeconfig, folder);
+  view.introduce(introduction(io, options, server.port, kubeconfig, folder));
 
   const site = siteOf(io, ambient, options, server, folder);
   // The agents are children: where this process ends without a chance to stop them, they end with it.
@@ -174,12 +174,15 @@ function reportIn(file: string | undefined): AgentReport | undefined {
   };
 }
 
-function introduce(io: Io, options: UpOptions, port: number, kubeconfig: string, folder: string): void {
+function introduction(io: Io, options: UpOptions, port: number, kubeconfig: string, folder: string): string {
   const moved = options.port !== 0 && port !== options.port ? ` (port ${options.port} is taken)` : "";
   const end = options.isStory || options.duration !== undefined ? "Ctrl-C ends it early" : "Ctrl-C ends it";
-  io.stdout.write(
+  // In a checkout there is no `siteward` on the path.
+  const program = io.env.npm_command === undefined ? "siteward" : "npm run siteward --";
+  return (
     `A simulated site with real agents; its API is on http://127.0.0.1:${port}${moved}. Look at it with\n` +
-      `  kubectl --kubeconfig ${kubeconfig} get nodes\n` +
-      `Logs and files are in ${folder}. ${end}.\n\n`,
+    `  kubectl --kubeconfig ${kubeconfig} get nodes\n` +
+    `  ${program} status --file ${statusFileOf(folder, "pi-1")}\n` +
+    `Logs and files are in ${folder}. ${end}.\n\n`
   );
 }

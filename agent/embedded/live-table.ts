@@ -89,6 +89,12 @@ export class LiveTable {
     this.#write = parts.write;
   }
 
+  /** Begins anew at the top of the terminal, below these lines. */
+  clear(above: string): void {
+    this.#write(`\u001b[H\u001b[2J${above}`);
+    this.#drawn = 0;
+  }
+
   draw(lines: readonly string[]): void {
     const back = this.#drawn === 0 ? "" : `\u001b[${this.#drawn}A`;
     // Each line is cleared to its end, and what stood below the last one too: nothing flickers.

@@ -32,12 +32,18 @@ export function writeKubeconfig(file: string, port: number): void {
   writeFileSync(file, dump(config), { mode: 0o600 });
 }
 
+const runFolderOf = (folder: string, board: string): string => path.join(folder, board, "run");
+
+/** Where the agent of a board tells how it is. */
+export const statusFileOf = (folder: string, board: string): string =>
+  path.join(runFolderOf(folder, board), "status.json");
+
 /** What an agent of the site is started with: its own folders, its own link, and what the scenario says. */
 export function writeBoardFiles(folder: string, board: string, port: number, sections: Sections): BoardFiles {
   const home = path.join(folder, board);
   const kubeconfig = path.join(home, "kubeconfig");
   const config = path.join(home, "siteward.yaml");
-  const run = path.join(home, "run");
+  const run = runFolderOf(folder, board);
   mkdirSync(run, { recursive: true });
   writeKubeconfig(kubeconfig, port);
   const own: Sections = {
@@ -52,7 +58,7 @@ export function writeBoardFiles(folder: string, board: string, port: number, sec
     status: { minInterval: "500ms", every: "5s" },
   };
   writeFileSync(config, dump(merged(sections, own)));
-  return { config, status: path.join(run, "status.json"), log: path.join(home, "agent.log") };
+  return { config, status: statusFileOf(folder, board), log: path.join(home, "agent.log") };
 }
 
 /** Where both say something, `own` wins: a scenario cannot send an agent to another site. */

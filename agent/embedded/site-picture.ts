@@ -120,17 +120,21 @@ function podPicture(pod: Pod): PodPicture {
 const isCondition = ({ status }: Pod, type: string, wanted: string): boolean =>
   status?.conditions?.some((condition) => condition.type === type && condition.status === wanted) ?? false;
 
-/** Every board Ready, a leader, and every workload's pods up: the state from which stories begin. */
+/** Every board Ready and judged so, a leader, and every workload's pods up: the state from which stories begin. */
 export const isHealthy = (site: SitePicture, wantedPods: number): boolean => lackOf(site, wantedPods).length === 0;
 
 /** What a site lacks to be healthy, in words. */
 export function lackOf({ leader, boards, pods }: SitePicture, wantedPods: number): readonly string[] {
   const silent = boards.filter(({ ready, power }) => ready !== "True" || power === "off").map(({ name }) => name);
+  const doubted = boards
+    .filter(({ ready, taints }) => ready === "True" && taints.some((taint) => /^(not-ready|unreachable):/.test(taint)))
+    .map(({ name }) => name);
   const up = pods.filter(({ workload, ready, ending }) => workload !== undefined && ready && !ending).length;
   return [
     ...(leader === undefined ? ["nobody leads"] : []),
     ...(boards.length === 0 ? ["no boards yet"] : []),
     ...(silent.length > 0 ? [`not Ready: ${silent.join(", ")}`] : []),
+    ...(doubted.length > 0 ? [`tainted as not ready: ${doubted.join(", ")}`] : []),
     ...(up < wantedPods ? [`${up} of ${wantedPods} pods are up`] : []),
   ];
 }

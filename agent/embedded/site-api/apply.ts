@@ -3,6 +3,7 @@ import { mergeSchemaOf } from "../../api/merge-keys.ts";
 import { applyStrategicMerge } from "../../api/strategic-merge.ts";
 import { timestamp } from "../../api/timestamps.ts";
 import type { ObjectCall, Site } from "./call.ts";
+import { createdResponse } from "./create.ts";
 import { bodyOf, objectOf, parsedYaml, type Sent } from "./document.ts";
 import { type ApiResponse, response } from "./exchange.ts";
 import { badRequest, invalidOptions, notFound } from "./failure.ts";
@@ -37,7 +38,7 @@ export function apply(
   if (before === undefined) {
     if (subresource !== undefined) throw notFound(kind, name);
     const metadata = { ...applied.metadata, name, managedFields: [entry] };
-    return response(201, shown.one(createObject(site, kind, namespace, { ...applied, metadata }, dryRun)));
+    return createdResponse(kind, shown.one(createObject(site, kind, namespace, { ...applied, metadata }, dryRun)));
   }
   const sent = merged(before.object, applied, entry, kind);
   return response(200, shown.one(replaceObject(site, kind, before, sent, { subresource, isPatch: true, dryRun })));

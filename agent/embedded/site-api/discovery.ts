@@ -38,10 +38,12 @@ const listedKind = (kind: ServedKind): Listed => ({
   ],
 });
 
-const review = (group: string, kind: string): GroupVersion => {
-  const name = kind.toLowerCase();
-  const listed = { name: `${name}s`, singular: name, kind, namespaced: false, verbs: askOnly, subresources: [] };
-  return { group, version: "v1", listed: [listed] };
+const reviews = (group: string, ...kinds: readonly string[]): GroupVersion => {
+  const listed = kinds.map((kind) => {
+    const name = kind.toLowerCase();
+    return { name: `${name}s`, singular: name, kind, namespaced: false, verbs: askOnly, subresources: [] };
+  });
+  return { group, version: "v1", listed };
 };
 
 const groupVersions: readonly GroupVersion[] = [
@@ -49,8 +51,8 @@ const groupVersions: readonly GroupVersion[] = [
     const kinds = servedKinds.filter((kind) => apiVersionOf(kind) === apiVersion);
     return { group: kinds[0]?.group ?? "", version: kinds[0]?.version ?? "", listed: kinds.map(listedKind) };
   }),
-  review("authentication.k8s.io", "SelfSubjectReview"),
-  review("authorization.k8s.io", "SelfSubjectAccessReview"),
+  reviews("authentication.k8s.io", "SelfSubjectReview"),
+  reviews("authorization.k8s.io", "SelfSubjectAccessReview", "SelfSubjectRulesReview"),
   // Evictions are created in pods; the group has no resource of its own.
   { group: "policy", version: "v1", listed: [] },
 ];

@@ -1,8 +1,8 @@
 import { aggregated, aggregatedType, coreVersions, groupDocument, groupList, resourceList } from "./discovery.ts";
 import { headerOf } from "./document.ts";
 import { type ApiRequest, type ApiResponse, jsonResponse, response } from "./exchange.ts";
-import { methodNotAllowed, notAcceptable } from "./failure.ts";
-import { openApiDocument, openApiIndex, openApiV2 } from "./openapi.ts";
+import { methodNotAllowed, noSuchResource, notAcceptable } from "./failure.ts";
+import { openApiDocument, openApiIndex, openApiV2, openApiV2Protobuf } from "./openapi.ts";
 import { mediaRanges } from "./representation.ts";
 
 /** The Kubernetes version whose behaviour is followed; the rest says who is answering. */
@@ -21,10 +21,15 @@ const version = {
 const plain = { "content-type": "text/plain; charset=utf-8" };
 const probes = ["/healthz", "/readyz", "/livez"];
 
+const isProbe = (path: string): boolean => probes.some((probe) => path === probe || path.startsWith(`${probe}/`));
+
 /** Everything that is not an object: discovery, documentation, health. */
 export function documentAt(path: string, request: ApiRequest): ApiResponse {
-  if (request.method !== "GET" && request.method !== "HEAD") throw methodNotAllowed();
-  if (probes.some((probe) => path === probe || path.startsWith(`${probe}/`))) return response(200, "ok", plain);
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    // A group that is not served, for one: what was sent there was right, and the place was not.
+    throw documentOf(path, request) === undefined && !isProbe(path) ? noSuchResource() : methodNotAllowed();
+  }
+  if (isProbe(path)) return response(200, "ok", plain);
   const found = path === "/openapi/v2" ? openApi2(request) : documentOf(path, request);
   return found ?? response(404, "404 page not found\n", plain);
 }
@@ -65,9 +70,16 @@ function discovery(root: "/api" | "/apis", plainDocument: object, request: ApiRe
   return response(200, JSON.stringify(aggregated(root)), { "content-type": aggregatedType });
 }
 
-/** JSON only. kubectl asks for protobuf, and does without where it cannot have it. */
+/** kubectl reads this one as protobuf alone, and checks no List before it has it. */
 function openApi2(request: ApiRequest): ApiResponse {
-  const types = mediaRanges(headerOf(request, "accept")).map(({ type }) => type);
-  if (!types.some((type) => type === "application/json" || type === "*/*")) throw notAcceptable(["application/json"]);
-  return jsonResponse(200, openApiV2());
+  for (const { type } of mediaRanges(headerOf(request, "accept"))) {
+    if (type === "application/json" || type === "*/*") return jsonResponse(200, openApiV2());
+    if (type.replace("@", ".") === openApiProtobuf) {
+      return response(200, openApiV2Protobuf(), { "content-type": openApiProtobuf });
+    }
+  }
+  throw notAcceptable(["application/json"]);
 }
+
+/** Asked for with an "@", which no content type may have. */
+const openApiProtobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";

@@ -24,6 +24,9 @@ export function response(status: number, text: string, headers: Readonly<Record<
   return streamed(status, [text], headers);
 }
 
+/** A header that kubectl shows as "Warning: ...". */
+export const warning = (text: string): Readonly<Record<string, string>> => ({ warning: `299 - "${text}"` });
+
 export const jsonResponse = (status: number, value: object): ApiResponse => response(status, JSON.stringify(value));
 
 export function streamed(

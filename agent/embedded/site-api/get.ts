@@ -1,8 +1,16 @@
 import type { ObjectCall, Site } from "./call.ts";
 import { type ApiResponse, response } from "./exchange.ts";
-import { methodNotAllowed, noSuchResource, notFound, notImplemented, tooLargeResourceVersion } from "./failure.ts";
+import {
+  type Failure,
+  methodNotAllowed,
+  noSuchResource,
+  notFound,
+  notImplemented,
+  tooLargeResourceVersion,
+} from "./failure.ts";
 import type { Entry } from "./object.ts";
 import { revisionIn } from "./options.ts";
+import type { ServedKind } from "./served-kind.ts";
 
 export function get(site: Site, call: ObjectCall): ApiResponse {
   const { kind, query, shown, subresource } = call;
@@ -20,9 +28,15 @@ export function existing({ store }: Site, { kind, namespace, name }: ObjectCall)
   return found;
 }
 
+/** The failure for a subresource that a kind does not have here. */
+export const noSuchPart = ({ inert, kind }: ServedKind, subresource: string | undefined): Failure =>
+  inert && subresource === "scale"
+    ? notImplemented(`no controller of this embedded site looks after a ${kind}: there is nothing to scale`)
+    : noSuchResource();
+
 /** The failure for what would have to reach into a container; undefined for other subresources that exist. */
 export function withoutContainers({ kind, subresource }: ObjectCall) {
-  if (!kind.subresources?.some(({ name }) => name === subresource)) return noSuchResource();
+  if (!kind.subresources?.some(({ name }) => name === subresource)) return noSuchPart(kind, subresource);
   if (subresource === "log") return notImplemented("the pods of this embedded site are simulated: they write no logs");
   if (subresource === "binding" || subresource === "eviction") return undefined;
   return notImplemented(`the pods of this embedded site are simulated: there is no container for ${subresource}`);

@@ -38,6 +38,13 @@ export const openApiV2 = (): object => ({
   definitions: Object.fromEntries(servedKinds.map((kind) => [schemaName(kind), schemaOf(kind)])),
 });
 
+/** That form as protobuf, with no kinds in it: to a client, a kind that is not described has nothing to be checked. */
+export const openApiV2Protobuf = (): string =>
+  textField(1, "2.0") + textField(2, textField(1, info.title) + textField(2, info.version));
+
+/** A field of a protobuf message. Short ASCII only: number and length are one byte each. */
+const textField = (number: number, text: string): string => String.fromCharCode(number * 8 + 2, text.length) + text;
+
 /** The name that clients know a type by: "io.k8s.api.apps.v1.DaemonSet". */
 const schemaName = ({ group, version, kind }: ServedKind): string =>
   `io.k8s.api.${group === "" ? "core" : (group.split(".")[0] ?? group)}.${version}.${kind}`;

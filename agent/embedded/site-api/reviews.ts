@@ -5,6 +5,12 @@ import { documentIn } from "./document.ts";
 import { type ApiRequest, type ApiResponse, jsonResponse } from "./exchange.ts";
 import { badRequest, methodNotAllowed } from "./failure.ts";
 
+const everything = {
+  resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }],
+  nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
+  incomplete: false,
+};
+
 /** Whoever reaches the loopback port may do everything: there are no users here. */
 export function answerReview(kind: string, apiVersion: string, request: ApiRequest, clock: Clock): ApiResponse {
   if (request.method !== "POST") throw methodNotAllowed();
@@ -15,5 +21,6 @@ export function answerReview(kind: string, apiVersion: string, request: ApiReque
     const userInfo = { username: "admin", groups: ["system:masters", "system:authenticated"] };
     return jsonResponse(201, { kind, apiVersion, metadata, status: { userInfo } });
   }
-  return jsonResponse(201, { kind, apiVersion, metadata: {}, spec: body.spec ?? {}, status: { allowed: true } });
+  const status = kind === "SelfSubjectRulesReview" ? everything : { allowed: true };
+  return jsonResponse(201, { kind, apiVersion, metadata: {}, spec: body.spec ?? {}, status });
 }

@@ -20,6 +20,7 @@ export type Route =
 
 const reviews: Readonly<Record<string, string>> = {
   "authorization.k8s.io/v1/selfsubjectaccessreviews": "SelfSubjectAccessReview",
+  "authorization.k8s.io/v1/selfsubjectrulesreviews": "SelfSubjectRulesReview",
   "authentication.k8s.io/v1/selfsubjectreviews": "SelfSubjectReview",
 };
 

@@ -34,6 +34,8 @@ export interface Traits {
   readonly fields?: readonly string[];
   readonly columns?: readonly Column[];
   readonly rules?: Rules;
+  /** What it is for does not happen here. Whoever creates one is told so. */
+  readonly inert?: boolean;
   /** Subresources besides status, with the verbs of their discovery entry. */
   readonly subresources?: readonly Subresource[];
 }

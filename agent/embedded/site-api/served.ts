@@ -15,11 +15,26 @@ import {
   daemonSetColumns,
   deploymentColumns,
   replicaSetColumns,
+  statefulSetColumns,
 } from "./columns/workloads.ts";
-import { eventRules, leaseRules, namespaceRules, nodeRules, secretRules, serviceRules } from "./kinds/core.ts";
+import {
+  configMapRules,
+  eventRules,
+  leaseRules,
+  namespaceRules,
+  nodeRules,
+  secretRules,
+  serviceRules,
+} from "./kinds/core.ts";
 import { endpointSliceRules, endpointsRules } from "./kinds/endpoints.ts";
 import { podGracePeriod, podRules } from "./kinds/pods.ts";
-import { daemonSetRules, deploymentRules, replicaSetRules } from "./kinds/workloads.ts";
+import {
+  daemonSetRules,
+  deploymentRules,
+  replicaSetRules,
+  replicationControllerRules,
+  statefulSetRules,
+} from "./kinds/workloads.ts";
 import type { ServedKind, Subresource, Traits } from "./served-kind.ts";
 
 function served(
@@ -67,6 +82,8 @@ const eventFields = [
   "type",
 ];
 const all = ["all"];
+/** A kind whose work is done by controllers that a site does not have. It is kept, so that tools that ask for it go on. */
+const inert: Traits = { categories: all, status: true, generation: true, inert: true };
 
 export const eventsServed = served("v1", "Event", "events", "Namespaced", {
   shortNames: ["ev"],
@@ -100,7 +117,11 @@ const podsServed = served("v1", "Pod", "pods", "Namespaced", {
 
 /** Every kind that is served. Adding one is adding a line; a kind without traits is kept and shown as it is. */
 export const servedKinds: readonly ServedKind[] = [
-  served("v1", "ConfigMap", "configmaps", "Namespaced", { shortNames: ["cm"], columns: configMapColumns }),
+  served("v1", "ConfigMap", "configmaps", "Namespaced", {
+    shortNames: ["cm"],
+    columns: configMapColumns,
+    rules: configMapRules,
+  }),
   served("v1", "Endpoints", "endpoints", "Namespaced", {
     shortNames: ["ep"],
     createOnUpdate: true,
@@ -117,6 +138,14 @@ export const servedKinds: readonly ServedKind[] = [
     rules: nodeRules,
   }),
   podsServed,
+  served("v1", "PersistentVolume", "persistentvolumes", "Cluster", { shortNames: ["pv"], status: true }),
+  served("v1", "PersistentVolumeClaim", "persistentvolumeclaims", "Namespaced", { shortNames: ["pvc"], status: true }),
+  served("v1", "ReplicationController", "replicationcontrollers", "Namespaced", {
+    ...inert,
+    shortNames: ["rc"],
+    columns: replicaSetColumns,
+    rules: replicationControllerRules,
+  }),
   served("v1", "Secret", "secrets", "Namespaced", { fields: ["type"], columns: secretColumns, rules: secretRules }),
   served("v1", "ServiceAccount", "serviceaccounts", "Namespaced", { shortNames: ["sa"], returnsDeleted: true }),
   served("v1", "Service", "services", "Namespaced", {
@@ -132,30 +161,32 @@ export const servedKinds: readonly ServedKind[] = [
   }),
   served("apps/v1", "ControllerRevision", "controllerrevisions", "Namespaced", { columns: controllerRevisionColumns }),
   served("apps/v1", "DaemonSet", "daemonsets", "Namespaced", {
+    ...inert,
     shortNames: ["ds"],
-    categories: all,
-    status: true,
-    generation: true,
     columns: daemonSetColumns,
     rules: daemonSetRules,
   }),
   served("apps/v1", "Deployment", "deployments", "Namespaced", {
+    ...inert,
     shortNames: ["deploy"],
-    categories: all,
-    status: true,
-    generation: true,
     columns: deploymentColumns,
     rules: deploymentRules,
   }),
   served("apps/v1", "ReplicaSet", "replicasets", "Namespaced", {
+    ...inert,
     shortNames: ["rs"],
-    categories: all,
-    status: true,
-    generation: true,
     fields: ["status.replicas"],
     columns: replicaSetColumns,
     rules: replicaSetRules,
   }),
+  served("apps/v1", "StatefulSet", "statefulsets", "Namespaced", {
+    ...inert,
+    shortNames: ["sts"],
+    columns: statefulSetColumns,
+    rules: statefulSetRules,
+  }),
+  served("batch/v1", "CronJob", "cronjobs", "Namespaced", { ...inert, shortNames: ["cj"] }),
+  served("batch/v1", "Job", "jobs", "Namespaced", inert),
   served("coordination.k8s.io/v1", "Lease", "leases", "Namespaced", {
     createOnUpdate: true,
     versionedUpdate: true,
@@ -167,4 +198,5 @@ export const servedKinds: readonly ServedKind[] = [
     columns: endpointSliceColumns,
     rules: endpointSliceRules,
   }),
+  served("networking.k8s.io/v1", "Ingress", "ingresses", "Namespaced", { shortNames: ["ing"], status: true }),
 ];

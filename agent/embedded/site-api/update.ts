@@ -1,7 +1,8 @@
 import type { ObjectCall, Site } from "./call.ts";
 import { objectIn } from "./document.ts";
 import { type ApiResponse, response } from "./exchange.ts";
-import { badRequest, methodNotAllowed, noSuchResource, notFound } from "./failure.ts";
+import { badRequest, methodNotAllowed, notFound } from "./failure.ts";
+import { noSuchPart } from "./get.ts";
 import { isDryRun } from "./options.ts";
 import type { ServedKind } from "./served-kind.ts";
 import { createObject, replaceObject } from "./write.ts";
@@ -29,5 +30,7 @@ export function update(
 /** The subresources that are a view of the object itself. Throws a Failure for others. */
 export function writable(kind: ServedKind, subresource: string | undefined): "status" | undefined {
   if (subresource === undefined || (subresource === "status" && kind.status)) return subresource;
-  throw kind.subresources?.some(({ name }) => name === subresource) ? methodNotAllowed() : noSuchResource();
+  throw kind.subresources?.some(({ name }) => name === subresource)
+    ? methodNotAllowed()
+    : noSuchPart(kind, subresource);
 }

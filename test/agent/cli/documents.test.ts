@@ -78,6 +78,10 @@ test("bash offers commands, then what belongs to the command", () => {
   expect(offered(["config", "show", "--o"])).toEqual(["--origin"]);
   expect(offered(["up", "--"])).toEqual([...optionsOf("up"), "--help"].sort());
   expect(offered(["status", "--wait", ""])).toEqual(["ready"]);
+  expect(offered(["up", "--scenario", "zone-"])).toEqual(["zone-outage"]);
+  expect(offered(["up", "--boards", ""])).toEqual([]);
+  expect(offered(["help", "co"])).toEqual(["completion", "config"]);
+  expect(offered(["config", "explain", "nodeLifecycle.g"])).toEqual(["nodeLifecycle.gracePeriod"]);
   expect(offered(["completion", ""]).filter((word) => !word.startsWith("-"))).toEqual(["bash", "fish", "zsh"]);
 });
 

@@ -80,7 +80,9 @@ test("a follower says who leads", async () => {
 });
 
 test("critical is 2", async () => {
-  written({ selectionConflicts: ["node edge-07"] });
+  written({
+    selectionConflicts: [{ site: "plant8", lease: "kube-system/siteward-plant8", boards: 1, some: ["edge-07"] }],
+  });
   expect((await status()).code).toBe(2);
 });
 

@@ -3,7 +3,9 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ConfigError } from "../../../agent/base/errors.ts";
+import { commands } from "../../../agent/cli/commands.ts";
 import { upOptions } from "../../../agent/cli/up-options.ts";
+import { shippedScenarios } from "../../../agent/embedded/scenarios/shipped.ts";
 import { writeKubeconfig } from "../../../agent/embedded/site-files.ts";
 
 let folder: string;
@@ -62,6 +64,21 @@ test("a scenario's configuration of the agents is judged before anything starts,
   ]);
   const impossible = written("config:\n  nodeLifecycle:\n    gracePeriod: 1s\n");
   expect(problemsOf({ scenario: impossible })[0]).toMatch(/:3: nodeLifecycle\.gracePeriod: 1s must be longer/);
+});
+
+test("what is wrong with the story and with the agents' configuration is said in one go", () => {
+  const file = written("bords: 3\nconfig:\n  leader: { duraton: 6s }\n");
+  expect(problemsOf({ scenario: file })).toEqual([
+    `${file}:1: bords: is not known here; did you mean boards?`,
+    `${file}:3: leader.duraton is not a setting; did you mean leader.duration?`,
+  ]);
+  const listed = written("config: [leader]\n");
+  expect(problemsOf({ scenario: listed })).toHaveLength(1);
+});
+
+test("the help and the completion name exactly the scenarios that ship", () => {
+  const option = commands.find(({ name }) => name === "up")?.options.find(({ name }) => name === "scenario");
+  expect(option?.known).toEqual([...shippedScenarios.keys()]);
 });
 
 test("a kubeconfig of somebody else's is not written over; an old one of ours is", () => {

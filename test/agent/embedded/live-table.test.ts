@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { LiveTable, type Look, tableLines } from "../../../agent/embedded/live-table.ts";
-import type { BoardPicture, SitePicture } from "../../../agent/embedded/site-picture.ts";
+import { type BoardPicture, lackOf, type SitePicture } from "../../../agent/embedded/site-picture.ts";
 import { changesBetween } from "../../../agent/embedded/timeline.ts";
 
 const wide: Look = { columns: 120, rows: 40, color: false, unicode: true };
@@ -147,4 +147,11 @@ test("lines tell what changed, and nothing where nothing did", () => {
     "default/web-2 is gone from pi-2",
     "default/web-3 is gone",
   ]);
+});
+
+test("a site is healthy once its boards are ready and nobody doubts it; a taint of a person's is no doubt", () => {
+  const lack = (taints: readonly string[]) => lackOf({ ...site, boards: [board("pi-1", { taints })], pods: [] }, 0);
+  expect(lack([])).toEqual([]);
+  expect(lack(["not-ready:NoSchedule"])).toEqual(["tainted as not ready: pi-1"]);
+  expect(lack(["unschedulable:NoSchedule", "example.com/gpu:NoSchedule"])).toEqual([]);
 });

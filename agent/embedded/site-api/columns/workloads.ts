@@ -61,13 +61,22 @@ export const replicaSetColumns: readonly Column[] = [
   ...templateColumns,
 ];
 
+const readyColumn: Column = column(
+  "Ready",
+  "Pods that are ready, of those wished for.",
+  (object) => `${count(object, "status", "readyReplicas")}/${count(object, "spec", "replicas")}`,
+);
+
+export const statefulSetColumns: readonly Column[] = [
+  nameColumn,
+  readyColumn,
+  ageColumn,
+  ...templateColumns.slice(0, 2),
+];
+
 export const deploymentColumns: readonly Column[] = [
   nameColumn,
-  column(
-    "Ready",
-    "Pods that are ready, of those wished for.",
-    (object) => `${count(object, "status", "readyReplicas")}/${count(object, "spec", "replicas")}`,
-  ),
+  readyColumn,
   column("Up-to-date", "Pods of the newest template.", (object) => count(object, "status", "updatedReplicas")),
   column("Available", "Pods that are available.", (object) => count(object, "status", "availableReplicas")),
   ageColumn,

@@ -100,10 +100,24 @@ function serviceSpec(spec: JsonObject, clusterIP: string): JsonObject {
   };
 }
 
+export const configMapRules: Rules = {
+  problems: (map) => [...textProblems(map, "data"), ...textProblems(map, "binaryData")],
+};
+
 export const secretRules: Rules = {
   created: (secret) => withStringData({ type: "Opaque", ...secret }),
   updated: withStringData,
+  problems: (secret) => textProblems(secret, "data"),
 };
+
+/** Programs read these as texts by name, and would fail at the whole list because of one that is not. */
+function textProblems(object: JsonObject, member: string): readonly Problem[] {
+  const data = object[member] ?? {};
+  if (!isJsonObject(data)) return [invalidValue(member, data, "must be texts by name")];
+  return Object.entries(data).flatMap(([name, value]) =>
+    typeof value === "string" ? [] : [invalidValue(`${member}[${name}]`, value, "must be a text")],
+  );
+}
 
 /** `stringData` is a convenience for writing; what is stored is `data`. */
 function withStringData({ stringData, ...secret }: JsonObject): JsonObject {

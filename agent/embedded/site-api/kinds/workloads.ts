@@ -58,6 +58,28 @@ export const deploymentRules: Rules = workload(
   {},
 );
 
+export const statefulSetRules: Rules = workload(
+  {
+    replicas: 1,
+    podManagementPolicy: "OrderedReady",
+    updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 0 } },
+    revisionHistoryLimit: 10,
+  },
+  { replicas: 0, availableReplicas: 0 },
+);
+
+/** Its selector is made of labels alone, and is that of its pods where none is given. */
+const withPodsLabels = (controller: JsonObject): JsonObject => {
+  const spec = objectAt(controller, "spec");
+  const labels = objectAt(spec, "template", "metadata", "labels");
+  return { ...controller, spec: { replicas: 1, selector: labels, ...spec } };
+};
+
+export const replicationControllerRules: Rules = {
+  created: (controller) => ({ ...withPodsLabels(controller), status: { replicas: 0 } }),
+  updated: withPodsLabels,
+};
+
 /** A kind with a selector and a template of pods. */
 function workload(defaults: JsonObject, status: JsonObject): Rules {
   const withDefaults = (object: ApiObject): JsonObject => {

@@ -16,12 +16,16 @@ Binding: 1 metadata:ObjectMeta, 2 target:ObjectReference
 DaemonSet: 1 metadata:ObjectMeta, 2 spec:DaemonSetSpec, 3 status:DaemonSetStatus
 Deployment: 1 metadata:ObjectMeta, 2 spec:DeploymentSpec, 3 status:DeploymentStatus
 ReplicaSet: 1 metadata:ObjectMeta, 2 spec:ReplicaSetSpec, 3 status:ReplicaSetStatus
+Ingress: 1 metadata:ObjectMeta, 2 spec:IngressSpec, 3 status:IngressStatus
+CronJob: 1 metadata:ObjectMeta, 2 spec:CronJobSpec, 3 status:CronJobStatus
+Job: 1 metadata:ObjectMeta, 2 spec:JobSpec, 3 status:JobStatus
 ControllerRevision: 1 metadata:ObjectMeta, 2 data:Raw, 3 revision:int
 Lease: 1 metadata:ObjectMeta, 2 spec:LeaseSpec
 EndpointSlice: 1 metadata:ObjectMeta, 4 addressType, 2 endpoints*:Endpoint, 3 ports*:SlicePort
 Eviction: 1 metadata:ObjectMeta, 2 deleteOptions?:DeleteOptions
 SelfSubjectAccessReview: 1 metadata:ObjectMeta, 2 spec:SelfSubjectAccessReviewSpec,
   3 status:SubjectAccessReviewStatus
+SelfSubjectRulesReview: 1 metadata:ObjectMeta, 2 spec:SelfSubjectRulesReviewSpec, 3 status:SubjectRulesReviewStatus
 SelfSubjectReview: 1 metadata:ObjectMeta, 2 status:SelfSubjectReviewStatus
 DeleteOptions: 1 gracePeriodSeconds?:int, 2 preconditions?:Preconditions, 3 orphanDependents?:bool,
   4 propagationPolicy?, 5 dryRun*, 6 ignoreStoreReadErrorWithClusterBreakingPotential?:bool
@@ -57,6 +61,26 @@ DeploymentStatus: 1 observedGeneration:int, 2 replicas:int, 3 updatedReplicas:in
 ReplicaSetSpec: 1 replicas?:int, 4 minReadySeconds:int, 2 selector?:LabelSelector, 3 template:PodTemplateSpec
 ReplicaSetStatus: 1 replicas:int, 2 fullyLabeledReplicas:int, 4 readyReplicas:int, 5 availableReplicas:int,
   7 terminatingReplicas?:int, 3 observedGeneration:int, 6 conditions*:ReplicaSetCondition
+CronJobSpec: 1 schedule, 8 timeZone?, 2 startingDeadlineSeconds?:int, 3 concurrencyPolicy, 4 suspend?:bool,
+  5 jobTemplate:JobTemplateSpec, 6 successfulJobsHistoryLimit?:int, 7 failedJobsHistoryLimit?:int
+CronJobStatus: 4 lastScheduleTime?:Time, 5 lastSuccessfulTime?:Time
+JobTemplateSpec: 1 metadata:ObjectMeta, 2 spec:JobSpec
+JobSpec: 1 parallelism?:int, 2 completions?:int, 3 activeDeadlineSeconds?:int, 7 backoffLimit?:int,
+  4 selector?:LabelSelector, 5 manualSelector?:bool, 6 template:PodTemplateSpec, 8 ttlSecondsAfterFinished?:int,
+  9 completionMode?, 10 suspend?:bool
+JobStatus: 2 startTime?:Time, 3 completionTime?:Time, 4 active:int, 5 succeeded:int, 6 failed:int,
+  7 completedIndexes
+IngressSpec: 4 ingressClassName?, 1 defaultBackend?:IngressBackend, 2 tls*:IngressTLS, 3 rules*:IngressRule
+IngressStatus: 1 loadBalancer:IngressLoadBalancer
+IngressLoadBalancer: 1 ingress*:LoadBalancerIngress
+IngressRule: 1 host, 2 rules^:IngressRuleValue
+IngressRuleValue: 1 http?:IngressPaths
+IngressPaths: 1 paths*:IngressPath
+IngressPath: 1 path, 3 pathType?, 2 backend:IngressBackend
+IngressBackend: 4 service?:IngressService
+IngressService: 1 name, 2 port:IngressPort
+IngressPort: 1 name, 2 number:int
+IngressTLS: 1 hosts*, 2 secretName
 LeaseSpec: 1 holderIdentity?, 2 leaseDurationSeconds?:int, 3 acquireTime?:MicroTime, 4 renewTime?:MicroTime,
   5 leaseTransitions?:int, 6 strategy?, 7 preferredHolder?
 Endpoint: 1 addresses*, 2 conditions:EndpointConditions, 3 hostname?, 4 targetRef?:ObjectReference,
@@ -64,6 +88,8 @@ Endpoint: 1 addresses*, 2 conditions:EndpointConditions, 3 hostname?, 4 targetRe
 SlicePort: 1 name?, 2 protocol?, 3 port?:int, 4 appProtocol?
 SelfSubjectAccessReviewSpec: 1 resourceAttributes?:ResourceAttributes, 2 nonResourceAttributes?:NonResourceAttributes
 SubjectAccessReviewStatus: 1 allowed:bool, 4 denied:bool, 2 reason, 3 evaluationError
+SelfSubjectRulesReviewSpec: 1 namespace
+SubjectRulesReviewStatus: 3 incomplete:bool, 4 evaluationError
 SelfSubjectReviewStatus: 1 userInfo:UserInfo
 Preconditions: 1 uid?, 2 resourceVersion?
 OwnerReference: 5 apiVersion, 1 kind, 3 name, 4 uid, 6 controller?:bool, 7 blockOwnerDeletion?:bool

@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
 import { itemsAt, type JsonValue, textAt, valueAt } from "../../../../agent/api/json.ts";
-import { failureOf, TestSite } from "./site.ts";
+import { piecesOf } from "../../../../agent/embedded/site-api/protobuf/wire.ts";
+import { failureOf, merge, pod, pods, TestSite } from "./site.ts";
+
+const apply = "application/apply-patch+yaml";
 
 const named = (items: readonly JsonValue[], name: string, member = "name"): JsonValue | undefined =>
   items.find((item) => textAt(item, member) === name);
@@ -23,8 +26,10 @@ test("groups and resources are found one by one", async () => {
   const groups = itemsAt((await site.get("/apis")).body, "groups");
   expect(groups.map((group) => textAt(group, "preferredVersion", "groupVersion"))).toEqual([
     "apps/v1",
+    "batch/v1",
     "coordination.k8s.io/v1",
     "discovery.k8s.io/v1",
+    "networking.k8s.io/v1",
     "authentication.k8s.io/v1",
     "authorization.k8s.io/v1",
     "policy/v1",
@@ -86,8 +91,10 @@ test("the documentation names every kind, and offers what clients look for", asy
   expect(Object.keys(paths ?? {})).toEqual([
     "api/v1",
     "apis/apps/v1",
+    "apis/batch/v1",
     "apis/coordination.k8s.io/v1",
     "apis/discovery.k8s.io/v1",
+    "apis/networking.k8s.io/v1",
   ]);
   const { body } = await site.get(textAt(paths, "apis/apps/v1", "serverRelativeURL"));
   const patch = valueAt(body, "paths", "/apis/apps/v1/namespaces/{namespace}/daemonsets/{name}", "patch");
@@ -101,8 +108,58 @@ test("the documentation names every kind, and offers what clients look for", asy
   });
   expect((await site.get("/openapi/v3/apis/none/v1")).status).toBe(404);
   expect((await site.get("/openapi/v2")).body).toMatchObject({ swagger: "2.0" });
-  const protobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-  expect(failureOf(await site.get("/openapi/v2", protobuf))).toBe("406 NotAcceptable");
+  expect(failureOf(await site.get("/openapi/v2", "text/html"))).toBe("406 NotAcceptable");
+});
+
+test("the documentation that kubectl wants before it checks a List is there, and describes nothing", async () => {
+  await using site = new TestSite();
+  const answer = await site.get("/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf");
+  // Go refuses a content type with an "@" in it.
+  expect(answer.headers["content-type"]).toBe("application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+  const [version, info, ...more] = piecesOf(Buffer.from(answer.text, "latin1"));
+  expect([version?.number, String(version?.value)]).toEqual([1, "2.0"]);
+  expect(info?.number).toBe(2);
+  expect(more).toEqual([]);
+});
+
+test("what is sent to a group that is not served is told that there is no such place", async () => {
+  await using site = new TestSite();
+  const role = { metadata: { name: "r" }, rules: [] };
+  const at = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
+  expect(failureOf(await site.ask("POST", at, role))).toBe("404 NotFound");
+  expect(failureOf(await site.ask("POST", "/version", {}))).toBe("405 MethodNotAllowed");
+  expect(failureOf(await site.ask("DELETE", "/healthz"))).toBe("405 MethodNotAllowed");
+});
+
+test("whoever creates what no controller here looks after is warned, and cannot scale it", async () => {
+  await using site = new TestSite();
+  const template = { metadata: { labels: { app: "a" } }, spec: { containers: [{ name: "c", image: "i" }] } };
+  const deployment = { metadata: { name: "a" }, spec: { selector: { matchLabels: { app: "a" } }, template } };
+  const deployments = "/apis/apps/v1/namespaces/default/deployments";
+  const told =
+    '299 - "no controller of this embedded site looks after a Deployment: it is kept, and nothing comes of it"';
+  const created = await site.ask("POST", deployments, deployment);
+  expect([created.status, created.headers.warning]).toEqual([201, told]);
+  const applied = await site.ask(
+    "PATCH",
+    `${deployments}/b?fieldManager=me`,
+    { ...deployment, metadata: {} },
+    { type: apply },
+  );
+  expect([applied.status, applied.headers.warning]).toEqual([201, told]);
+  const again = await site.ask(
+    "PATCH",
+    `${deployments}/b?fieldManager=me`,
+    { ...deployment, metadata: {} },
+    { type: apply },
+  );
+  expect([again.status, again.headers.warning]).toEqual([200, undefined]);
+  expect((await site.ask("POST", pods, pod("p"))).headers.warning).toBeUndefined();
+  const scale = { spec: { replicas: 5 } };
+  const scaled = await site.ask("PATCH", `${deployments}/a/scale`, scale, { type: merge });
+  expect(failureOf(scaled)).toBe("501 NotImplemented");
+  expect(failureOf(await site.get(`${deployments}/a/scale`))).toBe("501 NotImplemented");
+  expect(failureOf(await site.get(`${pods}/p/scale`))).toBe("404 NotFound");
 });
 
 test("whoever asks may do everything", async () => {
@@ -114,6 +171,8 @@ test("whoever asks may do everything", async () => {
     body: { spec, status: { allowed: true } },
   });
   expect(failureOf(await site.get(path))).toBe("405 MethodNotAllowed");
+  const rules = await site.ask("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", { spec: {} });
+  expect(rules.body).toMatchObject({ status: { resourceRules: [{ verbs: ["*"] }], incomplete: false } });
   expect((await site.ask("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", {})).body).toMatchObject({
     status: { userInfo: { username: "admin" } },
   });
@@ -121,7 +180,6 @@ test("whoever asks may do everything", async () => {
 
 test("simulated pods have no logs and nothing to execute, and say so", async () => {
   await using site = new TestSite();
-  const pods = "/api/v1/namespaces/default/pods";
   await site.create(pods, { metadata: { name: "a" }, spec: { containers: [{ name: "c", image: "i" }] } });
   expect(failureOf(await site.get(`${pods}/a/log`))).toBe("501 NotImplemented");
   expect(failureOf(await site.ask("POST", `${pods}/a/exec?command=ls`))).toBe("501 NotImplemented");

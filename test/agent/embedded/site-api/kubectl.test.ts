@@ -130,6 +130,44 @@ spec:
     expect(await kubectl("delete -f -", documents("two"))).toContain('configmap "apply-map" deleted');
   });
 
+  test("applies a List, and prunes what is no longer in the documents", async () => {
+    const map = (name: string): string =>
+      `{apiVersion: v1, kind: ConfigMap, metadata: {name: ${name}, labels: {set: pruned}}}`;
+    const list = `apiVersion: v1\nkind: List\nitems:\n- ${map("list-a")}\n- ${map("list-b")}\n`;
+    expect(await kubectl("apply -f -", list)).toBe("configmap/list-a created\nconfigmap/list-b created\n");
+    expect(await kubectl("apply -f - --prune -l set=pruned", map("list-a"))).toBe(
+      "configmap/list-a unchanged\nconfigmap/list-b pruned\n",
+    );
+    await kubectl("delete configmap list-a");
+  });
+
+  test("is told that nothing comes of what no controller looks after", async () => {
+    const { out, err } = await tried("create job once --image=busybox:1");
+    expect(out).toBe("job.batch/once created\n");
+    expect(err).toContain("Warning: no controller of this embedded site looks after a Job");
+    await kubectl("create cronjob often --image=busybox:1 --schedule=@daily");
+    await kubectl("create ingress way --rule=a/b=web:80");
+    expect(await kubectl("describe job once")).toContain("busybox:1");
+    const set = (image: string): string => `
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  serviceName: db
+  selector: {matchLabels: {app: db}}
+  template: {metadata: {labels: {app: db}}, spec: {containers: [{name: main, image: "${image}"}, {name: side, image: "x:1"}]}}
+`;
+    await kubectl("apply -f -", set("x:1"));
+    await kubectl("apply -f -", set("x:2"));
+    const images = "get statefulset db -o jsonpath={.spec.template.spec.containers[*].image}";
+    expect(await kubectl(images)).toBe("x:2 x:1");
+    expect(await kubectl("describe statefulset db")).toContain("Replicas:           1 desired | 0 total");
+    expect((await tried("scale statefulset db --replicas=3")).err).toContain("there is nothing to scale");
+    expect((await tried("create role r --verb=get --resource=pods")).err).toContain("(NotFound)");
+    expect(await kubectl("auth can-i --list")).toContain("*.*");
+    await kubectl("delete job,cronjob,ingress,statefulset --all");
+  });
+
   test("gets tables, wide ones, YAML, JSON and what is selected", async () => {
     await kubectl("create -f -", `${board("get-1")}---\n${bound("get-a", "get-1")}---\n${bound("get-b", "elsewhere")}`);
     expect(rows(await kubectl("get nodes"))).toEqual([

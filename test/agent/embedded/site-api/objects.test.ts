@@ -48,6 +48,18 @@ describe("creating", () => {
     for (const name of names) expect(name).toMatch(/^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   });
 
+  test("of texts by name takes nothing else: one would spoil the list for every client", async () => {
+    await using site = new TestSite();
+    for (const data of [5, ["x"], { key: 5 }, { key: null, other: { deep: "x" } }]) {
+      expect(failureOf(await site.ask("POST", configMaps, { metadata: { name: "a" }, data }))).toBe("422 Invalid");
+    }
+    await site.create(configMaps, configMap("a", {}, { key: "5" }));
+    const answer = await site.ask("PATCH", `${configMaps}/a`, { data: { key: 5 } }, { type: merge });
+    expect(answer.body).toMatchObject({ code: 422, details: { causes: [{ field: "data[key]" }] } });
+    const secret = { metadata: { name: "s" }, data: { key: 5 } };
+    expect(failureOf(await site.ask("POST", "/api/v1/namespaces/default/secrets", secret))).toBe("422 Invalid");
+  });
+
   test("needs a namespace that is there", async () => {
     await using site = new TestSite();
     const answer = await site.ask("POST", "/api/v1/namespaces/nowhere/configmaps", configMap("a"));

@@ -1,0 +1,150 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, afterEach, expect, test } from "vitest";
+import { Database } from "../../../storage/database.ts";
+import { pragmas } from "../../storage/things.ts";
+import { AgentProcess, until } from "../../support/agent-process.ts";
+import { canMount, mount, unmount } from "../../support/mounts.ts";
+import { siteward } from "../../support/siteward-command.ts";
+
+/** The program as it is shipped, with an API server that is not there: it needs none to look after its own files. */
+const program = path.resolve(import.meta.dirname, "../../../dist/main.js");
+const isBuilt = existsSync(program);
+const built = test.skipIf(!isBuilt);
+const dir = mkdtempSync(path.join(tmpdir(), "siteward-state-"));
+const agents: AgentProcess[] = [];
+const mounts: string[] = [];
+let boards = 0;
+
+afterEach(async () => {
+  for (const agent of agents.splice(0)) await agent.stop("SIGKILL");
+  for (const folder of mounts.splice(0)) unmount(folder);
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+function agentWith(config: Readonly<Record<string, object>> = {}, board = `pi-${++boards}`): AgentProcess {
+  const agent = new AgentProcess({ dir, board, kubeconfig: path.join(dir, "no-kubeconfig"), config });
+  agents.push(agent);
+  return agent;
+}
+
+async function ended(agent: AgentProcess): Promise<number | null | undefined> {
+  agent.start();
+  await until("it ends", () => !agent.running, 10);
+  return agent.exitCode;
+}
+
+const started = (agent: AgentProcess): Promise<number> => {
+  agent.start();
+  return until(
+    "the first status",
+    () => agent.status() !== undefined,
+    10,
+    () => agent.log(),
+  );
+};
+
+/** The last words, in the status file of an agent that is gone. */
+const lastWords = (agent: AgentProcess) =>
+  agent.status()?.health.conditions.map(({ type, message }) => `${type}: ${message}`);
+
+const stateOf = (agent: AgentProcess, file: string): string => path.join(agent.dir, "state", file);
+
+built("two agents with one state folder: the second says so and ends with 1, the first does not notice", async () => {
+  const first = agentWith();
+  await started(first);
+  const state = { folder: path.join(first.dir, "state") };
+  const run = { folder: path.join(first.dir, "run") };
+  const second = agentWith({ state, run });
+  expect(await ended(second)).toBe(1);
+  expect(second.log()).toMatch(
+    /^siteward: \S+state\.db: the file is in use by another process\n {2}Another agent runs with this state folder: /m,
+  );
+  expect(first.status()?.pid).toBe(first.pid);
+
+  await first.stop("SIGKILL");
+  const third = agentWith({ state });
+  await started(third);
+  expect(third.running).toBe(true);
+});
+
+built("a state folder that cannot be made is told, and the status says why the agent ended", async () => {
+  const file = path.join(dir, "a-file");
+  writeFileSync(file, "");
+  const agent = agentWith({ state: { folder: path.join(file, "state") } });
+  expect(await ended(agent)).toBe(1);
+  expect(agent.log()).toMatch(
+    /^siteward: \S+a-file\/state: the file cannot be read or written\n {2}Make the folder, /m,
+  );
+  expect(lastWords(agent)).toEqual([expect.stringMatching(/^AgentEnded: \S+a-file\/state: /)]);
+  const { code, stdout } = await siteward(["status", "--file", agent.statusFile]);
+  expect(code).toBe(3);
+  expect(stdout).toMatch(/^STALE .*pid \d+ gone.*\n.* was critical\n {2}! AgentEnded /);
+});
+
+built.for(["cache.db", "state.db"])("a %s of a newer version ends it with 78, and stays as it is", async (file) => {
+  const agent = agentWith();
+  mkdirSync(path.join(agent.dir, "state"), { recursive: true });
+  Database.open({ file: stateOf(agent, file), migrations: [{ number: 99, sql: "" }], pragmas }).close();
+  expect(await ended(agent)).toBe(78);
+  expect(agent.log()).toMatch(/written by a newer version\n {2}Install that version again, or move the file away\./);
+  expect(lastWords(agent)?.[0]).toContain("written by a newer version");
+});
+
+built(
+  "a damaged cache is made anew, and a damaged state is moved aside: both are told, and the agent goes on",
+  async () => {
+    const agent = agentWith();
+    mkdirSync(path.join(agent.dir, "state"), { recursive: true });
+    for (const file of ["cache.db", "state.db"])
+      writeFileSync(stateOf(agent, file), "not a database at all".repeat(300));
+    await started(agent);
+    const types = agent.status()?.health.conditions.map(({ type }) => type);
+    expect(types).toEqual(expect.arrayContaining(["CacheRebuilt", "StateSetAside"]));
+    expect(readdirSync(path.join(agent.dir, "state"))).toContainEqual(
+      expect.stringMatching(/^state\.db\.damaged-\d+$/),
+    );
+    expect(agent.running).toBe(true);
+  },
+);
+
+built("a run folder that is cleaned away is made again; one that cannot be written stops nobody", async () => {
+  const agent = agentWith({ status: { minInterval: "200ms", every: "1s" } });
+  await started(agent);
+  rmSync(path.join(agent.dir, "run"), { recursive: true });
+  await until("the status is back", () => agent.status() !== undefined, 5);
+
+  const file = path.join(dir, "no-folder");
+  writeFileSync(file, "");
+  const other = agentWith({ run: { folder: file } });
+  other.start();
+  await until("it is said", () => other.log().includes("status file cannot be written"), 10);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(other.running).toBe(true);
+});
+
+const mounting = test.skipIf(!isBuilt || !canMount());
+
+function mounted(options: string): string {
+  const folder = mount(dir, options);
+  mounts.push(folder);
+  return folder;
+}
+
+mounting("on a read-only file system it ends with 1, and says what to look at", async () => {
+  const folder = mounted("size=1m,ro");
+  const agent = agentWith({ state: { folder } });
+  expect(await ended(agent)).toBe(1);
+  expect(agent.log()).toMatch(/cannot be read or written\n {2}Check that the folder exists, .* not mounted read-only/);
+  expect(lastWords(agent)?.[0]).toMatch(/^AgentEnded: /);
+});
+
+mounting("on a full file system it ends with 1, and says so", async () => {
+  const folder = mounted("size=64k");
+  writeFileSync(path.join(folder, "filler"), Buffer.alloc(56 * 1024));
+  const agent = agentWith({ state: { folder } });
+  expect(await ended(agent)).toBe(1);
+  expect(agent.log()).toMatch(/there is no room left on the disk\n {2}Free space on the disk/);
+  expect(readFileSync(agent.statusFile, "utf8")).toContain("no room left");
+});
