@@ -1,13 +1,21 @@
-import type { JournalRow } from "./journal.ts";
-import type { Change, Key, StoredObject } from "./object.ts";
+import type { Change, DeltaType, Identity, Key, StoredObject } from "./object.ts";
+
+/** A delta whose object is somewhere: in the journal, or in memory. */
+export interface DeltaRow extends Identity {
+  readonly type: DeltaType;
+  /** Length of its text in bytes; null: it has none, and speaks of the object that was known before. */
+  readonly bytes: number | null;
+}
+
+export type WithBody<Row extends DeltaRow> = Row & { readonly bytes: number };
 
 /** What the deltas of one key come to. */
-export interface Outcome<T> {
+export interface Outcome<T, Row extends DeltaRow> {
   readonly changes: readonly Change<T>[];
   /** The state to store; undefined: none. */
   readonly after: T | undefined;
   /** The row that holds `after`, unless it is what was stored before. */
-  readonly row: (JournalRow & { readonly bytes: number }) | undefined;
+  readonly row: WithBody<Row> | undefined;
 }
 
 /**
@@ -15,15 +23,15 @@ export interface Outcome<T> {
  * object is reported gone and the new one as appeared, also if nobody saw the deletion. What came and went meanwhile is
  * not reported. Whether an object appeared or changed follows from what was there, not from the name of the delta.
  */
-export function collapse<T extends StoredObject>(
+export function collapse<T extends StoredObject, Row extends DeltaRow>(
   key: Key,
   stored: T | undefined,
-  rows: readonly JournalRow[],
-  decode: (row: JournalRow) => T,
-): Outcome<T> {
+  rows: readonly Row[],
+  decode: (row: Row) => T,
+): Outcome<T, Row> {
   const changes: Change<T>[] = [];
   let state = stored;
-  let row: Outcome<T>["row"];
+  let row: WithBody<Row> | undefined;
   for (const run of runsOf(rows)) {
     const { last } = run;
     const object = run.body === undefined ? undefined : decode(run.body);
@@ -45,15 +53,15 @@ export function collapse<T extends StoredObject>(
   return { changes, after: state, row };
 }
 
-interface Run {
-  last: JournalRow;
+interface Run<Row extends DeltaRow> {
+  last: Row;
   /** The newest row that holds an object. */
-  body: (JournalRow & { readonly bytes: number }) | undefined;
+  body: WithBody<Row> | undefined;
 }
 
 /** Neighbours of the same uid. */
-function runsOf(rows: readonly JournalRow[]): readonly Run[] {
-  const runs: Run[] = [];
+function runsOf<Row extends DeltaRow>(rows: readonly Row[]): readonly Run<Row>[] {
+  const runs: Run<Row>[] = [];
   for (const row of rows) {
     let run = runs.at(-1);
     if (run === undefined || run.last.uid !== row.uid) {
@@ -66,7 +74,7 @@ function runsOf(rows: readonly JournalRow[]): readonly Run[] {
   return runs;
 }
 
-const hasBody = (row: JournalRow): row is JournalRow & { readonly bytes: number } => row.bytes !== null;
+const hasBody = <Row extends DeltaRow>(row: Row): row is WithBody<Row> => row.bytes !== null;
 
 /** A deletion usually carries the last state; a late one can carry an older state than the one we have. */
 function newest<T extends StoredObject>(known: T, deleted: T): T {

@@ -39,6 +39,8 @@ export interface DatabaseOptions {
   readonly pragmas: Pragmas;
   /** A damaged disposable file may be thrown away by the program; any other is left to a person. Default: true. */
   readonly disposable?: boolean;
+  /** No other process may have the file open, not even to read, until this one closes it or ends, however it ends. */
+  readonly exclusive?: boolean;
 }
 
 /** In bytes. */
@@ -168,6 +170,8 @@ export class Database {
 
   #configure(): void {
     const { synchronous, cacheKiB, mmapMiB, walAutocheckpointPages, journalSizeLimitKiB } = this.#options.pragmas;
+    // Before the journal mode: then the very next statement takes the lock, and no shared memory is needed.
+    if (this.#options.exclusive) this.#exec("PRAGMA locking_mode = EXCLUSIVE");
     for (const pragma of [
       `page_size = ${pageSize}`,
       "journal_mode = WAL",
@@ -229,9 +233,14 @@ export class Database {
   }
 
   #error(kind: StorageError["kind"], cause: unknown): StorageError {
-    return new StorageError(kind, { file: this.file, cause, disposable: this.#options.disposable ?? true });
+    const { disposable = true, exclusive = false } = this.#options;
+    const hint = kind === "busy" && exclusive ? { hint: lockedHint } : {};
+    return new StorageError(kind, { file: this.file, cause, disposable, ...hint });
   }
 }
+
+const lockedHint =
+  "Another agent runs with this state folder: stop it, or give this one a folder of its own (state.folder).";
 
 /** A prepared statement. `all` builds every row: only for texts that bound their rows. */
 export class Statement<Row> {

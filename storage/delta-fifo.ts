@@ -1,14 +1,21 @@
 import { collapse } from "./collapse.ts";
 import type { Database } from "./database.ts";
+import { heldRows } from "./held-deltas.ts";
 import type { Indexer } from "./indexer.ts";
 import { Journal, type JournalRow } from "./journal.ts";
 import { type Change, type Delta, identityOf, isSame, type Key, keyOf, type StoredObject } from "./object.ts";
-import { Staging } from "./staging.ts";
+import { type Sorted, sortDeltas } from "./sort-deltas.ts";
+import { type Search, Staging } from "./staging.ts";
 
 /** A new list of everything, page by page. Nothing of it shows before `commit`; a power cut before leaves what was. */
 export interface Replacement<T> {
   /** One transaction per page. */
   page(objects: readonly T[]): void;
+  /**
+   * After the last page: a step of the search for what was not listed, in a transaction of bounded size, and whether there
+   * is more. `commit` does what is left of it.
+   */
+  bury(): boolean;
   /** The end, in one transaction: the staged pages, deletions of what was not listed, and the position. */
   commit(resourceVersion: string): void;
   abort(): void;
@@ -16,7 +23,8 @@ export interface Replacement<T> {
 
 /**
  * Pending deltas of one resource, on disk. `append` and `replace` put them there together with the watch position; `pop`
- * applies them to the Indexer and tells what changed. After a power cut at any line, position, journal and objects fit.
+ * applies them to the Indexer and tells what changed; `take` does both at once where nothing waits. After a power cut at
+ * any line, position, journal and objects fit.
  *
  * Two things wait in memory until the resource writes anyway: states that differ only in what `quiet` allows, and the
  * position. They go in one transaction, so that a stored position never runs ahead of the stored objects; a loss of
@@ -86,11 +94,9 @@ export class DeltaFIFO<T extends StoredObject> {
    * quiet, both wait in memory. Deletions of unknown objects are ignored. Ends a Replace that was not committed.
    */
   append(deltas: readonly Delta<T>[], resourceVersion: string): void {
-    this.#endStaging();
-    const { loud, quiet } = this.#sort(deltas);
-    if (loud.length === 0 && (this.#populated || deltas.length === 0)) {
-      this.#indexer.keepQuiet(quiet);
-      this.#position = resourceVersion;
+    const { loud, quiet } = this.#sorted(deltas);
+    if (this.#waitsInMemory(deltas, loud)) {
+      this.#keep(quiet, resourceVersion);
       return;
     }
     const fresh = new Set<Key>();
@@ -100,6 +106,21 @@ export class DeltaFIFO<T extends StoredObject> {
     });
     this.#depth += fresh.size;
     this.#merged += merged;
+  }
+
+  /**
+   * Applies the deltas at once and tells what changed, where nothing waits in the journal: what `append` and `pop` come
+   * to, in one transaction, and no delta is written twice. After a power cut objects and position are both there, and
+   * nobody was told, or neither is. Undefined: something waits, so that these have to wait behind it. Nothing was done.
+   */
+  take(deltas: readonly Delta<T>[], resourceVersion: string): readonly Change<T>[] | undefined {
+    if (this.#depth > 0) return undefined;
+    const { loud, quiet } = this.#sorted(deltas);
+    if (this.#waitsInMemory(deltas, loud)) {
+      this.#keep(quiet, resourceVersion);
+      return [];
+    }
+    return this.#write({ position: resourceVersion, populated: true, quiet }, () => this.#applyHeld(loud, quiet));
   }
 
   /** A position without news. It waits in memory. */
@@ -119,6 +140,7 @@ export class DeltaFIFO<T extends StoredObject> {
       this.#journal.stage();
     });
     this.#staging = staging;
+    let search: Search | undefined = { among: "queued", after: undefined };
     const check = (): void => {
       if (this.#staging !== staging) throw new Error("this Replace has ended");
     };
@@ -129,9 +151,15 @@ export class DeltaFIFO<T extends StoredObject> {
           for (const object of objects) staging.list(object);
         });
       },
+      bury: () => {
+        check();
+        const from = search;
+        if (from !== undefined) search = this.#write({}, () => staging.bury(from));
+        return search !== undefined;
+      },
       commit: (resourceVersion) => {
         check();
-        this.#commit(staging, resourceVersion);
+        this.#commit(staging, search, resourceVersion);
       },
       abort: () => {
         if (this.#staging === staging) this.#endStaging();
@@ -196,27 +224,24 @@ export class DeltaFIFO<T extends StoredObject> {
     return result;
   }
 
-  /** Tells apart what is worth a write from what is not, and leaves out what means nothing. */
-  #sort(deltas: readonly Delta<T>[]): { readonly loud: readonly Delta<T>[]; readonly quiet: ReadonlyMap<Key, T> } {
-    const loud: Delta<T>[] = [];
-    const keys = new Set<Key>();
-    const quiet = new Map<Key, T>();
-    for (const delta of deltas) {
-      const key = keyOf(delta.object);
-      const waits = keys.has(key) || this.#newest(key) !== undefined;
-      if (delta.type === "Deleted") {
-        if (!waits && this.#indexer.identity(key) === undefined) continue;
-      } else if (!waits && this.#quiet !== undefined) {
-        const stored = quiet.get(key) ?? this.#indexer.get(key);
-        if (stored !== undefined && this.#isQuiet(stored, delta.object)) {
-          quiet.set(key, delta.object);
-          continue;
-        }
-      }
-      loud.push(delta);
-      keys.add(key);
-    }
-    return { loud, quiet };
+  /** A Replace that was not committed ends before. */
+  #sorted(deltas: readonly Delta<T>[]): Sorted<T> {
+    this.#endStaging();
+    return sortDeltas(deltas, {
+      indexer: this.#indexer,
+      waits: (key) => this.#newest(key) !== undefined,
+      isQuiet: this.#quiet && ((stored, incoming) => this.#isQuiet(stored, incoming)),
+    });
+  }
+
+  /** The very first delta is written even if it means nothing: from then on the resource counts as populated. */
+  #waitsInMemory(deltas: readonly Delta<T>[], loud: readonly Delta<T>[]): boolean {
+    return loud.length === 0 && (this.#populated || deltas.length === 0);
+  }
+
+  #keep(quiet: ReadonlyMap<Key, T>, resourceVersion: string): void {
+    this.#indexer.keepQuiet(quiet);
+    this.#position = resourceVersion;
   }
 
   #isQuiet(stored: T, incoming: T): boolean {
@@ -250,20 +275,47 @@ export class DeltaFIFO<T extends StoredObject> {
     return this.#journal.count(key) > this.#deltasPerObject ? this.#journal.condense(key) : 0;
   }
 
+  /** Reads and erases the head of the queue as a whole, and key by key only what comes again behind it. */
   #apply(limit: number): { readonly keys: number; readonly changes: readonly Change<T>[] } {
     const { ceiling } = this.#journal;
-    const keys = new Set<Key>();
-    for (const key of this.#journal.queued(ceiling, limit)) {
-      keys.add(key);
-      if (keys.size >= limit) break;
+    const head = this.#journal.queued(undefined, ceiling, limit);
+    const last = head.at(-1);
+    if (last === undefined) return { keys: 0, changes: [] };
+    const byKey = new Map<Key, JournalRow[]>();
+    for (const row of head) {
+      const rows = byKey.get(row.key);
+      if (rows === undefined) byKey.set(row.key, [row]);
+      else rows.push(row);
+    }
+    for (const key of head.length < limit ? [] : this.#journal.behind(last.seq, ceiling)) {
+      byKey.set(key, [...this.#journal.rows(key, ceiling)]);
     }
     const changes: Change<T>[] = [];
-    for (const key of keys) changes.push(...this.#applyKey(key, ceiling));
-    return { keys: keys.size, changes };
+    for (const [key, rows] of byKey) {
+      changes.push(...this.#applyKey(key, rows));
+      if ((rows.at(-1)?.seq ?? 0) > last.seq) this.#journal.erase(key, ceiling);
+    }
+    this.#journal.eraseHead(last.seq);
+    return { keys: byKey.size, changes };
   }
 
-  #applyKey(key: Key, ceiling: number): readonly Change<T>[] {
-    const rows = this.#journal.rows(key, ceiling);
+  /** `quiet`: what the same group brought before these, and what was already written in this transaction. */
+  #applyHeld(deltas: readonly Delta<T>[], quiet: ReadonlyMap<Key, T>): readonly Change<T>[] {
+    const told: Change<T>[] = [];
+    for (const [key, rows] of heldRows(deltas)) {
+      const before = quiet.get(key) ?? this.#indexer.get(key);
+      const { changes, after, row } = collapse(key, before, rows, ({ object }) => object);
+      if (after === undefined) {
+        if (before !== undefined) this.#indexer.remove(key, before);
+      } else if (row !== undefined && (before === undefined || !isSame(identityOf(before), row))) {
+        this.#indexer.put(key, before, after);
+      }
+      told.push(...changes);
+    }
+    return told;
+  }
+
+  #applyKey(key: Key, rows: readonly JournalRow[]): readonly Change<T>[] {
     const before = this.#indexer.get(key);
     const { changes, after, row } = collapse(key, before, rows, ({ seq }) => this.#object(seq));
     if (after === undefined) {
@@ -272,7 +324,6 @@ export class DeltaFIFO<T extends StoredObject> {
       this.#indexer.adopt(key, before, after, row);
     }
     for (const { seq } of rows) this.#indexer.decoded.delete(seq);
-    this.#journal.erase(key, ceiling);
     return changes;
   }
 
@@ -280,10 +331,10 @@ export class DeltaFIFO<T extends StoredObject> {
     return this.#indexer.decoded.get(seq) ?? this.#indexer.decode(this.#journal.text(seq));
   }
 
-  #commit(staging: Staging<T>, resourceVersion: string): void {
+  #commit(staging: Staging<T>, search: Search | undefined, resourceVersion: string): void {
     const isFirst = !this.#populated;
     this.#depth = this.#write({ position: resourceVersion, populated: true, quiet: staging.quiet }, () => {
-      staging.bury();
+      for (let rest = search; rest !== undefined; ) rest = staging.bury(rest);
       this.#journal.release();
       return this.#journal.depth;
     });

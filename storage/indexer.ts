@@ -27,6 +27,7 @@ export class Indexer<T extends StoredObject> {
   readonly #keys: Statement<{ key: Key }>;
   readonly #count: Statement<{ count: number }>;
   readonly #update: Statement<unknown>;
+  readonly #put: Statement<unknown>;
   readonly #adopt: Statement<unknown>;
   readonly #delete: Statement<unknown>;
 
@@ -46,6 +47,11 @@ export class Indexer<T extends StoredObject> {
     this.#keys = database.prepare(`SELECT key FROM objects WHERE resource = ? AND key > ? ORDER BY key LIMIT ${page}`);
     this.#count = database.prepare("SELECT count(*) AS count FROM objects WHERE resource = ?");
     this.#update = database.prepare("UPDATE objects SET version = ?, text = ? WHERE resource = ? AND key = ?");
+    this.#put = database.prepare(
+      `INSERT INTO objects (resource, key, uid, version, text) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (resource, key) DO UPDATE
+       SET uid = excluded.uid, version = excluded.version, text = excluded.text`,
+    );
     // The text goes from table to table and never becomes a string here.
     this.#adopt = database.prepare(
       `INSERT INTO objects (resource, key, uid, version, text)
@@ -117,13 +123,23 @@ export class Indexer<T extends StoredObject> {
 
   /** Inside a transaction: writes what was kept quiet, and `more` on top of it. Once it has committed: `wroteQuiet`. */
   writeQuiet(more: ReadonlyMap<Key, T>): void {
-    for (const [key, object] of this.#quiet) if (!more.has(key)) this.#put(key, object);
-    for (const [key, object] of more) this.#put(key, object);
+    for (const [key, object] of this.#quiet) if (!more.has(key)) this.#overwrite(key, object);
+    for (const [key, object] of more) this.#overwrite(key, object);
   }
 
   wroteQuiet(more: ReadonlyMap<Key, T>): void {
     this.#quiet.clear();
     for (const key of more.keys()) this.decoded.delete(key);
+  }
+
+  /** Inside a transaction. */
+  put(key: Key, before: T | undefined, after: T): void {
+    if (before === undefined) this.#size = undefined;
+    const { uid, version } = identityOf(after);
+    const text = JSON.stringify(after);
+    this.#put.run(this.#resource, key, uid, version, text);
+    this.#rows.write(key, before, after);
+    this.decoded.put(key, after, text.length);
   }
 
   /** Inside a transaction: makes the journal row `seq`, of which `after` is the object, the stored state. */
@@ -179,7 +195,7 @@ export class Indexer<T extends StoredObject> {
     return object;
   }
 
-  #put(key: Key, object: T): void {
+  #overwrite(key: Key, object: T): void {
     this.#update.run(object.metadata.resourceVersion, JSON.stringify(object), this.#resource, key);
   }
 }

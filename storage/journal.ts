@@ -1,13 +1,15 @@
+import type { DeltaRow } from "./collapse.ts";
 import type { Database, Statement } from "./database.ts";
 import type { DeltaType, Identity, Key } from "./object.ts";
 import { resourceId } from "./resource-id.ts";
 
 /** A delta that waits, without its object. */
-export interface JournalRow extends Identity {
+export interface JournalRow extends DeltaRow {
   readonly seq: number;
-  readonly type: DeltaType;
-  /** Length of its text in bytes; null: it has none, and speaks of the object that was known before. */
-  readonly bytes: number | null;
+}
+
+export interface Queued extends JournalRow {
+  readonly key: Key;
 }
 
 interface ResourceRow {
@@ -41,7 +43,9 @@ export class Journal {
   readonly #count: Statement<{ count: number }>;
   readonly #depth: Statement<{ count: number }>;
   readonly #rows: Statement<JournalRow>;
-  readonly #queue: Statement<{ seq: number; key: Key }>;
+  readonly #queue: Statement<Queued>;
+  readonly #behind: Statement<{ key: Key }>;
+  readonly #eraseHead: Statement<unknown>;
   readonly #text: Statement<{ text: string | null }>;
   readonly #erase: Statement<unknown>;
   readonly #eraseOne: Statement<unknown>;
@@ -69,7 +73,15 @@ export class Journal {
     this.#rows = database.prepare(
       `SELECT ${columns} FROM journal WHERE resource = ? AND key = ? AND seq <= ? ORDER BY seq`,
     );
-    this.#queue = database.prepare("SELECT seq, key FROM journal WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?");
+    this.#queue = database.prepare(
+      `SELECT key, ${columns} FROM journal WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
+    );
+    this.#behind = database.prepare(
+      `SELECT DISTINCT key FROM journal WHERE seq > ? AND seq <= ? AND EXISTS (
+         SELECT 1 FROM journal AS later
+         WHERE later.resource = journal.resource AND later.key = journal.key AND later.seq > ? AND later.seq <= ?)`,
+    );
+    this.#eraseHead = database.prepare("DELETE FROM journal WHERE seq > ? AND seq <= ?");
     this.#text = database.prepare("SELECT text FROM journal WHERE seq = ?");
     this.#erase = database.prepare("DELETE FROM journal WHERE resource = ? AND key = ? AND seq <= ?");
     this.#eraseOne = database.prepare("DELETE FROM journal WHERE seq = ?");
@@ -81,7 +93,7 @@ export class Journal {
       `SELECT key, uid, version FROM objects WHERE resource = ? AND key > ?
        AND NOT EXISTS (SELECT 1 FROM seen WHERE seen.resource = objects.resource AND seen.key = objects.key)
        AND NOT EXISTS (SELECT 1 FROM journal WHERE journal.resource = objects.resource AND journal.key = objects.key)
-       ORDER BY key LIMIT ${page}`,
+       ORDER BY key LIMIT ?`,
     );
     const last = database
       .prepare<{ seq: number | null }>("SELECT max(seq) AS seq FROM journal WHERE seq > ? AND seq < ?")
@@ -141,16 +153,19 @@ export class Journal {
     return text;
   }
 
-  /** The keys in the order in which they were queued; a key comes once for each of its deltas. Read `page` at a time. */
-  *queued(ceiling: number, page: number): IterableIterator<Key> {
-    let after = this.#first;
-    for (;;) {
-      const rows = this.#queue.all(after, ceiling, page);
-      for (const { key } of rows) yield key;
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < page) return;
-      after = last.seq;
-    }
+  /** At most `limit` rows of the queue, oldest first, behind a row or from the beginning. */
+  queued(seq: number | undefined, ceiling: number, limit: number): readonly Queued[] {
+    return this.#queue.all(seq ?? this.#first, ceiling, limit);
+  }
+
+  /** Of the keys up to a row, those that come again behind it. */
+  behind(seq: number, ceiling: number): readonly Key[] {
+    return this.#behind.all(this.#first, seq, seq, ceiling).map(({ key }) => key);
+  }
+
+  /** Everything up to a row. */
+  eraseHead(seq: number): void {
+    this.#eraseHead.run(this.#first, seq);
   }
 
   erase(key: Key, ceiling: number): void {
@@ -199,14 +214,18 @@ export class Journal {
 
   /** Stored objects that neither the list under way nor the journal mentions. They may be put while they are walked. */
   *unmentioned(): IterableIterator<Identity & { readonly key: Key }> {
-    let after = "";
+    let after: Key | undefined = "";
     for (;;) {
-      const rows = this.#unmentioned.all(this.#resource, after);
+      const rows: readonly (Identity & { readonly key: Key })[] = this.unmentionedAfter(after, page);
       yield* rows;
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < page) return;
-      after = last.key;
+      after = rows.at(-1)?.key;
+      if (after === undefined || rows.length < page) return;
     }
+  }
+
+  /** One page of that, behind a key; "" before the first. */
+  unmentionedAfter(key: Key, limit: number): readonly (Identity & { readonly key: Key })[] {
+    return this.#unmentioned.all(this.#resource, key, limit);
   }
 
   #state(): ResourceRow {

@@ -32,14 +32,19 @@ export function removeCache(file: string): void {
   for (const part of partsOf(file)) rmSync(part, { force: true });
 }
 
-/** Opens state.db. A damaged one is kept beside the new one, for a person to look at; `stamp` makes its name unique. */
+/**
+ * Opens state.db. A damaged one is kept beside the new one, for a person to look at; `stamp` makes its name unique.
+ * `exclusive`: one process at a time; a second one fails with "busy".
+ */
 export function openState(options: {
   readonly file: string;
   readonly pragmas: Pragmas;
   readonly stamp: string;
+  readonly exclusive?: boolean;
 }): OpenedState {
-  const { file, pragmas, stamp } = options;
-  const open = (): Database => Database.open({ file, pragmas, migrations: stateMigrations, disposable: false });
+  const { file, pragmas, stamp, exclusive = false } = options;
+  const open = (): Database =>
+    Database.open({ file, pragmas, migrations: stateMigrations, disposable: false, exclusive });
   try {
     return { database: checked(open()), setAside: undefined };
   } catch (error) {

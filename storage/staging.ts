@@ -2,8 +2,13 @@ import type { Indexer } from "./indexer.ts";
 import type { Journal } from "./journal.ts";
 import { identityOf, isSame, type Key, keyOf, type StoredObject } from "./object.ts";
 
-/** How many keys are read at once where deletions are looked for. */
+/** How many keys are looked at in one step where deletions are looked for. */
 const page = 256;
+
+/** How far the search for what was not listed has come: first through the queue, then through what is stored. */
+export type Search =
+  | { readonly among: "queued"; readonly after: number | undefined }
+  | { readonly among: "stored"; readonly after: Key };
 
 /** A Replace under way: what its list says, until all of it has come. */
 export class Staging<T extends StoredObject> {
@@ -43,20 +48,32 @@ export class Staging<T extends StoredObject> {
   }
 
   /**
-   * Inside the transaction that ends the Replace: queues the deletion of what the list does not mention. First come keys
-   * that only wait in the queue, in their order, then stored ones.
+   * Inside a transaction, once everything was listed: a step of the search for what the list does not mention, and the
+   * deletions that it finds, staged. First come keys that only wait in the queue, in their order, then stored ones; what
+   * is popped between two steps moves from the first to the second. Answers how far it came; undefined: to the end.
    */
-  bury(): void {
+  bury(search: Search): Search | undefined {
+    return search.among === "queued" ? this.#buryQueued(search.after) : this.#buryStored(search.after);
+  }
+
+  #buryQueued(after: number | undefined): Search | undefined {
     const { ceiling } = this.#journal;
-    for (const key of this.#journal.queued(ceiling, page)) {
+    const rows = this.#journal.queued(after, ceiling, page);
+    for (const { key } of rows) {
       const newest = this.#journal.newest(key);
       // Staged: listed, or buried a moment ago. Deleted: the older of two deletions is kept.
       if (newest === undefined || newest.seq > ceiling || newest.type === "Deleted") continue;
       this.#journal.put(key, "Deleted", newest, null);
     }
-    for (const { key, uid, version } of this.#journal.unmentioned()) {
-      this.#journal.put(key, "Deleted", { uid, version }, null);
-    }
+    const last = rows.at(-1);
+    return last === undefined || rows.length < page ? this.#buryStored("") : { among: "queued", after: last.seq };
+  }
+
+  #buryStored(after: Key): Search | undefined {
+    const rows = this.#journal.unmentionedAfter(after, page);
+    for (const { key, uid, version } of rows) this.#journal.put(key, "Deleted", { uid, version }, null);
+    const last = rows.at(-1);
+    return last === undefined || rows.length < page ? undefined : { among: "stored", after: last.key };
   }
 
   #isQuietChange(key: Key, object: T): boolean {

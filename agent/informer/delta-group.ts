@@ -19,9 +19,9 @@ const mostDeltas = 64;
 const longestWait: Millis = 50;
 
 /**
- * Collects what arrives within 50 ms, or 64 deltas, into one append: one transaction, one write to flash.
+ * Collects what arrives within 50 ms, or 64 deltas, into one transaction, one write to flash.
  *
- * Where the append fails the group is gone from memory, and the stored position still stands before it: the watch that
+ * Where that fails the group is gone from memory, and the stored position still stands before it: the watch that
  * follows brings it again.
  */
 export class DeltaGroup<T> {

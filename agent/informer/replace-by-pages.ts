@@ -1,12 +1,18 @@
 import type { KubeObject } from "../api/meta.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
+import { nextTurn } from "../base/clock.ts";
 import { isGone } from "../client/api-error.ts";
 import type { ListOptions, ListResult } from "../client/kube-client.ts";
 import type { Selection } from "./scope.ts";
 
 /** What a list needs of a DeltaFIFO. Nothing of a replacement is seen before its commit. */
 export interface ReplaceableStore<T> {
-  replace(): { page(objects: readonly T[]): void; commit(resourceVersion: string): void; abort(): void };
+  replace(): {
+    page(objects: readonly T[]): void;
+    bury(): boolean;
+    commit(resourceVersion: string): void;
+    abort(): void;
+  };
 }
 
 export interface ListingClient {
@@ -68,6 +74,9 @@ export async function replaceByPages<T extends KubeObject>(
     } while (next !== undefined);
     if (snapshot === undefined || snapshot === "") throw new Error(`${what}: the answer names no resourceVersion`);
     put();
+    // Thousands can be gone: others have their turn between the steps.
+    while (replacement.bury()) await nextTurn();
+    signal.throwIfAborted();
     replacement.commit(snapshot);
     return true;
   } catch (error) {

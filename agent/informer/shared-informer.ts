@@ -15,7 +15,7 @@ import type { Kind } from "./kinds.ts";
 import type { ListTurns } from "./list-turns.ts";
 import { Listeners } from "./listeners.ts";
 import type { Lister } from "./lister.ts";
-import { Reflector, type ReflectorClient } from "./reflector.ts";
+import { Reflector, type ReflectorClient, type ReflectorStore } from "./reflector.ts";
 import type { Selection } from "./scope.ts";
 import { isLive, type WatchHealth, type WatchLimits } from "./watch-health.ts";
 
@@ -44,8 +44,8 @@ const batchSize = 64;
 const pauseAfterFailure: Millis = 1000;
 
 /**
- * One selection of one resource: a Reflector that fills a DeltaFIFO, and a pump that applies it to the Indexer and tells
- * the listeners.
+ * One selection of one resource: a Reflector, whose deltas are applied to the Indexer and told at once where nothing waits,
+ * and a pump that does the same for what had to wait in the DeltaFIFO: a list, a burst, what an earlier run left.
  *
  * Promises: listeners are told after the change can be read; changes of one object come in their order; a listener that
  * throws stops nobody. Not promised: that every change is told (a power cut between applying and telling loses it, and
@@ -78,7 +78,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
       ...parts,
       resource: kind.resource,
       trim: kind.trim,
-      store: this.#fifo,
+      store: this.#intake(this.#fifo),
       stored: () => this.#work.ring(),
     });
   }
@@ -131,6 +131,28 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     };
   }
 
+  /**
+   * What the Reflector writes to. Where it has to be asked what became of an object, everything waits its turn in the
+   * journal: what came later must not be told during the wait.
+   */
+  #intake(fifo: DeltaFIFO<T>): ReflectorStore<T> {
+    return {
+      get resourceVersion() {
+        return fifo.resourceVersion;
+      },
+      get depth() {
+        return fifo.depth;
+      },
+      append: (deltas, resourceVersion) => {
+        const changes = this.#parts.isGone ? undefined : fifo.take(deltas, resourceVersion);
+        if (changes) this.#listeners.tell(changes);
+        else fifo.append(deltas, resourceVersion);
+      },
+      bookmark: (resourceVersion) => fifo.bookmark(resourceVersion),
+      replace: () => fifo.replace(),
+    };
+  }
+
   /** At the start there may be deltas that the last run received and did not handle. */
   async #pump(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -148,26 +170,31 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
 
   /** Others have their turn between two batches, so that a burst does not hold up a lease renewal. */
   async #drain(signal: AbortSignal): Promise<void> {
+    const { isGone } = this.#parts;
     while (this.#fifo.depth > 0 && !signal.aborted) {
-      const notices = await this.#judged(this.#fifo.pop(batchSize), signal);
+      // Between the pop and the telling nothing may be waited for, or what is taken meanwhile would be told before it.
+      const changes = this.#fifo.pop(batchSize);
+      const notices = isGone ? await judged(changes, isGone, signal) : changes;
       if (signal.aborted) return;
       this.#listeners.tell(notices);
       await nextTurn();
     }
   }
+}
 
-  /** Tells what is gone from what was released. */
-  async #judged(changes: readonly Change<T>[], signal: AbortSignal): Promise<readonly Notice<T>[]> {
-    const { isGone } = this.#parts;
-    if (!isGone || changes.every(({ after }) => after !== undefined)) return changes;
-    return Promise.all(
-      changes.map(async (change): Promise<Notice<T>> => {
-        const { before, after } = change;
-        if (before === undefined || after !== undefined || (await isGone(before, signal))) return change;
-        return { ...change, released: true };
-      }),
-    );
-  }
+/** Tells what is gone from what was released. */
+function judged<T>(
+  changes: readonly Change<T>[],
+  isGone: (object: T, signal: AbortSignal) => Promise<boolean>,
+  signal: AbortSignal,
+): Promise<readonly Notice<T>[]> {
+  return Promise.all(
+    changes.map(async (change): Promise<Notice<T>> => {
+      const { before, after } = change;
+      if (before === undefined || after !== undefined || (await isGone(before, signal))) return change;
+      return { ...change, released: true };
+    }),
+  );
 }
 
 const age = (since: Instant | undefined, now: Instant): Millis | undefined => since && elapsed(since, now);

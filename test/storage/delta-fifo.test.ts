@@ -160,12 +160,6 @@ describe("as a DeltaFIFO", () => {
     expect(popAll(fifo)).toEqual(["foo@7 > -"]);
   });
 
-  test("two deletions in a row are one, the older", () => {
-    const { fifo } = storeOf(["foo@5"]);
-    fifo.append([delta("Deleted", "foo@7"), delta("Deleted", "foo@8")], "8");
-    expect(popAll(fifo)).toEqual(["foo@7 > -"]);
-  });
-
   test("keys come in the order in which they were first queued, each with all that waits for it", () => {
     const { fifo } = store();
     fifo.append([delta("Added", "b@1"), delta("Added", "a@2"), delta("Updated", "b@3")], "3");
@@ -176,41 +170,6 @@ describe("as a DeltaFIFO", () => {
 });
 
 describe("append and pop", () => {
-  test("an object appears, changes and goes", () => {
-    const { fifo, indexer, database } = store();
-    fifo.append([delta("Added", "foo@1", { board: "pi-1" })], "1");
-    expect(indexer.get("foo")).toBeUndefined();
-    expect(told(fifo.pop(64))).toEqual(["- > foo@1"]);
-    expect(shown(indexer.byIndex("board", "pi-1"))).toEqual(["foo@1"]);
-    fifo.append([delta("Updated", "foo@2", { board: "pi-2" })], "2");
-    expect(told(fifo.pop(64))).toEqual(["foo@1 > foo@2"]);
-    expect(shown(indexer.byIndex("board", "pi-1"))).toEqual([]);
-    expect(shown(indexer.byIndex("board", "pi-2"))).toEqual(["foo@2"]);
-    fifo.append([delta("Deleted", "foo@3", { board: "pi-2" })], "3");
-    expect(told(fifo.pop(64))).toEqual(["foo@3 > -"]);
-    expect(fifo.resourceVersion).toBe("3");
-    for (const table of ["objects", "journal", "index_rows", "seen"]) expect(rowsOf(database, table)).toBe(0);
-  });
-
-  test("a late deletion with an older state tells the newer one that was stored", () => {
-    const { fifo } = storeOf(["foo@10"]);
-    fifo.append([delta("Deleted", "foo@9")], "11");
-    expect(popAll(fifo)).toEqual(["foo@10 > -"]);
-  });
-
-  test("several states of one object are one change, from the stored to the newest", () => {
-    const { fifo } = storeOf(["foo@1"]);
-    fifo.append([delta("Updated", "foo@2"), delta("Updated", "foo@3")], "3");
-    expect(popAll(fifo)).toEqual(["foo@1 > foo@3"]);
-  });
-
-  test("a deletion and a new object of the same name are two changes, also if the deletion was never seen", () => {
-    const { fifo, indexer } = storeOf(["foo@1"]);
-    fifo.append([delta("Updated", "foo@4/second")], "4");
-    expect(popAll(fifo)).toEqual(["foo@1 > -", "- > foo@4/second"]);
-    expect(show(indexer.get("foo"))).toBe("foo@4/second");
-  });
-
   test("an answer is empty only when nothing waits any more", () => {
     const { fifo } = store();
     fifo.append([delta("Added", "a@1"), delta("Deleted", "a@2"), delta("Added", "b@3")], "3");
@@ -274,14 +233,6 @@ describe("append and pop", () => {
     expect(popAll(pods.fifo)).toEqual(["- > foo@2"]);
     expect([pods.fifo.resourceVersion, nodes.fifo.resourceVersion]).toEqual(["2", "8"]);
     expect([pods.indexer.size, nodes.indexer.size]).toEqual([1, 0]);
-  });
-
-  test("it cannot be part of a larger transaction", () => {
-    const { database, fifo } = store();
-    expect(() => database.transaction(() => fifo.append([delta("Added", "a@1")], "1"))).toThrow(
-      "transactions of its own",
-    );
-    expect(fifo.depth).toBe(0);
   });
 });
 
@@ -375,6 +326,36 @@ describe("a list", () => {
     expect(fifo.depth).toBe(0);
   });
 
+  test("can look for what it lacks step by step, while the pump goes on with what waited before it", () => {
+    const names = Array.from({ length: 600 }, (_, at) => `t${String(at).padStart(3, "0")}`);
+    const { fifo, indexer, database } = storeOf(names.map((name) => `${name}@1`));
+    fifo.append(
+      names.slice(0, 400).map((name) => delta("Updated", `${name}@2`)),
+      "2",
+    );
+    const replacement = fifo.replace();
+    replacement.page([thing("t000@2"), thing("t500@1")]);
+    let steps = 1;
+    for (; replacement.bury(); steps++) popAll(fifo);
+    expect(steps).toBeGreaterThan(2);
+    expect(fifo.resourceVersion).toBe("2");
+    expect(indexer.size).toBe(600);
+    replacement.commit("3");
+    popAll(fifo);
+    expect(shown(indexer.list())).toEqual(["t000@2", "t500@1"]);
+    expect(rowsOf(database, "seen")).toBe(0);
+  });
+
+  test("that is cut off while it looks for what it lacks leaves everything as it was", () => {
+    const names = Array.from({ length: 600 }, (_, at) => `t${String(at).padStart(3, "0")}`);
+    const { fifo, database } = storeOf(names.map((name) => `${name}@1`));
+    const replacement = fifo.replace();
+    expect(replacement.bury()).toBe(true);
+    const again = store(database);
+    expect([again.fifo.resourceVersion, again.fifo.depth, again.indexer.size]).toEqual(["1", 0, 600]);
+    expect(rowsOf(database, "journal")).toBe(0);
+  });
+
   test("of hundreds that lacks hundreds buries each of them once", () => {
     const names = Array.from({ length: 600 }, (_, at) => `t${String(at).padStart(3, "0")}`);
     const { fifo, indexer } = storeOf(names.map((name) => `${name}@1`));
@@ -455,32 +436,6 @@ describe("quiet", () => {
     made.fifo.append([delta("Updated", "a@4", { board: "pi-2", beat: 2 })], "4");
     expect(made.indexer.get("a")?.board).toBe("pi-1");
     expect(popAll(made.fifo)).toEqual(["a@1 > a@4"]);
-  });
-
-  test("a change after heartbeats is told against the last of them", () => {
-    const made = seeded();
-    made.fifo.append([delta("Updated", "a@3", { board: "pi-1", beat: 2 })], "3");
-    made.fifo.append([delta("Updated", "a@4", { board: "pi-2", beat: 3 })], "4");
-    expect(popAll(made.fifo)).toEqual(["a@3 > a@4"]);
-  });
-
-  test("the same within one batch, in either order", () => {
-    const made = seeded();
-    const [beat, move] = [
-      delta("Updated", "a@3", { board: "pi-1", beat: 2 }),
-      delta("Updated", "a@4", { board: "pi-2", beat: 2 }),
-    ];
-    made.fifo.append([beat, move, delta("Updated", "a@5", { board: "pi-2", beat: 3 })], "5");
-    expect(popAll(made.fifo)).toEqual(["a@3 > a@5"]);
-  });
-
-  test("the deletion of an object with heartbeats tells the newest state", () => {
-    const made = seeded();
-    made.fifo.append([delta("Updated", "a@3", { board: "pi-1", beat: 2 })], "3");
-    made.fifo.append([delta("Deleted", "a@3", { board: "pi-1", beat: 2 })], "4");
-    expect(popAll(made.fifo)).toEqual(["a@3 > -"]);
-    expect(made.indexer.get("a")).toBeUndefined();
-    expect(shown(made.indexer.byIndex("board", "pi-1"))).toEqual(["b@2"]);
   });
 
   test("a list that lacks an object with heartbeats tells the newest state", () => {

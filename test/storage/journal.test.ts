@@ -4,6 +4,8 @@ import { memory, rowsOf } from "./things.ts";
 
 const everything = Number.MAX_SAFE_INTEGER;
 const of = (version: string, uid = "u") => ({ uid, version });
+const keys = (journal: Journal): readonly string[] =>
+  journal.queued(undefined, journal.ceiling, 10).map(({ key }) => key);
 const versions = (journal: Journal, key: string): readonly string[] =>
   journal.rows(key, everything).map(({ version }) => version);
 
@@ -28,7 +30,7 @@ test("the queue goes on in order after the file was opened again", () => {
   first.put("b", "Added", of("1"), "{}");
   const second = new Journal(database, "things");
   second.put("a", "Added", of("2"), "{}");
-  expect([...second.queued(second.ceiling, 1)]).toEqual(["b", "a"]);
+  expect(keys(second)).toEqual(["b", "a"]);
 });
 
 test("each resource has its own queue in the same table", () => {
@@ -37,10 +39,24 @@ test("each resource has its own queue in the same table", () => {
   nodes.put("n", "Added", of("1"), "{}");
   pods.put("p", "Added", of("2"), "{}");
   pods.put("n", "Added", of("3"), "{}");
-  expect([...pods.queued(pods.ceiling, 10)]).toEqual(["p", "n"]);
-  expect([...nodes.queued(nodes.ceiling, 10)]).toEqual(["n"]);
+  expect(keys(pods)).toEqual(["p", "n"]);
+  expect(keys(nodes)).toEqual(["n"]);
   pods.erase("n", everything);
   expect(versions(nodes, "n")).toEqual(["1"]);
+});
+
+test("the head of the queue can be read and erased as a whole, and says which of its keys come again", () => {
+  const journal = new Journal(memory(), "things");
+  for (const [version, key] of ["a", "b", "c", "a", "d", "b"].entries()) {
+    journal.put(key, "Updated", of(String(version)), "{}");
+  }
+  const head = journal.queued(undefined, everything, 3);
+  const last = head.at(-1)?.seq ?? 0;
+  expect(head.map(({ key }) => key)).toEqual(["a", "b", "c"]);
+  expect([...journal.behind(last, everything)].sort()).toEqual(["a", "b"]);
+  expect(journal.behind(last, last + 1)).toEqual(["a"]);
+  journal.eraseHead(last);
+  expect(keys(journal)).toEqual(["a", "d", "b"]);
 });
 
 test("what is staged waits behind the ceiling until it is released", () => {
@@ -49,11 +65,11 @@ test("what is staged waits behind the ceiling until it is released", () => {
   journal.stage();
   journal.put("a", "Replaced", of("2"), "{}");
   journal.put("b", "Replaced", of("3"), "{}");
-  expect([...journal.queued(journal.ceiling, 10)]).toEqual(["a"]);
+  expect(keys(journal)).toEqual(["a"]);
   expect(journal.rows("a", journal.ceiling)).toHaveLength(1);
   journal.erase("a", journal.ceiling);
   journal.release();
-  expect([...journal.queued(journal.ceiling, 10)]).toEqual(["a", "b"]);
+  expect(keys(journal)).toEqual(["a", "b"]);
 });
 
 test("discarding drops what is staged and the marks, and nothing else; twice is once", () => {
@@ -66,7 +82,7 @@ test("discarding drops what is staged and the marks, and nothing else; twice is 
   journal.discard();
   journal.discard();
   expect(rowsOf(database, "seen")).toBe(0);
-  expect([...journal.queued(journal.ceiling, 10)]).toEqual(["a"]);
+  expect(keys(journal)).toEqual(["a"]);
 });
 
 test.each<[name: string, rows: [version: string, uid: string, text: "{}" | null][], left: string[]]>([

@@ -50,11 +50,10 @@ export function follow({ fifo }: Store, seed: number, rounds: number): void {
   for (let round = 0; round < rounds; round++) {
     const chance = mix(seed, Number(site.version), 3) % 20;
     if (!fifo.hasSynced || chance === 0) relist(fifo, site, chance % 2 === 0);
-    else
-      fifo.append(
-        Array.from({ length: 1 + chance }, () => site.step()),
-        site.version,
-      );
+    else {
+      const group = Array.from({ length: 1 + chance }, () => site.step());
+      if (chance % 4 === 1 || fifo.take(group, site.version) === undefined) fifo.append(group, site.version);
+    }
     if (chance % 3 !== 0) fifo.pop(1 + chance);
     if (chance === 7) fifo.resync();
     if (chance === 9) fifo.flush();
@@ -71,6 +70,7 @@ function relist(fifo: DeltaFIFO<Thing>, site: Site, popMeanwhile: boolean): void
     replacement.page(objects.slice(at, at + 10));
     if (popMeanwhile) fifo.pop(2);
   }
+  if (popMeanwhile && replacement.bury()) fifo.pop(2);
   replacement.commit(site.version);
 }
 

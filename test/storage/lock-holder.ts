@@ -1,0 +1,7 @@
+/** A process that holds a state file until it is killed: node lock-holder.ts FILE */
+import { openState } from "../../storage/open.ts";
+import { pragmas } from "./things.ts";
+
+openState({ file: process.argv[2] ?? "", pragmas, stamp: "holder", exclusive: true });
+process.stdout.write("locked\n");
+setInterval(() => {}, 1000);
