@@ -1,21 +1,20 @@
-import { join } from "node:path";
-import type { Pragmas } from "../storage/database.ts";
-import type { StorageError } from "../storage/errors.ts";
 import { Memo } from "../storage/memo.ts";
-import { openCache, openState } from "../storage/open.ts";
+import type { OpenedState } from "../storage/open.ts";
+import type { StateFolder } from "../storage/state-folder.ts";
 import type { KubeObject } from "./api/meta.ts";
 import { leases, nodes, pods, type Resource } from "./api/resources.ts";
 import type { Ambient } from "./base/ambient.ts";
 import { elapsed, type Instant, type Millis, sleep } from "./base/clock.ts";
 import { TaskGroup } from "./base/tasks.ts";
 import { KubeClient } from "./client/kube-client.ts";
+import { type MissingPermission, Permissions } from "./client/permissions.ts";
 import { RequestLimiter, type RequestRate } from "./client/request-limiter.ts";
 import { Traffic, type TrafficRow } from "./client/traffic.ts";
 import type { Transport } from "./client/transport.ts";
 import type { Config } from "./config/settings.ts";
 import { decodeBudget, encodeBudget } from "./controllers/node-lifecycle/budget.ts";
 import { siteKey } from "./controllers/node-lifecycle/controller.ts";
-import type { SiteMemory } from "./controllers/node-lifecycle/memory.ts";
+import type { BoardRecord, SiteMemory } from "./controllers/node-lifecycle/memory.ts";
 import { type ControllerParts, registry } from "./controllers/registry.ts";
 import { InformerSet } from "./informer/informer-set.ts";
 import type { InformerStats } from "./informer/informer-stats.ts";
@@ -25,16 +24,27 @@ import { ControlLoop, type ControllerStats } from "./runtime/control-loop.ts";
 import type { Controller, Term } from "./runtime/controller.ts";
 import { EventRecorder } from "./runtime/event-recorder.ts";
 import { Executor } from "./runtime/executor.ts";
+import { HomeCluster } from "./runtime/home-cluster.ts";
 import { type ElectorView, LeaderElector } from "./runtime/leader-elector.ts";
 import type { Found } from "./runtime/leadership.ts";
 import { budgetAnnotation, LeaseLock } from "./runtime/lease-lock.ts";
+import { type Conflict, SiteClaims, selectorAnnotation, siteLabels } from "./runtime/site-claims.ts";
 import { CachedSiteView } from "./runtime/site-view.ts";
+import { UncontestedCaches } from "./runtime/uncontested-caches.ts";
 
 export interface Edges {
   readonly config: Config;
+  /** Open, and this process' alone: what the agent remembers and mirrors. Whoever opened it closes it. */
+  readonly folder: StateFolder;
   readonly transport: Transport;
+  /** Tells one API server from another where its cluster may not be asked. */
+  readonly address: () => Promise<string>;
   readonly bootId: string;
   readonly version: string;
+  /** Why the cache was thrown away before this agent began, where it was. */
+  readonly rebuilt: Error | undefined;
+  /** Called when something changed that a person may be waiting for. */
+  readonly news: () => void;
 }
 
 /** What the parts know of themselves at an instant, for the status. */
@@ -42,6 +52,10 @@ export interface AgentViews {
   readonly config: Config;
   readonly election: ElectorView;
   readonly link: ApiLinkView;
+  readonly forbidden: readonly MissingPermission[];
+  readonly conflicts: readonly Conflict[];
+  /** Other sites on the API server may not be looked for. */
+  readonly isBlindForSites: boolean;
   readonly informers: readonly InformerStats[];
   readonly isListening: boolean;
   readonly controllers: readonly ControllerStats[];
@@ -50,12 +64,15 @@ export interface AgentViews {
   readonly harmLastHour: number;
   readonly traffic: readonly TrafficRow[];
   readonly cache: { readonly file: string; readonly fileBytes: number; readonly walBytes: number };
-  readonly rebuilt: StorageError | undefined;
+  readonly rebuilt: Error | undefined;
   readonly openedAt: Instant;
-  readonly setAside: { readonly file: string; readonly why: StorageError } | undefined;
+  readonly setAside: OpenedState["setAside"];
 }
 
 const electionRate: RequestRate = { qps: 5, burst: 10 };
+
+/** Other sites are looked for once in so many durations of a term: every five minutes by default. */
+const termsBetweenLooks = 5;
 
 /** How often the end of an outage is looked for. */
 const outageLook: Millis = 1000;
@@ -72,13 +89,18 @@ export class Agent {
   readonly #config: Config;
   readonly #bootId: string;
   readonly #openedAt: Instant;
-  readonly #state: ReturnType<typeof openState>;
-  readonly #cache: ReturnType<typeof openCache>;
+  readonly #rebuilt: Error | undefined;
+  readonly #news: () => void;
+  readonly #folder: StateFolder;
   readonly #memo: Memo;
   readonly #link: ApiLink;
   readonly #traffic = new Traffic();
+  readonly #permissions: Permissions;
   readonly #client: KubeClient;
+  readonly #home: HomeCluster;
   readonly #informers: InformerSet;
+  readonly #claims: SiteClaims;
+  readonly #caches: UncontestedCaches;
   readonly #events: EventRecorder;
   readonly #executor: Executor;
   readonly #elector: LeaderElector;
@@ -86,28 +108,41 @@ export class Agent {
   #judge: { memoryOf(key: string): SiteMemory | undefined } | undefined;
   #isListening = false;
 
-  constructor(ambient: Ambient, { config, transport, bootId, version }: Edges) {
+  constructor(ambient: Ambient, { config, folder, transport, address, bootId, version, rebuilt, news }: Edges) {
     const { board, cache, client, leader, link, site } = config;
     this.#ambient = ambient;
     this.#config = config;
     this.#bootId = bootId;
+    this.#news = news;
     this.#openedAt = ambient.clock.now();
 
-    const file = (name: string): string => join(config.state.folder, name);
-    const stamp = String(this.#openedAt.wall);
-    this.#state = openState({ file: file("state.db"), pragmas: pragmasOf(config, "FULL"), stamp });
-    this.#cache = openCache({ file: file("cache.db"), pragmas: pragmasOf(config, "NORMAL") });
-    this.#memo = new Memo(this.#state.database);
+    this.#folder = folder;
+    this.#rebuilt = folder.cache.rebuilt ?? rebuilt;
+    this.#memo = new Memo(folder.state.database);
 
-    this.#link = new ApiLink(ambient, { transport });
-    this.#client = this.#clientOf(version, client);
+    this.#link = new ApiLink(ambient, { transport, changed: news });
+    this.#permissions = new Permissions({ clock: ambient.clock, changed: news });
+    this.#client = this.#clientOf(version, client, this.#permissions);
+    // What it may not ask it does without: that is no problem to tell anybody about.
+    const inquirer = this.#clientOf(version, electionRate, undefined);
+    this.#home = new HomeCluster(ambient, { client: inquirer, address, facts: this.#memo });
     this.#informers = new InformerSet(ambient, {
       client: this.#client,
-      database: this.#cache.database,
+      database: folder.cache.database,
       settings: { ...cache, limits: { stall: link.watchStall, blip: link.blip } },
       scope: site,
     });
     for (const resource of mirrored) this.#informers.informer(resource);
+
+    const at = { namespace: leader.namespace, name: `siteward-${site.name}` };
+    this.#claims = new SiteClaims(ambient, {
+      client: inquirer,
+      at,
+      boards: this.#informers.informer(nodes).lister,
+      period: termsBetweenLooks * leader.duration,
+      changed: () => this.#wakeAll(),
+    });
+    this.#caches = new UncontestedCaches({ caches: this.#informers, claims: this.#claims });
 
     this.#events = new EventRecorder(ambient, { client: this.#client, host: board.name });
     this.#executor = new Executor(ambient, { client: this.#client, events: this.#events, inflight: client.inflight });
@@ -120,9 +155,10 @@ export class Agent {
       followers: leader.followers,
       lock: new LeaseLock({
         // An allowance of its own: a burst of evictions must not delay a renewal.
-        client: this.#clientOf(version, electionRate),
-        at: { namespace: leader.namespace, name: `siteward-${site.name}` },
-        labels: { "app.kubernetes.io/managed-by": "siteward", "siteward.dev/site": site.name },
+        client: this.#clientOf(version, electionRate, this.#permissions),
+        at,
+        labels: siteLabels(site.name),
+        annotations: { [selectorAnnotation]: site.nodeSelector ?? "" },
       }),
       mayStand: () => undefined,
       announce: (event, under) => this.#events.record(event, under),
@@ -140,34 +176,26 @@ export class Agent {
     await tasks.join();
   }
 
-  /** Everything in memory is written, the logs of both files are folded in. */
-  close(): void {
-    this.#cache.database.close();
-    this.#state.database.close();
-  }
-
-  /** Lets go of a cache that is damaged; nothing more is written to it. */
-  abandon(): void {
-    this.#cache.database.abandon();
-    this.#state.database.close();
-  }
-
   views(now: Instant): AgentViews {
-    const { file, wal } = this.#cache.database.sizes();
+    const { cache, state } = this.#folder;
+    const { file, wal } = cache.database.sizes();
     return {
       config: this.#config,
       election: this.#elector.view(),
       link: this.#link.view(),
+      forbidden: this.#permissions.missing(),
+      conflicts: this.#loops.length > 0 ? this.#claims.conflicts() : [],
+      isBlindForSites: this.#loops.length > 0 && this.#claims.isBlind,
       informers: this.#informers.stats(),
       isListening: this.#isListening,
       controllers: this.#loops.map((loop) => loop.stats(now)),
       site: this.#judge?.memoryOf(siteKey),
       harmLastHour: this.#executor.harmLastHour(now),
       traffic: this.#traffic.snapshot(),
-      cache: { file: this.#cache.database.file, fileBytes: file, walBytes: wal },
-      rebuilt: this.#cache.rebuilt,
+      cache: { file: cache.database.file, fileBytes: file, walBytes: wal },
+      rebuilt: this.#rebuilt,
       openedAt: this.#openedAt,
-      setAside: this.#state.setAside,
+      setAside: state.setAside,
     };
   }
 
@@ -180,31 +208,40 @@ export class Agent {
     const tasks = new TaskGroup(term.signal);
     const under: Term = { number: term.number, signal: tasks.signal, standsAt: (now) => term.standsAt(now) };
     const budget = decodeBudget(annotations[budgetAnnotation], begun);
-    this.#loops = this.#controlLoops(controllerParts(this.#config, { inherited: () => budget, boot: this.#bootId }));
+    const judged = (board: string): BoardRecord | "by nobody" | undefined =>
+      this.#judge ? this.#judge.memoryOf(siteKey)?.boards.get(board) : "by nobody";
+    const left = { inherited: () => budget, boot: this.#bootId };
+    this.#loops = this.#controlLoops(controllerParts(this.#config, { ...left, judged }));
     if (this.#config.standby === "cold") tasks.start("informers", (signal) => this.#listen(signal));
     tasks.start("controllers", async (signal) => {
-      await this.#informers.synced(signal);
+      // Nothing is done to a board before it is known whether it is ours.
+      await Promise.all([this.#informers.synced(signal), this.#claims.learn(signal)]);
       if (signal.aborted) return;
       log.info("controllers started", { term: term.number, syncedMs: Math.round(elapsed(begun, clock.now())) });
       for (const loop of this.#loops) tasks.start("controller", () => loop.run(under));
+      tasks.start("claims", (inner) => this.#claims.follow(inner));
+      this.#news();
     });
     tasks.start("outages", (signal) => this.#afterOutages(signal));
+    this.#news();
     try {
       await tasks.join();
     } finally {
       this.#loops = [];
       this.#judge = undefined;
+      this.#news();
     }
   }
 
   /** They share the connection and the account of bytes; each has an allowance of its own. */
-  #clientOf(version: string, rate: RequestRate): KubeClient {
+  #clientOf(version: string, rate: RequestRate, permissions: Permissions | undefined): KubeClient {
     const { board, client } = this.#config;
     return new KubeClient(this.#ambient, {
       transport: this.#link.send,
       traffic: this.#traffic,
       limiter: new RequestLimiter(this.#ambient, rate),
       timeouts: { ...client.timeouts, watch: client.timeouts.list },
+      ...(permissions && { permissions }),
       userAgent: `siteward/${version} (${board.name})`,
     });
   }
@@ -229,6 +266,9 @@ export class Agent {
   }
 
   async #listen(signal: AbortSignal): Promise<void> {
+    const isEmpty = (): boolean => this.#informers.stats().every(({ synced, objects }) => !synced && objects === 0);
+    await this.#home.check(isEmpty, signal);
+    if (signal.aborted) return;
     this.#isListening = true;
     try {
       await this.#informers.run(signal);
@@ -244,17 +284,22 @@ export class Agent {
     for (let last = restored(); !signal.aborted; ) {
       await sleep(this.#ambient.clock, outageLook, signal);
       const latest = restored();
-      if (latest > last) for (const loop of this.#loops) loop.wakeAll();
+      if (latest > last) this.#wakeAll();
       last = latest;
     }
+  }
+
+  #wakeAll(): void {
+    for (const loop of this.#loops) loop.wakeAll();
+    this.#news();
   }
 
   #loopOf<State, Memory>(controller: Controller<State, Memory>, workers: number): ControlLoop<State, Memory> {
     return new ControlLoop(this.#ambient, {
       controller,
       workers,
-      caches: this.#informers,
-      site: (pass) => new CachedSiteView({ caches: this.#informers, client: this.#client }, pass),
+      caches: this.#caches,
+      site: (pass) => new CachedSiteView({ caches: this.#caches, client: this.#client }, pass),
       executor: this.#executor,
       assignment: leaderOwnsAll,
       store: this.#memo,
@@ -276,15 +321,11 @@ const judgeWorkers = 8;
 /** Each controller gets its own slice of the configuration. */
 function controllerParts(
   { judgement, nodeLifecycle, link }: Config,
-  { inherited, boot }: Pick<ControllerParts["taintEviction"], "inherited" | "boot">,
+  { inherited, boot, judged }: Omit<ControllerParts["taintEviction"], "settings">,
 ): ControllerParts {
-  const limits = { stall: link.watchStall, blip: link.blip };
+  const settings = { ...nodeLifecycle, ...judgement, stall: link.watchStall, blip: link.blip };
   return {
-    nodeLifecycle: { settings: { ...nodeLifecycle, ...judgement, ...limits }, inherited },
-    taintEviction: { settings: { gracePeriod: nodeLifecycle.gracePeriod, ...limits }, boot, inherited },
+    nodeLifecycle: { settings, inherited },
+    taintEviction: { settings, boot, inherited, judged },
   };
-}
-
-function pragmasOf({ cache: { sqlite } }: Config, synchronous: Pragmas["synchronous"]): Pragmas {
-  return { ...sqlite, synchronous };
 }

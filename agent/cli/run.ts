@@ -1,11 +1,13 @@
+import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { StorageError } from "../../storage/errors.ts";
 import { removeCache } from "../../storage/open.ts";
-import { Agent } from "../assemble.ts";
+import { StateFolder } from "../../storage/state-folder.ts";
+import { Agent, type Edges } from "../assemble.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { elapsed, type Instant } from "../base/clock.ts";
+import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { ConfigError, dispositionOf, hintOf, isUnforeseen, sentenceOf } from "../base/errors.ts";
 import { LineLogger } from "../base/logger.ts";
 import { TaskGroup } from "../base/tasks.ts";
@@ -17,6 +19,7 @@ import { defaultHealth } from "../client/http2-wire.ts";
 import { KubeconfigCredentials } from "../client/kubeconfig-credentials.ts";
 import { ServiceAccountCredentials, serviceAccountFolder } from "../client/service-account-credentials.ts";
 import type { Config } from "../config/settings.ts";
+import type { ProblemPart } from "../status/parts.ts";
 import { replaceFile } from "../status/replace-file.ts";
 import { snapshot } from "../status/snapshot.ts";
 import { StatusFile } from "../status/status-file.ts";
@@ -26,20 +29,19 @@ import { configOf } from "./load-config.ts";
 import { statusParts } from "./status-parts.ts";
 import { version } from "./version.ts";
 
-/** More rebuilds than this within one run is a disk that eats what is written to it. */
+/** More rebuilds than this within an hour are a disk that eats what is written to it. */
 const mostRebuilds = 3;
+const hour: Millis = 3_600_000;
 
 /** `siteward run`: the agent of this board, until it is told to stop. */
 export const run: Run = async (io, args) => {
   const loaded = configOf(io, args.values.get("config"));
   const { config } = loaded;
   const ambient = ambientOf(io, config);
-  const startedAt = ambient.clock.now();
   for (const warning of loaded.warnings) ambient.log.warn("configuration", { warning });
-  mkdirSync(config.state.folder, { recursive: true });
-  mkdirSync(config.run.folder, { recursive: true });
+  const credentials = credentialsOf(io, config, ambient);
   const transport = new HttpTransport(ambient, {
-    credentials: credentialsOf(io, config, ambient),
+    credentials,
     proxies: {
       proxy: config.api.proxy ?? io.env.HTTPS_PROXY ?? io.env.https_proxy,
       except: io.env.NO_PROXY ?? io.env.no_proxy,
@@ -47,13 +49,19 @@ export const run: Run = async (io, args) => {
     health: defaultHealth,
     timeout: config.client.timeouts.write,
   });
+  const life: Life = { io, loaded, ambient, startedAt: ambient.clock.now(), agent: undefined, failure: undefined };
+  const status = statusFile(life);
+  const edges = { config, transport: transport.send, address: () => addressOf(credentials), bootId: bootId(readFact) };
+  let rebuilds: readonly Instant[] = [];
   try {
-    for (let rebuilds = 0; ; rebuilds++) {
-      const failure = await once(io, { loaded, ambient, transport, startedAt });
-      if (failure === undefined) return exit.ok;
-      if (dispositionOf(failure.error) !== "rebuild" || rebuilds === mostRebuilds)
-        return ended(io, ambient, failure.error);
-      ambient.log.warn("the cache is thrown away and filled again", { error: failure.error });
+    for (;;) {
+      const rebuilt = life.failure?.error instanceof Error ? life.failure.error : undefined;
+      life.failure = await once(life, status, { ...edges, version, rebuilt, news: () => status.news() });
+      if (life.failure === undefined) return exit.ok;
+      const { error } = life.failure;
+      rebuilds = [...rebuilds.filter((at) => elapsed(at, ambient.clock.now()) < hour), ambient.clock.now()];
+      if (dispositionOf(error) !== "rebuild" || rebuilds.length > mostRebuilds) return ended(life, status, error);
+      ambient.log.warn("the cache is thrown away and filled again", { error });
       removeCache(join(config.state.folder, "cache.db"));
     }
   } finally {
@@ -61,51 +69,60 @@ export const run: Run = async (io, args) => {
   }
 };
 
-interface Surroundings {
+/** The process, over several agents if its cache is thrown away in between. */
+interface Life {
+  readonly io: Io;
   readonly loaded: ReturnType<typeof configOf>;
   readonly ambient: Ambient;
-  readonly transport: HttpTransport;
   readonly startedAt: Instant;
+  agent: Agent | undefined;
+  /** What the last agent ended with. */
+  failure: { readonly error: unknown } | undefined;
 }
 
 /** One life of the assembled agent. Answers what it ended with, `undefined` where it was told to end. */
-async function once(
-  io: Io,
-  { loaded, ambient, transport, startedAt }: Surroundings,
-): Promise<{ readonly error: unknown } | undefined> {
-  const { config } = loaded;
-  let agent: Agent | undefined;
+async function once(life: Life, status: StatusFile, edges: Omit<Edges, "folder">): Promise<Life["failure"]> {
+  const { io, ambient, startedAt } = life;
+  const { state, cache } = edges.config;
+  let folder: StateFolder | undefined;
   try {
-    agent = new Agent(ambient, { config, transport: transport.send, bootId: bootId(readFact), version });
-    const status = statusFile(io, { loaded, ambient, transport, startedAt }, agent);
+    folder = StateFolder.open({ folder: state.folder, pragmas: cache.sqlite, stamp: String(ambient.clock.now().wall) });
+    const agent = new Agent(ambient, { ...edges, folder });
+    life.agent = agent;
     const tasks = new TaskGroup(io.signal);
-    const open = agent;
-    tasks.start("agent", (signal) => open.run(signal));
+    tasks.start("agent", (signal) => agent.run(signal));
     tasks.start("status", (signal) => status.run(signal));
     await tasks.join();
     status.write();
-    agent.close();
+    folder.close();
     ambient.log.info("stopped", { afterMs: Math.round(elapsed(startedAt, ambient.clock.now())) });
     return undefined;
   } catch (error) {
-    agent?.abandon();
+    folder?.abandon();
     return { error: causeOf(error) };
+  } finally {
+    life.agent = undefined;
   }
 }
 
-/** A task group names the task that failed; what it failed with decides what happens next. */
+/** A task group names the task that failed, as the groups around it do; what it failed with is what a person can use. */
 function causeOf(error: unknown): unknown {
   let at = error;
-  while (isUnforeseen(at) && at instanceof Error && at.cause !== undefined) at = at.cause;
+  while (at instanceof Error && !("disposition" in at) && at.cause !== undefined) at = at.cause;
   return at;
 }
 
-function statusFile(io: Io, { loaded, ambient, startedAt }: Surroundings, agent: Agent): StatusFile {
-  const { config, profile } = loaded;
+function statusFile(life: Life): StatusFile {
+  const { io, ambient, startedAt } = life;
+  const { config, profile, files, warnings } = life.loaded;
   return new StatusFile(ambient, {
     file: join(config.run.folder, "status.json"),
     limits: config.status,
-    replace: replaceFile,
+    replace: (file, text) => {
+      // Somebody may clean up a tmpfs while the agent runs.
+      mkdirSync(config.run.folder, { recursive: true });
+      replaceFile(file, text);
+    },
     take: (before, writeFailures) => {
       const now = ambient.clock.now();
       const parts = {
@@ -123,29 +140,42 @@ function statusFile(io: Io, { loaded, ambient, startedAt }: Surroundings, agent:
         identity: { site: config.site.name, board: config.board.name, node: config.board.node, profile: profile?.id },
         memory: { ...processMemory(readFact), heapUsedBytes: process.memoryUsage().heapUsed },
         board: { model: model(readFact), ramBytes: ramBytes(readFact) },
-        config: { files: loaded.files, warnings: loaded.warnings },
-        ...statusParts(agent.views(now), now),
+        config: { files, warnings },
+        ...(life.agent ? statusParts(life.agent.views(now), now) : { problems: endProblems(life.failure) }),
       };
       return snapshot(parts, before);
     },
   });
 }
 
+/** Why there is no agent any more. */
+const endProblems = (failure: Life["failure"]): readonly ProblemPart[] =>
+  failure ? [{ type: "AgentEnded", severity: "critical", ...told(failure.error) }] : [];
+
+/** A StorageError's sentence says it all; SQLite's own words for the same are for the log. */
+const told = (error: unknown): { readonly message: string; readonly hint: string | undefined } => ({
+  message: error instanceof StorageError ? error.message : sentenceOf(error),
+  hint: hintOf(error),
+});
+
 /** One sentence and what to do about it; the exit code tells systemd whether another start can help. */
-function ended(io: Io, { log }: Ambient, error: unknown): number {
+function ended({ io, ambient: { log }, loaded }: Life, status: StatusFile, error: unknown): number {
   if (error instanceof ConfigError) throw error;
-  log.error("the agent cannot go on", {
-    error,
-    hint: hintOf(error),
-    stack: dispositionOf(error) === "retry" && error instanceof Error ? error.stack : undefined,
-  });
-  const hint = hintOf(error);
-  io.stderr.write(`siteward: ${sentenceOf(error)}${hint === undefined ? "" : `\n  ${hint}`}\n`);
+  // The status file of a folder that another agent holds is that agent's.
+  if (!(error instanceof StorageError && error.kind === "busy")) status.write();
+  const { message, hint } = told(error);
+  const stack = isUnforeseen(error) && error instanceof Error ? error.stack : undefined;
+  if (formatOf(io, loaded.config) === "json") log.error("the agent cannot go on", { error, hint, stack });
+  else io.stderr.write(`siteward: ${message}${hint === undefined ? "" : `\n  ${hint}`}\n${stack ? `${stack}\n` : ""}`);
   return error instanceof StorageError && error.kind === "newer" ? exit.config : exit.failed;
 }
 
-function ambientOf(io: Io, { log, board }: Config): Ambient {
-  const format = log.format === "auto" ? (io.stdout.isTTY ? "text" : "json") : log.format;
+const formatOf = ({ stdout }: Io, { log }: Config): "json" | "text" =>
+  log.format === "auto" ? (stdout.isTTY ? "text" : "json") : log.format;
+
+function ambientOf(io: Io, config: Config): Ambient {
+  const { log, board } = config;
+  const format = formatOf(io, config);
   const sink = {
     level: log.level,
     format,
@@ -170,4 +200,12 @@ function credentialsOf(io: Io, { api }: Config, ambient: Ambient): Credentials {
     context: api.context,
     environment: io.env,
   });
+}
+
+/** Stands for the cluster behind it, where that may not be asked for its name. */
+async function addressOf(credentials: Credentials): Promise<string> {
+  const { server, tls } = await credentials.access();
+  return createHash("sha256")
+    .update(`${server.href}\n${tls.ca ?? ""}`)
+    .digest("hex");
 }

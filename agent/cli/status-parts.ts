@@ -1,12 +1,13 @@
 import type { AgentViews } from "../assemble.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
+import type { MissingPermission } from "../client/permissions.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
 import { isHeld } from "../judgement/link.ts";
 import type { ApiPart, LeaderPart, Parts, ProblemPart, WatchPart, ZonePart } from "../status/parts.ts";
 
 /** The parts of the agent as the status file tells of them. Pure. */
 export function statusParts(views: AgentViews, now: Instant): Omit<Parts, "now" | "process" | "identity"> {
-  const { site, controllers, cache, informers, isListening, rebuilt } = views;
+  const { site, controllers, cache, informers, isListening, rebuilt, conflicts, forbidden } = views;
   const watches = informers.map((stats) => watchPart(stats, isListening, now));
   return {
     leader: leaderPart(views, now),
@@ -23,7 +24,7 @@ export function statusParts(views: AgentViews, now: Instant): Omit<Parts, "now" 
     ...(site && { eviction: evictionPart(views) }),
     controllers: controllers.map(({ name, state, queue, syncP95, errorsLastHour, lastError }) => ({
       name,
-      state: state === "standby" ? "standby" : lastError && elapsed(lastError.at, now) < recent ? "failing" : "running",
+      state: state === "standby" ? "standby" : isFailing(lastError, forbidden, now) ? "failing" : "running",
       queue,
       syncP95,
       errors1h: errorsLastHour,
@@ -36,12 +37,23 @@ export function statusParts(views: AgentViews, now: Instant): Omit<Parts, "now" 
       walBytes: cache.walBytes,
     },
     ...(rebuilt && { rebuilt: { at: views.openedAt, why: rebuilt.message } }),
+    selectionConflicts: conflicts,
     problems: problemParts(views),
   };
 }
 
 /** An error of a controller is news for so long. */
 const recent: Millis = 300_000;
+
+/** Not for want of a permission: that is a problem of its own, and told as such. */
+function isFailing(
+  lastError: AgentViews["controllers"][number]["lastError"],
+  forbidden: readonly MissingPermission[],
+  now: Instant,
+): boolean {
+  if (lastError === undefined || elapsed(lastError.at, now) >= recent) return false;
+  return !forbidden.some(({ verb, resource }) => lastError.message.includes(`cannot ${verb} resource "${resource}"`));
+}
 
 function leaderPart({ election, config }: AgentViews, now: Instant): LeaderPart {
   const { role, holder, term, since, leaseAge, leaseDuration, renewP95, missedRenewals } = election;
@@ -75,13 +87,13 @@ function apiPart({ link }: AgentViews): ApiPart {
 }
 
 function watchPart(
-  { resource, live, synced, heardAgo, lists, watches, rejected, objects }: InformerStats,
+  { resource, live, synced, problem, heardAgo, lists, watches, rejected, objects }: InformerStats,
   isListening: boolean,
   now: Instant,
 ): WatchPart {
   return {
     resource,
-    state: !isListening ? "off" : live ? "live" : synced ? "silent" : "syncing",
+    state: !isListening ? "off" : live ? "live" : problem !== undefined ? "failing" : synced ? "silent" : "syncing",
     objects,
     heard: heardAgo === undefined ? undefined : shifted(now, -heardAgo),
     lists,
@@ -124,24 +136,34 @@ function evictionPart({ site, harmLastHour }: AgentViews): NonNullable<Parts["ev
   };
 }
 
-function problemParts({ config, link, informers, election, setAside }: AgentViews): readonly ProblemPart[] {
-  const found: ProblemPart[] = link.forbidden.map((what) => ({
-    type: "PermissionMissing",
-    subject: what,
-    severity: "critical",
-    message: `the API server forbids ${what}`,
-    hint: "give the agent's user this permission (RBAC); it goes on trying",
-  }));
+function problemParts(views: AgentViews): readonly ProblemPart[] {
+  const { config, link, informers, election, setAside, forbidden } = views;
+  const found: ProblemPart[] = forbidden.map(permissionProblem);
+  const isTold = (resource: string, verbs: readonly string[], namespace?: string): boolean =>
+    forbidden.some(
+      (one) =>
+        one.resource === resource.replace(/[.[].*/, "") &&
+        verbs.includes(one.verb) &&
+        (namespace === undefined || one.namespace === namespace),
+    );
   for (const { resource, problem } of informers) {
-    if (problem === undefined || link.state !== "up") continue;
+    if (problem === undefined || link.state !== "up" || isTold(resource, ["list", "watch"])) continue;
     found.push({ type: "WatchFailing", subject: resource, severity: "warning", message: `${resource}: ${problem}` });
   }
-  if (election.lastError && link.state === "up") {
+  if (election.lastError && link.state === "up" && !isTold("leases", leaseVerbs, config.leader.namespace)) {
     found.push({
       type: "ElectionFailing",
       severity: "warning",
       message: election.lastError.message,
       hint: election.lastError.hint,
+    });
+  }
+  if (views.isBlindForSites) {
+    found.push({
+      type: "SitesNotSeen",
+      severity: "info",
+      message: `whether another site claims the same boards is not known: its Lease may not be listed`,
+      hint: `permit to list leases in namespace ${config.leader.namespace}`,
     });
   }
   if (election.notStanding !== undefined) {
@@ -168,4 +190,20 @@ function problemParts({ config, link, informers, election, setAside }: AgentView
     });
   }
   return found;
+}
+
+const leaseVerbs = ["get", "create", "patch"];
+
+/** In the words of a Role, so that they can be copied into one. */
+function permissionProblem({ user, verb, resource, group, namespace }: MissingPermission): ProblemPart {
+  const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
+  const kind = namespace === undefined ? "ClusterRole" : "Role or ClusterRole";
+  return {
+    type: "PermissionMissing",
+    subject: `${verb} ${resource}${where}`,
+    // Nothing depends on Events but who reads them.
+    severity: resource === "events" ? "warning" : "critical",
+    message: `user ${user} may not ${verb} ${resource}${where}`,
+    hint: `bind a ${kind} with apiGroups ["${group}"], resources ["${resource}"], verbs ["${verb}"]; the agent goes on trying`,
+  };
 }

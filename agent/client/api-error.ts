@@ -1,5 +1,6 @@
 import type { Millis } from "../base/clock.ts";
 import { type Disposed, type Disposition, hintOf } from "../base/errors.ts";
+import { TransportError } from "./transport-error.ts";
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "evict";
 
@@ -66,6 +67,11 @@ export const isTooManyRequests = is("TooManyRequests");
 export const isInternalError = is("InternalError");
 export const isConnectionRefused = is("ConnectionRefused");
 export const isTimeout = is("Timeout");
+/** Nothing came back, or we are not known there: whoever watches over the link to the server tells of it, once for all. */
+export const isOfLink = (error: unknown): boolean =>
+  error instanceof TransportError ||
+  isUnauthorized(error) ||
+  (error instanceof ApiError && error.status === 0 && error.reason !== "Unreadable");
 /** The server lost the history that was asked for, of a watch or of a paged list. */
 export const isGone = is("Gone", "Expired");
 

@@ -1,7 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { CredentialsError } from "./credentials-error.ts";
 
-/** Reads a small text file; `what` names its part in this: "kubeconfig", "token file". */
+/**
+ * Reads a small text file; `what` names its part in this: "kubeconfig", "token file". Where the sentence says it all, the
+ * system's own words for the same are left out.
+ */
 export async function readCredentialFile(file: string, what: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
@@ -10,16 +13,15 @@ export async function readCredentialFile(file: string, what: string): Promise<st
     switch (code) {
       case "ENOENT":
       case "ENOTDIR":
-        throw new CredentialsError(`${what} ${file} does not exist`, `Put it there, or name another ${what}.`, error);
+        throw new CredentialsError(`${what} ${file} does not exist`, `Put it there, or name another ${what}.`);
       case "EACCES":
       case "EPERM":
         throw new CredentialsError(
           `${what} ${file} may not be read`,
           "Make it readable for the user that the agent runs as (chown, chmod 600).",
-          error,
         );
       case "EISDIR":
-        throw new CredentialsError(`${what} ${file} is a folder`, "Name the file in it.", error);
+        throw new CredentialsError(`${what} ${file} is a folder`, "Name the file in it.");
       default:
         throw new CredentialsError(`${what} ${file} cannot be read`, "Look at the disk that it lies on.", error);
     }

@@ -5,6 +5,7 @@ import { deadline, type Millis, sleep } from "../base/clock.ts";
 import { ApiError, type Attempt, isTooLargeResourceVersion } from "./api-error.ts";
 import { CredentialsError } from "./credentials-error.ts";
 import { IdleTimer } from "./idle-timer.ts";
+import type { Permissions } from "./permissions.ts";
 import type { RequestLimiter } from "./request-limiter.ts";
 import { refusedWith } from "./status-document.ts";
 import type { Traffic } from "./traffic.ts";
@@ -28,6 +29,8 @@ interface Parts {
   readonly transport: Transport;
   readonly limiter: RequestLimiter;
   readonly traffic: Traffic;
+  /** Is told what is forbidden; left out where a refusal is no problem. */
+  readonly permissions?: Permissions;
 }
 
 const mostRetries = 10;
@@ -105,7 +108,7 @@ export class Exchange {
   }
 
   async #send(call: Call, signal: AbortSignal): Promise<HttpResponse> {
-    const { transport, traffic } = this.#parts;
+    const { transport, traffic, permissions } = this.#parts;
     const { method, path, headers, body, guard, timeout } = call;
     const name = resourceName(call.resource);
     const response = await transport({
@@ -124,10 +127,19 @@ export class Exchange {
       ...response,
       body: countedBody(response, (bytes) => traffic.received(name, call.verb, bytes)),
     };
-    if (response.status >= 200 && response.status < 300) return counted;
-    throw refusedWith(call, response.status, response.headers, await textOf(counted.body, longestRefusal));
+    if (response.status >= 200 && response.status < 300) {
+      permissions?.granted(call);
+      return counted;
+    }
+    const error = refusedWith(call, response.status, response.headers, await textOf(counted.body, longestRefusal));
+    if (error.status === 403) permissions?.refused(call, error);
+    else if (pastAuthorization.includes(error.status)) permissions?.granted(call);
+    throw error;
   }
 }
+
+/** Refusals that only an authorized request meets; a busy server answers 429 and 503 before it looks who asks. */
+const pastAuthorization: readonly number[] = [404, 409, 410, 422];
 
 /**
  * Upstream's rule (client-go 1.36): 429 and 5xx are tried again only if the server names the time to wait. Not so a
@@ -144,7 +156,6 @@ function apiErrorOf(attempt: Attempt, error: unknown): ApiError {
       status: 0,
       reason: error.reason,
       message: error.message,
-      cause: error.cause,
       hint: error.hint,
     });
   }

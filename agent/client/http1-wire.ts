@@ -1,7 +1,8 @@
-import { Agent, type ClientRequestArgs, type IncomingMessage, request as open } from "node:http";
+import type { ClientRequestArgs, IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Access } from "./credentials.ts";
+import { Agent, request as open } from "./node-http.ts";
 import { hostOf, portOf } from "./proxy.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 import { transportErrorOf } from "./transport-error.ts";

@@ -6,6 +6,7 @@ import type { Millis } from "../base/clock.ts";
 import type { Attempt, Verb } from "./api-error.ts";
 import { type Call, Exchange, unreadable } from "./exchange.ts";
 import { ListDecoder } from "./list-decoder.ts";
+import type { Permissions } from "./permissions.ts";
 import type { RequestLimiter } from "./request-limiter.ts";
 import type { Traffic } from "./traffic.ts";
 import type { Transport } from "./transport.ts";
@@ -84,6 +85,8 @@ export class KubeClient {
       readonly traffic: Traffic;
       readonly limiter: RequestLimiter;
       readonly timeouts: Timeouts;
+      /** Is told what is forbidden; left out where a refusal is no problem. */
+      readonly permissions?: Permissions;
       /** "siteward/1.2.0": what is before the slash is the manager of the fields that we write. */
       readonly userAgent: string;
     },

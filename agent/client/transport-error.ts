@@ -17,12 +17,8 @@ export class TransportError extends Error implements Disposed {
   readonly reason: TransportReason;
   readonly hint: string | undefined;
 
-  constructor(
-    reason: TransportReason,
-    message: string,
-    more: { readonly hint?: string; readonly cause?: unknown } = {},
-  ) {
-    super(message, more.cause === undefined ? {} : { cause: more.cause });
+  constructor(reason: TransportReason, message: string, more: { readonly hint?: string } = {}) {
+    super(message);
     this.reason = reason;
     this.hint = more.hint;
   }
@@ -99,15 +95,15 @@ const meanings: Readonly<Record<string, Meaning>> = {
   ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN: ourCertificate,
 };
 
-/** What an error of Node's network modules means. `server` is the address as people know it. */
+/**
+ * What an error of Node's network modules means. `server` is the address as people know it. The error itself is not kept
+ * as a cause: it would only say the same again, in worse words.
+ */
 export function transportErrorOf(error: unknown, server: string): TransportError {
   if (error instanceof TransportError) return error;
   const code = codeOf(error);
   const [reason, sentence, hint] = meanings[code] ?? guess(code, error);
-  return new TransportError(reason, `${server}: ${sentence}`, {
-    cause: error,
-    ...(hint === undefined ? {} : { hint }),
-  });
+  return new TransportError(reason, `${server}: ${sentence}`, hint === undefined ? {} : { hint });
 }
 
 function guess(code: string, error: unknown): Meaning {

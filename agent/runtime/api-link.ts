@@ -1,8 +1,8 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
-import { hintOf, sentenceOf } from "../base/errors.ts";
+import { hintOf } from "../base/errors.ts";
 import { CredentialsError } from "../client/credentials-error.ts";
-import type { HttpRequest, HttpResponse, Transport } from "../client/transport.ts";
+import type { HttpResponse, Transport } from "../client/transport.ts";
 import { TransportError } from "../client/transport-error.ts";
 import { DurationSample } from "./duration-sample.ts";
 
@@ -12,32 +12,31 @@ export interface ApiLinkView {
   readonly rttP95: Millis | undefined;
   /** What the last exchange failed with, while the state is not up. */
   readonly failure: ApiFailure | undefined;
-  /** Requests that the server refused for want of a permission, until one of their kind goes through. */
-  readonly forbidden: readonly string[];
 }
 
 export interface ApiFailure {
   readonly kind: "unreachable" | "credentials" | "certificate";
   readonly message: string;
-  readonly hint: string | undefined;
+  readonly hint: string;
 }
-
-/** Refusals that are named; each needs the same remedy, so the first few will do. */
-const mostForbidden = 8;
 
 /** Every exchange with the API server passes through here, so that a person can be told how the link is. */
 export class ApiLink {
   readonly #ambient: Ambient;
   readonly #transport: Transport;
+  readonly #changed: () => void;
   readonly #roundTrips = new DurationSample();
-  readonly #forbidden = new Set<string>();
+  /** Why it is down, as far as that was logged. */
+  readonly #said = new Set<string>();
   #state: ApiLinkView["state"] = "starting";
   #since: Instant;
   #failure: ApiFailure | undefined;
 
-  constructor(ambient: Ambient, parts: { readonly transport: Transport }) {
+  /** `changed` is called when the link comes or goes, or fails for another reason than before. */
+  constructor(ambient: Ambient, parts: { readonly transport: Transport; readonly changed: () => void }) {
     this.#ambient = ambient;
     this.#transport = parts.transport;
+    this.#changed = parts.changed;
     this.#since = ambient.clock.now();
   }
 
@@ -46,11 +45,11 @@ export class ApiLink {
     try {
       const response = await this.#transport(request);
       this.#roundTrips.add(elapsed(begun, this.#ambient.clock.now()));
-      this.#answered(request, response);
+      this.#answered(response);
       return response;
     } catch (error) {
-      // A request that we gave up ourselves says nothing about the link.
-      if (!request.signal.aborted) this.#failed(error);
+      // A request that we gave up ourselves says nothing about the link, unless we gave up waiting.
+      this.#failed(request.signal.aborted ? request.signal.reason : error);
       throw error;
     }
   };
@@ -61,39 +60,53 @@ export class ApiLink {
       since: this.#since,
       rttP95: this.#roundTrips.p95,
       failure: this.#failure,
-      forbidden: [...this.#forbidden],
     };
   }
 
-  #answered(request: HttpRequest, { status }: HttpResponse): void {
-    if (status === 401) {
-      this.#turn("down", {
-        kind: "credentials",
-        message: "the API server does not accept our credentials",
-        hint: "Renew the token or the client certificate in the kubeconfig.",
-      });
-      return;
-    }
-    const what = `${request.method} ${request.path.replace(/\?.*/, "")}`;
-    if (status !== 403) this.#forbidden.delete(what);
-    else if (this.#forbidden.size < mostForbidden) this.#forbidden.add(what);
-    this.#turn("up", undefined);
+  #answered({ status }: HttpResponse): void {
+    if (status === 401) this.#turn("down", notAccepted);
+    else this.#turn("up", undefined);
   }
 
+  /** The sentence alone: what Node and OpenSSL call the same thing would only say it twice. */
   #failed(error: unknown): void {
     const kind = kindOf(error);
-    if (kind !== undefined) this.#turn("down", { kind, message: sentenceOf(error), hint: hintOf(error) });
+    if (kind === undefined || !(error instanceof Error)) return;
+    this.#turn("down", { kind, message: error.message, hint: hintOf(error) ?? goesOn });
   }
 
   #turn(state: "up" | "down", failure: ApiFailure | undefined): void {
-    this.#failure = failure;
-    if (state === this.#state) return;
+    if (state === this.#state && failure?.message === this.#failure?.message) return;
+    const turned = state !== this.#state;
     this.#state = state;
-    this.#since = this.#ambient.clock.now();
-    if (state === "up") this.#ambient.log.info("API server reached");
-    else this.#ambient.log.warn("API server not reached", { reason: failure?.message, hint: failure?.hint });
+    this.#failure = failure;
+    if (turned) this.#since = this.#ambient.clock.now();
+    this.#say(failure);
+    this.#changed();
+  }
+
+  /** Each reason once, however often they take turns. */
+  #say(failure: ApiFailure | undefined): void {
+    const { log } = this.#ambient;
+    if (failure === undefined) {
+      this.#said.clear();
+      log.info("API server reached");
+    } else if (!this.#said.has(failure.message) && this.#said.size < mostSaid) {
+      this.#said.add(failure.message);
+      log.warn("API server not reached", { reason: failure.message, hint: failure.hint });
+    }
   }
 }
+
+const mostSaid = 8;
+
+const goesOn = "Check the link and the API server; the agent goes on trying.";
+
+const notAccepted: ApiFailure = {
+  kind: "credentials",
+  message: "the API server does not accept our credentials",
+  hint: "Renew the token or the client certificate in the kubeconfig; compare this board's clock.",
+};
 
 /** `undefined`: the exchange was not sent, or failed for reasons of our own. */
 function kindOf(error: unknown): ApiFailure["kind"] | undefined {

@@ -1,4 +1,5 @@
 import type { Ambient } from "../base/ambient.ts";
+import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 import { type Disposed, dispositionOf, hintOf, isUnforeseen, sentenceOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
@@ -6,7 +7,6 @@ import { TaskGroup } from "../base/tasks.ts";
 import { ApiError } from "../client/api-error.ts";
 import type { Action, Outcome } from "./actions.ts";
 import type { Assignment } from "./assignment.ts";
-import { Bell } from "./bell.ts";
 import type { Controller, Decision, SiteView, Term } from "./controller.ts";
 import { DurationSample } from "./duration-sample.ts";
 import { KeptMemories, type MemoryStore } from "./memory-store.ts";

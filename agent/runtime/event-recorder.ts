@@ -1,13 +1,13 @@
 import { apiVersionOf, events } from "../api/resources.ts";
 import { timestamp } from "../api/timestamps.ts";
 import type { Ambient } from "../base/ambient.ts";
+import { Bell } from "../base/bell.ts";
 import type { Instant, Millis } from "../base/clock.ts";
 import { sleep } from "../base/clock.ts";
 import { dispositionOf } from "../base/errors.ts";
 import { jitter } from "../base/random.ts";
 import { isNotFound } from "../client/api-error.ts";
 import type { EventAction } from "./actions.ts";
-import { Bell } from "./bell.ts";
 import type { Term } from "./controller.ts";
 import { EventCorrelator } from "./event-correlator.ts";
 import type { Events, Writer } from "./executor.ts";

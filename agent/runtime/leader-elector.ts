@@ -1,8 +1,9 @@
 import type { Ambient } from "../base/ambient.ts";
+import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { ConfigError, hintOf, sentenceOf } from "../base/errors.ts";
 import { jitter } from "../base/random.ts";
-import { Bell } from "./bell.ts";
+import { isOfLink } from "../client/api-error.ts";
 import { FencedError } from "./fence.ts";
 import { Leadership, type LeadershipParts } from "./leadership.ts";
 import {
@@ -130,7 +131,7 @@ export class LeaderElector {
       return { won: { record, began } };
     } catch (error) {
       if (signal.aborted) return { pause };
-      if (this.#error === undefined) log.warn("lease not taken", { error });
+      if (this.#error === undefined) log[isOfLink(error) ? "debug" : "warn"]("lease not taken", { error });
       this.#error = error;
       return { pause };
     } finally {

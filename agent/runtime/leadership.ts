@@ -2,6 +2,7 @@ import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import { dispositionOf } from "../base/errors.ts";
+import { isOfLink } from "../client/api-error.ts";
 import type { EventAction } from "./actions.ts";
 import type { Term } from "./controller.ts";
 import { DurationSample } from "./duration-sample.ts";
@@ -10,7 +11,7 @@ import type { LeaderLock } from "./lease-lock.ts";
 import { type Candidate, type LeaseRecord, trustedUntil, writtenSeconds } from "./lease-rules.ts";
 import { type LeaseSight, patience, within } from "./lease-sight.ts";
 import { isFatal } from "./reaction.ts";
-import { LeaseTerm } from "./term.ts";
+import { LeaseTerm, TermOver } from "./term.ts";
 
 /** What the Lease carried when the term began. */
 export interface Found {
@@ -90,7 +91,11 @@ export class Leadership {
     const lost = await this.#keep();
     const ours = lost === undefined && !term.signal.aborted;
     term.end(lost ?? this.#why ?? "the Lease was not renewed in time");
-    log[ours ? "info" : "warn"]("term ended", { term: term.number, reason: term.signal.reason });
+    const { reason } = term.signal;
+    log[ours ? "info" : "warn"]("term ended", {
+      term: term.number,
+      reason: reason instanceof TermOver ? reason.why : reason,
+    });
     const failure = await work;
     if (ours) {
       // The work is over, but until the release is sent nobody else leads: so long we may still speak of our term.
@@ -142,7 +147,7 @@ export class Leadership {
       } catch (error) {
         if (leaving.aborted) return undefined;
         if (error instanceof FencedError) return "the Lease was not renewed in time";
-        if (this.#error === undefined) log.warn("lease not renewed", { error });
+        if (this.#error === undefined) log[isOfLink(error) ? "debug" : "warn"]("lease not renewed", { error });
         this.#error = error;
         this.#missed++;
       } finally {

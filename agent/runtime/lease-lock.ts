@@ -48,20 +48,26 @@ export interface LeaseClient extends Pick<Writer, "create" | "patch"> {
   ): Promise<T>;
 }
 
-/** A coordination.k8s.io/v1 Lease. Renewals are merge patches of a few fields, answered with metadata only. */
+/**
+ * A coordination.k8s.io/v1 Lease. Renewals are merge patches of a few fields, answered with metadata only. `annotations`
+ * are ours to keep there: written with every claim, and again by a renewal where somebody changed them.
+ */
 export class LeaseLock implements LeaderLock {
   readonly #client: LeaseClient;
   readonly #at: { readonly namespace: string; readonly name: string };
   readonly #labels: Readonly<Record<string, string>>;
+  readonly #annotations: Readonly<Record<string, string>>;
 
   constructor(parts: {
     readonly client: LeaseClient;
     readonly at: { readonly namespace: string; readonly name: string };
     readonly labels: Readonly<Record<string, string>>;
+    readonly annotations: Readonly<Record<string, string>>;
   }) {
     this.#client = parts.client;
     this.#at = parts.at;
     this.#labels = parts.labels;
+    this.#annotations = parts.annotations;
   }
 
   async read(signal: AbortSignal): Promise<LeaseRecord | undefined> {
@@ -74,15 +80,17 @@ export class LeaseLock implements LeaderLock {
   }
 
   async create(claim: Claim, now: Instant, write: Write): Promise<LeaseRecord> {
-    const metadata = { ...this.#at, labels: this.#labels };
+    const metadata = { ...this.#at, labels: this.#labels, annotations: this.#annotations };
     const lease = { apiVersion: apiVersionOf(leases), kind: leases.kind, metadata, spec: claimed(claim, now) };
     return recordOf(await this.#client.create(leases, this.#at.namespace, lease, write));
   }
 
   async take(record: LeaseRecord, claim: Claim, now: Instant, write: Write): Promise<LeaseRecord> {
-    const patch = { metadata: { labels: this.#labels }, spec: claimed(claim, now) };
+    const patch = { metadata: { labels: this.#labels, annotations: this.#annotations }, spec: claimed(claim, now) };
     const { holder, durationSeconds, term } = claim;
-    return { ...record, ...(await this.#patch(record, patch, write)), holder, durationSeconds, transitions: term };
+    const written = await this.#patch(record, patch, write);
+    const annotations = { ...record.annotations, ...this.#annotations };
+    return { ...record, ...written, holder, durationSeconds, transitions: term, annotations };
   }
 
   async renew(
@@ -93,9 +101,10 @@ export class LeaseLock implements LeaderLock {
   ): Promise<LeaseRecord> {
     const spec = { leaseDurationSeconds: durationSeconds, renewTime: microTimestamp(now) };
     // What stands there already is not sent again: renewals are most of an idle site's traffic.
-    const changed = budget !== undefined && budget !== record.annotations[budgetAnnotation];
-    const annotations = changed ? { [budgetAnnotation]: budget } : {};
-    const patch = changed ? { metadata: { annotations }, spec } : { spec };
+    const wanted = { ...this.#annotations, ...(budget !== undefined && { [budgetAnnotation]: budget }) };
+    const changed = Object.entries(wanted).filter(([name, text]) => record.annotations[name] !== text);
+    const annotations = Object.fromEntries(changed);
+    const patch = changed.length > 0 ? { metadata: { annotations }, spec } : { spec };
     const written = await this.#patch(record, patch, write);
     return { ...record, ...written, durationSeconds, annotations: { ...record.annotations, ...annotations } };
   }

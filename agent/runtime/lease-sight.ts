@@ -1,7 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
 import { type Clock, deadline, type Instant, type Millis } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
-import type { Disposed } from "../base/errors.ts";
+import { TransportError } from "../client/transport-error.ts";
 import {
   type Candidate,
   type LeaseRecord,
@@ -41,7 +41,7 @@ export class LeaseSight {
     this.#seen = observe(this.#seen, record, this.#candidate, now);
     if (before?.holder !== record?.holder || before?.transitions !== record?.transitions) {
       this.#holderSince = now;
-      log.info("lease holder", { holder: record?.holder ?? "", term: record?.transitions });
+      log.info("lease holder changed", { holder: record?.holder ?? "", term: record?.transitions });
     }
     return nextLeaseStep(this.#seen, this.#candidate, leading, now);
   }
@@ -52,9 +52,4 @@ export const patience = ({ renewDeadline }: LeaseTiming): Millis => Math.max(100
 
 /** A signal for one exchange with the lock. */
 export const within = (clock: Clock, limit: Millis, parent: AbortSignal) =>
-  deadline(clock, limit, parent, () => new NoAnswer(`no answer within ${formatDuration(limit)}`));
-
-class NoAnswer extends Error implements Disposed {
-  override readonly name = "NoAnswer";
-  readonly disposition = "retry";
-}
+  deadline(clock, limit, parent, () => new TransportError("Timeout", `no answer within ${formatDuration(limit)}`));

@@ -133,13 +133,15 @@ function siteProblems({ zones = [], eviction, selectionConflicts = [], now }: Pa
       hint: "ends by itself",
     });
   }
-  for (const conflict of selectionConflicts) {
+  for (const { site, lease, boards, some } of selectionConflicts) {
+    const [namespace, name] = lease.split("/");
+    const more = boards > some.length ? ", …" : "";
     found.push({
       type: "SelectionConflict",
-      subject: conflict,
+      subject: site,
       severity: "critical",
-      message: `another site claims it too: ${conflict}`,
-      hint: "change site.nodeSelector or site.namespaceSelector of one of the two sites",
+      message: `site ${site} was here first and claims ${boards} of this site's boards too; nothing is done with them: ${some.join(", ")}${more}`,
+      hint: `change site.nodeSelector of one of the two, or, if ${site} is no more: kubectl -n ${namespace} delete lease ${name}`,
     });
   }
   return found;

@@ -21,10 +21,19 @@ export interface Parts {
   readonly config?: { readonly files: readonly string[]; readonly warnings: readonly string[] };
   /** The cache was thrown away and listed anew. */
   readonly rebuilt?: { readonly at: Instant; readonly why: string };
-  /** Nodes and namespaces that another site claims too: nothing is done with them. */
-  readonly selectionConflicts?: readonly string[];
+  /** Sites that were here first and claim boards of this site too: nothing is done with those. */
+  readonly selectionConflicts?: readonly SelectionConflictPart[];
   /** Whatever else a part wants a person to know. */
   readonly problems?: readonly ProblemPart[];
+}
+
+export interface SelectionConflictPart {
+  readonly site: string;
+  /** "namespace/name" of its Lease. */
+  readonly lease: string;
+  readonly boards: number;
+  /** The first few. */
+  readonly some: readonly string[];
 }
 
 export interface ProcessPart {
@@ -81,8 +90,8 @@ export interface ApiProblem {
 
 export interface WatchPart {
   readonly resource: string;
-  /** off: a cold standby does not listen. */
-  readonly state: "live" | "syncing" | "silent" | "off";
+  /** failing: it cannot be opened at present. off: a cold standby does not listen. */
+  readonly state: "live" | "syncing" | "silent" | "failing" | "off";
   readonly objects: number;
   readonly heard: Instant | undefined;
   readonly lists: number;

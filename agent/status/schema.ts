@@ -43,7 +43,7 @@ const api = record({
 
 const watch = record({
   resource: text,
-  state: word<"live" | "syncing" | "silent" | "off">(),
+  state: word<"live" | "syncing" | "silent" | "failing" | "off">(),
   objects: count,
   heardMs: maybe(count),
   /** How often the collection was listed, and how often its watch was opened again. */

@@ -74,6 +74,7 @@ export function substance(status: Status): string {
     identity,
     leader && [leader.role, leader.holder, leader.term],
     link?.api.state,
+    link?.api.lastError,
     zones,
     eviction && [eviction.queue, eviction.pending, eviction.held],
     controllers?.map(({ name, state }) => [name, state]),

@@ -24,7 +24,7 @@ describe.skipIf(missingAssets())("an agent restarts on a real kube-apiserver", (
       const listed = (resource: string): number =>
         site.requestsOf(agent).filter(({ verb, objectRef }) => verb === "list" && objectRef?.resource === resource)
           .length;
-      await until("the first list", () => listed("pods") > 0, 20);
+      await until("the first list is stored", () => listed("pods") > 0 && agent.isReady, 20);
       const before = { pods: listed("pods"), nodes: listed("nodes") };
       await agent.stop(signal);
       await touch(site.cluster, 7, `while it was away, after ${signal}`);

@@ -18,9 +18,25 @@ export interface AgentStatus {
   readonly pid: number;
   readonly health: {
     readonly level: string;
-    readonly conditions: readonly { readonly type: string; readonly message: string }[];
+    readonly ready: boolean;
+    readonly conditions: readonly AgentCondition[];
   };
-  readonly leader?: { readonly role: string; readonly term?: number; readonly holder?: string };
+  readonly leader?: {
+    readonly role: string;
+    readonly term?: number;
+    readonly holder?: string;
+    readonly leaseAgeMs?: number;
+  };
+  readonly link?: { readonly api: { readonly state: string; readonly lastError?: string } };
+  readonly watches?: readonly { readonly resource: string; readonly state: string; readonly objects: number }[];
+}
+
+export interface AgentCondition {
+  readonly type: string;
+  readonly subject?: string;
+  readonly severity: string;
+  readonly message: string;
+  readonly hint?: string;
 }
 
 /** A real agent, as systemd would start it: the bundle under this project's own Node. */
@@ -87,6 +103,11 @@ export class AgentProcess {
     return this.running && this.status()?.leader?.role === "leader";
   }
 
+  /** It leads, and sees the site. */
+  get isReady(): boolean {
+    return this.leads && this.status()?.health.ready === true;
+  }
+
   /** SIGTERM unless told otherwise; answers with the exit code, `null` after a signal. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
     const child = this.#child;
@@ -141,11 +162,16 @@ export class AgentProcess {
   }
 }
 
-/** Waits until it holds, and says what it waited for where it does not. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, seconds: number): Promise<number> {
+/** Waits until it holds, and says what it waited for where it does not; `more` is asked for only then. */
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  seconds: number,
+  more: () => string = () => "",
+): Promise<number> {
   const begun = performance.now();
   while (!(await holds())) {
-    if (performance.now() - begun > seconds * 1000) throw new Error(`waited ${seconds} s in vain: ${what}`);
+    if (performance.now() - begun > seconds * 1000) throw new Error(`waited ${seconds} s in vain: ${what} ${more()}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return (performance.now() - begun) / 1000;

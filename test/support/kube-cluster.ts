@@ -33,10 +33,18 @@ export interface Audited {
   };
 }
 
+export interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
 /** A real etcd and kube-apiserver on loopback, for one test file. Everything lies in a folder that goes with it. */
 export class KubeCluster {
   readonly dir: string;
   readonly kubeconfig: string;
+  /** Of a user called "agent" who may do nothing, until it is granted. */
+  readonly agentToken = randomBytes(16).toString("hex");
   readonly #token = randomBytes(16).toString("hex");
   readonly #programs: ChildProcess[] = [];
   readonly #connections = new https.Agent({ keepAlive: true, maxSockets: 16 });
@@ -59,7 +67,8 @@ export class KubeCluster {
       publicKeyEncoding: { type: "spki", format: "pem" },
     });
     writeFileSync(this.#file("service-accounts.key"), privateKey, { mode: 0o600 });
-    writeFileSync(this.#file("tokens.csv"), `${this.#token},admin,admin,"system:masters"\n`, { mode: 0o600 });
+    const tokens = `${this.#token},admin,admin,"system:masters"\n${this.agentToken},agent,agent\n`;
+    writeFileSync(this.#file("tokens.csv"), tokens, { mode: 0o600 });
     const rules = [
       { level: "None", users: ["system:apiserver"] },
       { level: "Metadata", omitStages: ["RequestReceived"] },
@@ -72,15 +81,30 @@ export class KubeCluster {
     writeFileSync(this.kubeconfig, this.kubeconfigFor(this.server), { mode: 0o600 });
   }
 
-  /** A kubeconfig for the same cluster by another way, for example through a relay. */
-  kubeconfigFor(server: string): string {
+  /** A kubeconfig for the same cluster by another way, for example through a relay, or as another user. */
+  kubeconfigFor(server: string, user: object = { token: this.#token }, ca = this.#ca.toString("utf8")): string {
+    const authority = Buffer.from(ca).toString("base64");
     return JSON.stringify({
       apiVersion: "v1",
       kind: "Config",
-      clusters: [{ name: "test", cluster: { server, "certificate-authority-data": this.#ca.toString("base64") } }],
-      users: [{ name: "admin", user: { token: this.#token } }],
-      contexts: [{ name: "test", context: { cluster: "test", user: "admin" } }],
+      clusters: [{ name: "test", cluster: { server, "certificate-authority-data": authority } }],
+      users: [{ name: "test", user }],
+      contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
       "current-context": "test",
+    });
+  }
+
+  /** What the user "agent" may do from now on, in the whole cluster. */
+  async grant(rules: readonly PolicyRule[]): Promise<void> {
+    const group = "rbac.authorization.k8s.io";
+    const at = (kind: string): string => `/apis/${group}/v1/${kind}/agent`;
+    const named = (kind: string): object => ({ apiVersion: `${group}/v1`, kind, metadata: { name: "agent" } });
+    // For these two kinds, PUT creates what does not exist.
+    await this.request("PUT", at("clusterroles"), { ...named("ClusterRole"), rules });
+    await this.request("PUT", at("clusterrolebindings"), {
+      ...named("ClusterRoleBinding"),
+      roleRef: { apiGroup: group, kind: "ClusterRole", name: "agent" },
+      subjects: [{ apiGroup: group, kind: "User", name: "agent" }],
     });
   }
 

@@ -12,14 +12,21 @@ export interface LoadSize {
 }
 
 /** Fills a server with boards and running pods of about 11 KB each on the wire, the same for the same seed. */
-export async function fill(server: Server, { nodes, pods, seed }: LoadSize, from = 0): Promise<void> {
+export async function fill(server: Server, size: LoadSize): Promise<void> {
+  await fillBoards(server, size);
+  await fillPods(server, size);
+}
+
+export async function fillBoards(server: Server, { nodes }: LoadSize): Promise<void> {
+  await eachOf(nodes, async (i) => {
+    await server.request("POST", "/api/v1/nodes", node(i));
+    await server.request("POST", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases", lease(i));
+  });
+}
+
+/** The pods behind the first `from`, which are there already. */
+export async function fillPods(server: Server, { nodes, pods, seed }: LoadSize, from = 0): Promise<void> {
   const chance = new SeededChance(seed + from);
-  if (from === 0) {
-    await eachOf(nodes, async (i) => {
-      await server.request("POST", "/api/v1/nodes", node(i));
-      await server.request("POST", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases", lease(i));
-    });
-  }
   await eachOf(pods - from, async (offset) => {
     const i = from + offset;
     const name = podName(i);

@@ -17,22 +17,24 @@ function setUp() {
   const clock = new FakeClock();
   const api = new LeaseApi(clock);
   const labels = { "app.kubernetes.io/name": "siteward" };
-  const lock = new LeaseLock({ client: api, at: { namespace: "kube-system", name: "siteward-plant7" }, labels });
+  const annotations = { "siteward.dev/node-selector": "site=plant7" };
+  const at = { namespace: "kube-system", name: "siteward-plant7" };
+  const lock = new LeaseLock({ client: api, at, labels, annotations });
   const { signal } = new AbortController();
-  return { clock, api, lock, labels, signal, write: { signal } };
+  return { clock, api, lock, labels, annotations, signal, write: { signal } };
 }
 
 const claim = { holder: "pi-1_a", durationSeconds: 60, term: 3 };
 
 describe("the Lease", () => {
   test("that does not exist is created whole, with times of microseconds and our labels", async () => {
-    const { clock, api, lock, labels, signal, write } = setUp();
+    const { clock, api, lock, labels, annotations, signal, write } = setUp();
     expect(await lock.read(signal)).toBeUndefined();
     const record = await lock.create(claim, clock.now(), write);
     expect(api.requests[0]?.body).toEqual({
       apiVersion: "coordination.k8s.io/v1",
       kind: "Lease",
-      metadata: { namespace: "kube-system", name: "siteward-plant7", labels },
+      metadata: { namespace: "kube-system", name: "siteward-plant7", labels, annotations },
       spec: {
         holderIdentity: "pi-1_a",
         leaseDurationSeconds: 60,
@@ -77,13 +79,29 @@ describe("the Lease", () => {
   });
 
   test("is taken with the labels, and keeps the annotations for the next leader to read", async () => {
-    const { clock, api, lock, labels, signal, write } = setUp();
+    const { clock, api, lock, labels, annotations, signal, write } = setUp();
     let record = await lock.create({ ...claim, holder: "pi-2_b", term: 2 }, clock.now(), write);
     record = await lock.renew(record, { durationSeconds: 60, budget: "{}" }, clock.now(), write);
     const taken = await lock.take(record, claim, clock.now(), write);
-    expect(taken).toMatchObject({ holder: "pi-1_a", transitions: 3, annotations: { "siteward.dev/budget": "{}" } });
-    expect(api.requests.at(-1)?.body).toMatchObject({ metadata: { labels }, spec: { leaseTransitions: 3 } });
+    expect(taken).toMatchObject({ holder: "pi-1_a", transitions: 3 });
+    expect(taken.annotations).toEqual({ ...annotations, "siteward.dev/budget": "{}" });
+    expect(api.requests.at(-1)?.body).toMatchObject({
+      metadata: { labels, annotations },
+      spec: { leaseTransitions: 3 },
+    });
     expect((await lock.read(signal))?.holder).toBe("pi-1_a");
+  });
+
+  test("gets our annotation back with the next renewal where somebody changed it, and then keeps quiet", async () => {
+    const { clock, api, lock, annotations, write } = setUp();
+    const won = await lock.create(claim, clock.now(), write);
+    const changed = { ...won, annotations: { "siteward.dev/node-selector": "site=plant8", other: "stays" } };
+    const renewal = { durationSeconds: 60, budget: undefined };
+    const renewed = await lock.renew(changed, renewal, clock.now(), write);
+    expect(api.requests.at(-1)?.body).toMatchObject({ metadata: { annotations } });
+    expect(renewed.annotations).toEqual({ ...annotations, other: "stays" });
+    await lock.renew(renewed, renewal, clock.now(), write);
+    expect(api.requests.at(-1)?.body).not.toHaveProperty("metadata.annotations");
   });
 
   test("that is released has no holder, a duration of one second and the same count", async () => {

@@ -190,6 +190,81 @@ describe("a Lease that is deleted, or deleted and made anew", () => {
   });
 });
 
+describe("a released Lease that a restarted process meets for the first time", () => {
+  const released = (transitions: number, more: Partial<LeaseRecord> = {}) =>
+    lease({ holder: "", durationSeconds: 1, transitions, ...more });
+  const restarted = { ...baz, formerTerm: 8 };
+
+  test.each([
+    ["the term that this board led last", 8, 9],
+    ["a later term of another board", 12, 13],
+  ])("is taken at once where it counts on from %s", (_, transitions, term) => {
+    expect(stepAfter([[0, released(transitions)]], restarted)).toMatchObject({ do: "take", term, why: "free" });
+  });
+
+  test("is waited for where it counts less than what is remembered: it was made anew, and somebody may still hold the old one", () => {
+    const anew = released(7);
+    expect(stepAfter([[0, anew]], restarted)).toEqual({ do: "wait", until: at(10) });
+    expect(
+      stepAfter(
+        [
+          [0, anew],
+          [9.9, anew],
+        ],
+        restarted,
+      ),
+    ).toEqual({ do: "wait", until: at(10) });
+    expect(
+      stepAfter(
+        [
+          [0, anew],
+          [10, anew],
+        ],
+        restarted,
+      ),
+    ).toMatchObject({ do: "take", term: 9, why: "free" });
+  });
+
+  test("is not free because somebody touched it after that: the wait goes on", () => {
+    const anew = released(7);
+    const touched = { ...anew, resourceVersion: "labelled" };
+    expect(
+      stepAfter(
+        [
+          [0, anew],
+          [5, touched],
+        ],
+        restarted,
+      ),
+    ).toEqual({ do: "wait", until: at(10) });
+  });
+
+  test("is taken at once by a board that remembers nothing", () => {
+    expect(stepAfter([[0, released(0)]])).toMatchObject({ do: "take", term: 1, why: "free" });
+  });
+
+  test("but a deletion seen in between ends the trust in it", () => {
+    expect(
+      stepAfter(
+        [
+          [0, undefined],
+          [1, released(20)],
+        ],
+        restarted,
+      ),
+    ).toEqual({ do: "wait", until: at(10) });
+  });
+
+  test("the next one to take it after a hand-over sees the release in the same Lease", () => {
+    expect(
+      stepAfter([
+        [0, lease({ holder: "bing", transitions: 8 })],
+        [3, released(8)],
+      ]),
+    ).toMatchObject({ do: "take", term: 9, why: "free" });
+  });
+});
+
 describe("a leader", () => {
   test.each([
     ["was deleted", undefined, "the Lease was deleted"],

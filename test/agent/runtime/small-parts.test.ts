@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Bell } from "../../../agent/runtime/bell.ts";
+import { Bell } from "../../../agent/base/bell.ts";
 import { DurationSample } from "../../../agent/runtime/duration-sample.ts";
 import { Fifo } from "../../../agent/runtime/fifo.ts";
 import { Permits } from "../../../agent/runtime/permits.ts";

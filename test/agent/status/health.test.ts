@@ -100,12 +100,15 @@ test("a disrupted zone says how many boards are left and what is done about it",
 test("a quarantine, a conflict of sites and a failing controller each have a line, the gravest first", () => {
   const found = told({
     eviction: { queue: 2, pending: 0, held: { why: "quarantine after an outage", since: at(3540) } },
-    selectionConflicts: ["node edge-07 (site plant8)"],
+    selectionConflicts: [
+      { site: "plant8", lease: "kube-system/siteward-plant8", boards: 4, some: ["edge-07", "edge-08", "edge-09"] },
+    ],
     controllers: [{ name: "taint-eviction", state: "failing", queue: 3, lastError: "forbidden" }],
     problems: [{ type: "StorageFull", severity: "critical", message: "no space on /var" }],
   });
   expect(found).toEqual([
-    "critical SelectionConflict: another site claims it too: node edge-07 (site plant8)",
+    "critical SelectionConflict: site plant8 was here first and claims 4 of this site's boards too; " +
+      "nothing is done with them: edge-07, edge-08, edge-09, …",
     "critical StorageFull: no space on /var",
     "warning QuarantineHold: nothing is evicted for now: quarantine after an outage (for 1m)",
     "warning ControllerFailing: taint-eviction: forbidden",

@@ -44,7 +44,7 @@ test("a quiet agent writes every thirty seconds", async () => {
   expect(clock.timers).toBe(0);
 });
 
-test("news is written within ten seconds, and constant news at most every ten", async () => {
+test("news that nobody tells of is found within ten seconds, and constant news written at most every ten", async () => {
   const { clock, seconds, world, stop, done } = agent();
   await clock.advance("12s");
   for (let queue = 1; queue <= 40; queue++) {
@@ -52,6 +52,37 @@ test("news is written within ten seconds, and constant news at most every ten", 
     await clock.advance("1s");
   }
   expect(seconds()).toEqual([0, 20, 30, 40, 50]);
+  stop.abort();
+  await done;
+});
+
+test("news that is told is written at once, what comes with it included, and the next one too", async () => {
+  const { clock, seconds, world, file, stop, done } = agent();
+  await clock.advance("1s");
+  world.changes = { problems: [{ type: "ApiUnreachable", severity: "warning", message: "refused" }] };
+  file.news();
+  await clock.advance("50ms");
+  file.news();
+  await clock.advance("1s");
+  expect(seconds()).toEqual([0, 1.1]);
+  world.changes = {};
+  file.news();
+  await clock.advance("1s");
+  expect(seconds()).toHaveLength(3);
+  stop.abort();
+  await done;
+  expect(clock.timers).toBe(0);
+});
+
+test("a link that comes and goes every second does not wear out the file", async () => {
+  const { clock, seconds, world, file, stop, done } = agent();
+  for (let second = 0; second < 600; second++) {
+    const problem = { type: "ApiUnreachable", severity: "warning", message: "refused" } as const;
+    world.changes = second % 2 === 0 ? { problems: [problem] } : {};
+    file.news();
+    await clock.advance("1s");
+  }
+  expect(seconds().length).toBeLessThanOrEqual(1 + 3 + 60 + 20);
   stop.abort();
   await done;
 });

@@ -44,7 +44,7 @@ export class SmallApi implements Writer {
     const name = object.metadata.name ?? `${object.metadata.generateName}${++this.#version}`;
     return this.#exchange({ verb: "create", name, body: object }, write, () => {
       if (this.objects.has(name)) throw refusal("create", 409, "AlreadyExists");
-      const metadata = { name, uid: `uid-${name}`, resourceVersion: String(++this.#version) };
+      const metadata = { ...object.metadata, name, uid: `uid-${name}`, resourceVersion: String(++this.#version) };
       const created: KubeObject = {
         ...object,
         metadata: namespace === undefined ? metadata : { ...metadata, namespace },

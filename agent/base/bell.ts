@@ -1,4 +1,4 @@
-import type { Clock, Millis } from "../base/clock.ts";
+import type { Clock, Millis } from "./clock.ts";
 
 /** Wakes the one loop that sleeps on it. A ring while nobody sleeps is kept: the next sleep ends at once. */
 export class Bell {

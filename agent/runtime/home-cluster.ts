@@ -1,0 +1,85 @@
+import type { KubeObject } from "../api/meta.ts";
+import { namespaces, type Resource } from "../api/resources.ts";
+import type { Ambient } from "../base/ambient.ts";
+import { backoff } from "../base/backoff.ts";
+import { sleep } from "../base/clock.ts";
+import type { Disposed } from "../base/errors.ts";
+import { jitter } from "../base/random.ts";
+import { isForbidden, isNotFound } from "../client/api-error.ts";
+
+/** What is in the cache is of no use here: it is thrown away. */
+export class OtherClusterError extends Error implements Disposed {
+  override readonly name = "OtherClusterError";
+  readonly disposition = "rebuild";
+
+  constructor() {
+    super("it was filled from another cluster");
+  }
+}
+
+export interface HomeClusterParts {
+  readonly client: {
+    get<T extends KubeObject>(
+      resource: Resource<T>,
+      at: { readonly name: string; readonly metadataOnly?: boolean },
+      signal: AbortSignal,
+    ): Promise<T>;
+  };
+  /** Stands for the cluster where we may not ask for its name: the server's address and authority, hashed. */
+  readonly address: () => Promise<string>;
+  /** Survives a restart. */
+  readonly facts: {
+    get(area: string, key: string): string | undefined;
+    set(area: string, key: string, value: string): void;
+  };
+}
+
+const retries = { first: 500, most: 15_000 } as const;
+
+/**
+ * Ties the cache to the cluster that it was filled from. Names and resourceVersions of one cluster make sense in another
+ * one, only wrong sense: a watch would resume there without a word. A cluster is known by the uid of its kube-system.
+ */
+export class HomeCluster {
+  readonly #ambient: Ambient;
+  readonly #parts: HomeClusterParts;
+
+  constructor(ambient: Ambient, parts: HomeClusterParts) {
+    this.#ambient = ambient;
+    this.#parts = parts;
+  }
+
+  /** Ends when the cache may be filled further, or when the signal aborts; throws where it is of another cluster. */
+  async check(isEmpty: () => boolean, signal: AbortSignal): Promise<void> {
+    const { facts } = this.#parts;
+    const found = await this.#identity(signal);
+    if (found === undefined || found === facts.get("cache", "cluster")) return;
+    if (!isEmpty()) throw new OtherClusterError();
+    // Before the first object is stored: whatever happens then, the cache is never older than this note.
+    facts.set("cache", "cluster", found);
+  }
+
+  async #identity(signal: AbortSignal): Promise<string | undefined> {
+    const { clock, random, log } = this.#ambient;
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        return await this.#ask(signal);
+      } catch (error) {
+        log.debug("the cluster cannot be told yet", { error });
+        await sleep(clock, jitter(random, backoff(failures, retries), 0.5), signal);
+      }
+    }
+    return undefined;
+  }
+
+  async #ask(signal: AbortSignal): Promise<string> {
+    const { client, address } = this.#parts;
+    try {
+      const { metadata } = await client.get(namespaces, { name: "kube-system", metadataOnly: true }, signal);
+      return `uid:${metadata.uid}`;
+    } catch (error) {
+      if (!isForbidden(error) && !isNotFound(error)) throw error;
+      return `address:${await address()}`;
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+
+/** A small file system of its own in a new folder, as an SD card that is full, or read-only after an error. */
+export function mount(parent: string, options: string): string {
+  const folder = mkdtempSync(path.join(parent, "mount-"));
+  execFileSync("mount", ["-t", "tmpfs", "-o", options, "none", folder], { stdio: "pipe" });
+  return folder;
+}
+
+export const unmount = (folder: string): void => {
+  execFileSync("umount", [folder], { stdio: "pipe" });
+};
+
+/** Only root may, and not in every container. */
+export function canMount(): boolean {
+  const parent = mkdtempSync(path.join(os.tmpdir(), "siteward-mount-"));
+  try {
+    unmount(mount(parent, "size=64k"));
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(parent, { recursive: true });
+  }
+}
