@@ -62,8 +62,9 @@ export function nextQuarantine(
   const quarantine = isNew ? beginning(link.restoredAt) : before;
   if (quarantine.releasedAt !== undefined || !link.live) return { ...quarantine, countedAt: undefined };
   const liveFor = quarantine.liveFor + (quarantine.countedAt ? elapsed(quarantine.countedAt, now) : 0);
-  const over = allHeard || liveFor >= gracePeriod;
-  return { ...quarantine, liveFor, countedAt: now, releasedAt: over ? now : undefined };
+  // It may have been over for long: nobody looks while another board leads.
+  const releasedAt = liveFor >= gracePeriod ? shifted(now, gracePeriod - liveFor) : allHeard ? now : undefined;
+  return { ...quarantine, liveFor, countedAt: now, releasedAt };
 }
 
 const beginning = (restoredAt: Instant): Quarantine => ({

@@ -28,7 +28,9 @@ export function act(
     judgeBoard(examined, written.get(examined.sighting.node.metadata.name), memory, { settings, now }),
   );
   const { zones: judgedZones, disruption } = judgeZones(boards, memory, { settings, inherited: pass.inherited, now });
-  const plans = new Map(boards.map((board) => [board, disruption === "silenced" ? "clear" : taintPlan(board)]));
+  const isToClear = ({ name }: Judged): boolean =>
+    disruption === "silenced" || (disruption === "all-silent" && memory.uncleared.has(name));
+  const plans = new Map(boards.map((board) => [board, isToClear(board) ? "clear" : taintPlan(board)]));
   const records = recordsOf(boards, pass, memory, { fresh: disruption === "resumed", now });
   const queued = queueBoards(judgedZones, plans, memory, now);
   const writes = new Map<string, TaintWrite>();
@@ -41,7 +43,7 @@ export function act(
   const byName = new Map(boards.map((board) => [board.name, board]));
   const { zones, writes: turns } = planTurns(queued, { may, board: (name) => byName.get(name) }, now);
   for (const [name, write] of turns) writes.set(name, write);
-  const pods = markPods(boards, pass.pods, memory.unmarked, now);
+  const pods = markPods(boards, pass.pods, unmarked(boards, memory, settings), now);
   return {
     actions: [...nodeEvents(boards), ...[...writes.values()].map(writeTaints), ...pods.actions],
     memory: {
@@ -49,6 +51,7 @@ export function act(
       boards: records,
       zones,
       unmarked: pods.unmarked,
+      uncleared: new Set(),
       pass: { stage: "acts", link: pass.link, writes, marks: pods.marks },
     },
   };
@@ -121,6 +124,21 @@ const nodeEvents = (boards: readonly Judged[]): readonly Action[] =>
     );
 
 const fellSilent = ({ observed, ready }: Judged): boolean => observed === "True" && ready !== "True";
+
+/**
+ * Boards whose pods may still be in service. A term can end between the writing of Ready=Unknown and the marking of the
+ * pods; kube-controller-manager then never marks them.
+ */
+function unmarked(
+  boards: readonly Judged[],
+  memory: SiteMemory,
+  { policy }: NodeLifecycleSettings,
+): ReadonlySet<string> {
+  if (policy === "kubernetes") return memory.unmarked;
+  const isFirstSight = ({ name, health }: Judged): boolean => memory.boards.get(name)?.health.uid !== health.uid;
+  const found = boards.filter((board) => board.observed === "Unknown" && isFirstSight(board));
+  return new Set([...memory.unmarked, ...found.map(({ name }) => name)]);
+}
 
 /**
  * The pods of boards that fell silent leave service. A board that reports itself not ready marks its own pods. What

@@ -27,8 +27,13 @@ export interface ZoneBudget {
 /** What a newer program wrote besides; it is handed on, so that boards of two versions can follow each other. */
 export type Foreign = Readonly<Record<string, unknown>>;
 
-/** An annotation has its bounds. A board that is left out gets its toleration times anew. */
+/**
+ * All annotations of an object together may have 256 KiB, or no renewal goes through any more. A board that is left out
+ * gets its toleration times anew, a zone that is left out begins like a new one, and a text that is too long is none.
+ */
 const mostBoards = 500;
+const mostOfEach = 48 * 1024;
+const longestText = 96 * 1024;
 
 /** How long the taint of a board runs already is told in seconds, rounded down. */
 export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instant): string {
@@ -39,7 +44,7 @@ export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instan
   return JSON.stringify({
     ...foreign,
     v: 1,
-    zones: Object.fromEntries(
+    zones: fitting(
       [...zones].map(([name, { state, queue, evictions, foreign }]) => [
         name,
         {
@@ -50,13 +55,23 @@ export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instan
         },
       ]),
     ),
-    boards: Object.fromEntries(
+    boards: fitting(
       running.map(({ name, since, added, foreign }) => [
         name,
         { ...foreign, s: Math.floor(elapsed(since, now) / 1000), ...(added !== undefined && { added }) },
       ]),
     ),
   });
+}
+
+function fitting(entries: readonly (readonly [name: string, value: object])[]): Foreign {
+  let rest = mostOfEach;
+  return Object.fromEntries(
+    entries.filter((entry) => {
+      rest -= Buffer.byteLength(JSON.stringify(entry));
+      return rest >= 0;
+    }),
+  );
 }
 
 /** `undefined`: there is none, or none that we understand. Single entries that make no sense are left out. */
@@ -98,7 +113,7 @@ const isAmount = (value: unknown): value is number => typeof value === "number" 
 
 function parsed(text: string | undefined): Foreign | undefined {
   try {
-    return text === undefined ? undefined : recordOf(JSON.parse(text));
+    return text === undefined || Buffer.byteLength(text) > longestText ? undefined : recordOf(JSON.parse(text));
   } catch {
     return undefined;
   }

@@ -2,10 +2,11 @@ import type { Node, Pod } from "../../api/core.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
 import type { Millis } from "../../base/clock.ts";
 import { isHeld, type Link, linkOf } from "../../judgement/link.ts";
+import { permitsHarm } from "../../judgement/verdict.ts";
 import type { Controller, SiteView } from "../../runtime/controller.ts";
 import type { Budget } from "./budget.ts";
 import { decide, remember } from "./decide.ts";
-import { type Examined, examine, type Sighting } from "./health.ts";
+import { deservesUnknown, type Examined, type Sighting } from "./health.ts";
 import { type BoardRecord, firstMemory, type SiteMemory } from "./memory.ts";
 import type { SiteState } from "./pass.ts";
 import { readProofs } from "./proofs.ts";
@@ -46,14 +47,15 @@ export const nodeLifecycle = ({ settings, inherited }: NodeLifecycleParts): Cont
     if (memory.monitorAt !== undefined && site.now.mono < memory.monitorAt.mono - early) {
       return observeTurns(site, memory, link);
     }
-    const boards = await readProofs(sightings(site, memory), { site, memory, link, settings });
+    const examined = await readProofs(sightings(site, memory), { site, memory, link, settings });
+    const boards = examined.map(({ sighting }) => sighting);
     const missing = link.live ? await departures(site, memory, boards) : new Map();
     return {
       kind: "monitor",
       link,
       boards,
       missing,
-      pods: podsOfSilent(site, memory, boards, { link, settings }),
+      pods: podsOfSilent(site, memory, examined, settings),
       inherited: memory.monitorAt === undefined ? inherited() : undefined,
     };
   },
@@ -113,21 +115,20 @@ async function departures(
 function podsOfSilent(
   site: SiteView,
   memory: SiteMemory,
-  boards: readonly Sighting[],
-  context: { readonly link: Link; readonly settings: NodeLifecycleSettings },
+  boards: readonly Examined[],
+  { policy }: NodeLifecycleSettings,
 ): ReadonlyMap<string, readonly Pod[]> {
   const found = new Map<string, readonly Pod[]>();
+  const held = isHeld(memory.quarantine);
   let count = 0;
   for (const board of boards) {
-    const { name } = board.node.metadata;
-    const examined = examine(memory.boards.get(name)?.health, board, { ...context, now: site.now });
-    if (!needsPods(examined, memory.unmarked.has(name)) || count >= mostPods) continue;
+    const { name } = board.sighting.node.metadata;
+    const isPending = memory.unmarked.has(name) && board.observed !== "True";
+    const may = board.observed === "False" || (!held && permitsHarm(board.verdict, policy));
+    if (!(isPending ? may : board.observed === "True" && deservesUnknown(board)) || count >= mostPods) continue;
     const onBoard = [...site.lister(pods).byIndex("byNode", name)];
     count += onBoard.length;
     found.set(name, onBoard);
   }
   return found;
 }
-
-const needsPods = ({ observed, overdue }: Examined, pending: boolean): boolean =>
-  (observed === "True" && overdue.length > 0) || (pending && observed !== "True");

@@ -1,12 +1,13 @@
 import { withCondition } from "../../api/conditions.ts";
 import type { Node, NodeCondition } from "../../api/core.ts";
+import { timestamp } from "../../api/timestamps.ts";
 import { type Instant, shifted } from "../../base/clock.ts";
 import { isHeld, type Link, nextQuarantine, type Quarantine } from "../../judgement/link.ts";
 import { permitsHarm } from "../../judgement/verdict.ts";
 import type { Action, Outcome } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
 import { act } from "./act.ts";
-import { type Examined, examine } from "./health.ts";
+import { deservesUnknown, type Examined, examine, silentConditions } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
 import { type DrainState, type MonitorState, type SiteState, tell, writeConditions, writeTaints } from "./pass.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
@@ -38,7 +39,7 @@ export function remember(
   const { pass } = memory;
   if (pass === undefined) return decision;
   if (pass.stage === "acts") return settle(pass, outcomes, memory, { settings, now });
-  return unlessIdle(act(pass, writtenNodes(pass.examined, outcomes), memory, { settings, now }), settings, now);
+  return unlessIdle(act(pass, writtenNodes(pass.examined, outcomes, now), memory, { settings, now }), settings, now);
 }
 
 /** A round without actions has no outcomes to wait for. */
@@ -58,9 +59,10 @@ function monitor(
   const examined = state.boards.map((sighting) =>
     examine(memory.boards.get(sighting.node.metadata.name)?.health, sighting, { link, settings, now }),
   );
+  const time = timestamp(now);
   const writes = examined
-    .filter(({ overdue }) => overdue.length > 0)
-    .map(({ sighting, overdue }) => writeConditions(sighting.node, overdue));
+    .filter(deservesUnknown)
+    .map(({ sighting: { node } }) => writeConditions(node, silentConditions(node, time)));
   const next: SiteMemory = {
     ...memory,
     quarantine: quarantineAfter(memory, { link, allHeard: haveSpoken(examined, link.restoredAt) }, settings, now),
@@ -100,7 +102,11 @@ function comings(state: MonitorState, memory: SiteMemory): readonly Action[] {
 }
 
 /** The conditions that went through, by board, as the API has them now. */
-function writtenNodes(examined: readonly Examined[], outcomes: readonly Outcome[]): ReadonlyMap<string, Node> {
+function writtenNodes(
+  examined: readonly Examined[],
+  outcomes: readonly Outcome[],
+  now: Instant,
+): ReadonlyMap<string, Node> {
   const versions = new Map<string, string | undefined>();
   for (const outcome of outcomes) {
     if (!outcome.ok || outcome.action.do !== "patch") continue;
@@ -108,10 +114,12 @@ function writtenNodes(examined: readonly Examined[], outcomes: readonly Outcome[
     versions.set(name, outcome.object?.metadata.resourceVersion ?? resourceVersion);
   }
   const written = new Map<string, Node>();
-  for (const { sighting, overdue } of examined) {
+  const time = timestamp(now);
+  for (const { sighting } of examined) {
     const { node } = sighting;
     const version = versions.get(node.metadata.name);
-    if (version !== undefined) written.set(node.metadata.name, withConditions(node, overdue, version));
+    if (version === undefined) continue;
+    written.set(node.metadata.name, withConditions(node, silentConditions(node, time), version));
   }
   return written;
 }

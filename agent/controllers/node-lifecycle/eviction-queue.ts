@@ -17,7 +17,7 @@ export interface EvictionQueue {
   readonly waiting: ReadonlyMap<string, Waiting>;
   /** Boards once added are not added again, also when their turn is over, until they are removed. */
   readonly seen: ReadonlySet<string>;
-  /** Boards per second. 0: never. */
+  /** Boards per second. 0: none but those that the allowance still has a token for. */
   readonly rate: number;
   readonly bucket: TokenBucket;
 }
@@ -88,26 +88,26 @@ export interface Turn {
  */
 export function turn(queue: EvictionQueue, may: (name: string) => boolean, now: Instant): Turn {
   const entry = head(queue, may);
-  if (entry === undefined || queue.rate <= 0) return { queue, entry: undefined };
+  if (entry === undefined) return { queue, entry: undefined };
   const [granted, bucket] = take(queue.bucket, queue.rate, now);
   return { queue: { ...queue, bucket }, entry: granted && entry.due.mono <= now.mono ? entry : undefined };
 }
 
-/** When the next turn is due; `undefined`: nobody waits, or the rate is 0. */
+/** When the next turn is due; `undefined`: nobody waits, or no token will ever come. */
 export function nextTurnAt(queue: EvictionQueue, may: (name: string) => boolean, now: Instant): Instant | undefined {
   const entry = head(queue, may);
-  if (entry === undefined || queue.rate <= 0) return undefined;
+  if (entry === undefined) return undefined;
   const token = nextToken(queue.bucket, queue.rate, now);
   return token !== undefined && token.mono < entry.due.mono ? entry.due : token;
 }
 
 /**
  * Another rate. The new allowance is full only if the old one had a token just now, so that no change of state gives
- * one away. A queue that stood still has none: unlike in Kubernetes, where such a queue reports a rate of 1 and never
- * resumes when 1 is the rate it should resume with.
+ * one away. A queue that stands still has none, nor when it goes on: unlike in Kubernetes, where such a queue reports a
+ * rate of 1 and never resumes when 1 is the rate it should resume with.
  */
 export function withRate(queue: EvictionQueue, rate: number, now: Instant): EvictionQueue {
   if (rate === queue.rate) return queue;
   const [granted] = queue.rate > 0 ? take(queue.bucket, queue.rate, now) : [false];
-  return { ...queue, rate: Math.max(0, rate), bucket: { level: granted ? 1 : 0, at: now } };
+  return { ...queue, rate: Math.max(0, rate), bucket: { level: granted && rate > 0 ? 1 : 0, at: now } };
 }

@@ -1,6 +1,5 @@
 import { conditionOf } from "../../api/conditions.ts";
 import type { Node, NodeCondition } from "../../api/core.ts";
-import { timestamp } from "../../api/timestamps.ts";
 import { elapsed, type Instant, shifted } from "../../base/clock.ts";
 import { type Link, later } from "../../judgement/link.ts";
 import { type Verdict, verdictOf } from "../../judgement/verdict.ts";
@@ -44,8 +43,6 @@ export interface Examined {
   readonly verdict: Verdict;
   /** Status of the Ready condition as the API has it; `undefined`: there is none. */
   readonly observed: string | undefined;
-  /** The conditions that have to be written because the board is silent; empty: none. */
-  readonly overdue: readonly NodeCondition[];
 }
 
 export function examine(
@@ -57,9 +54,12 @@ export function examine(
   const ready = readyOf(sighting.node);
   const health = hear(known, sighting, settings, now);
   const verdict = verdictOf(silence(health, sighting, { link, settings, now }));
-  const overdue = verdict.verdict === "unproven" ? silentConditions(sighting.node, now) : [];
-  return { sighting, health, verdict, observed: ready?.status, overdue };
+  return { sighting, health, verdict, observed: ready?.status };
 }
+
+/** It is silent, and its Ready condition does not say so yet. Where it does, the other conditions are worth no write. */
+export const deservesUnknown = ({ verdict, observed }: Examined): boolean =>
+  verdict.verdict === "unproven" && observed !== "Unknown";
 
 export const readyOf = ({ status }: Node): NodeCondition | undefined => conditionOf(status?.conditions, "Ready");
 
@@ -162,17 +162,15 @@ function hearLease(
 /** NetworkUnavailable is missing: it is not the kubelet that writes it. */
 const kubeletConditions = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-/** Nothing where Ready is Unknown already: the others alone are not worth a write. */
-function silentConditions(node: Node, now: Instant): readonly NodeCondition[] {
-  if (readyOf(node)?.status === "Unknown") return [];
-  return kubeletConditions
+/** The conditions of a silent board that have to be written. `time`: now, as text; a whole site can fall silent at once. */
+export const silentConditions = (node: Node, time: string): readonly NodeCondition[] =>
+  kubeletConditions
     .filter((type) => conditionOf(node.status?.conditions, type)?.status !== "Unknown")
-    .map((type) => silentCondition(node, type, now));
-}
+    .map((type) => silentCondition(node, type, time));
 
-function silentCondition(node: Node, type: string, now: Instant): NodeCondition {
+function silentCondition(node: Node, type: string, time: string): NodeCondition {
   const before = conditionOf(node.status?.conditions, type);
-  const silent = { type, status: "Unknown", lastTransitionTime: timestamp(now) };
+  const silent = { type, status: "Unknown", lastTransitionTime: time };
   if (before !== undefined) {
     return { ...before, ...silent, reason: "NodeStatusUnknown", message: "Kubelet stopped posting node status." };
   }
@@ -180,7 +178,7 @@ function silentCondition(node: Node, type: string, now: Instant): NodeCondition 
     ...silent,
     reason: "NodeStatusNeverUpdated",
     message: "Kubelet never posted node status.",
-    lastHeartbeatTime: node.metadata.creationTimestamp ?? timestamp(now),
+    lastHeartbeatTime: node.metadata.creationTimestamp ?? time,
   };
 }
 

@@ -5,7 +5,7 @@ import { isHeld } from "../../judgement/link.ts";
 import { permitsHarm, type Verdict } from "../../judgement/verdict.ts";
 import type { Cause } from "../../runtime/actions.ts";
 import type { Budget } from "./budget.ts";
-import { afterWrite, type BoardHealth, type Examined } from "./health.ts";
+import { afterWrite, type BoardHealth, deservesUnknown, type Examined } from "./health.ts";
 import type { BoardRecord, RunningTaint, SiteMemory } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { deservedBy, runningTaint } from "./taints.ts";
@@ -29,14 +29,15 @@ export interface Judged {
   readonly permitted: boolean;
 }
 
-/** `written`: the Node after the write of its conditions; `undefined`: the write failed. */
+/** `written`: the Node after the write of its conditions; `undefined`: there was none to do, or it failed. */
 export function judgeBoard(
-  { sighting, health, verdict, observed, overdue }: Examined,
+  examined: Examined,
   written: Node | undefined,
   memory: SiteMemory,
   { settings, now }: { readonly settings: NodeLifecycleSettings; readonly now: Instant },
 ): Judged {
-  const wrote = overdue.length > 0 && written !== undefined;
+  const { sighting, health, verdict, observed } = examined;
+  const wrote = written !== undefined;
   const node = wrote ? written : sighting.node;
   return {
     name: node.metadata.name,
@@ -47,7 +48,7 @@ export function judgeBoard(
     verdict,
     observed,
     ready: wrote ? "Unknown" : observed,
-    unsettled: overdue.length > 0 && written === undefined,
+    unsettled: deservesUnknown(examined) && !wrote,
     permitted: !isHeld(memory.quarantine) && permitsHarm(verdict, settings.policy),
   };
 }

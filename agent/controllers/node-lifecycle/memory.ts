@@ -60,6 +60,8 @@ export interface SiteMemory {
   readonly quarantine: Quarantine;
   /** Boards whose pods still have to be marked not ready. */
   readonly unmarked: ReadonlySet<string>;
+  /** Boards whose NoExecute taint was to go, and did not: in a dark site nobody asks for it a second time. */
+  readonly uncleared: ReadonlySet<string>;
   readonly monitorAt: Instant | undefined;
   /** Fields of the inherited budget that a newer program wrote; they are handed on. */
   readonly foreign: Foreign;
@@ -72,6 +74,7 @@ export const firstMemory: SiteMemory = {
   zones: new Map(),
   quarantine: noQuarantine,
   unmarked: new Set(),
+  uncleared: new Set(),
   monitorAt: undefined,
   foreign: {},
   pass: undefined,

@@ -56,11 +56,14 @@ export function decidePodReadiness(
   return { ...idle, actions: markNotReady(pod, cause, now) };
 }
 
-/** Most pods come to a board that is ready, and there is nothing to do. */
+/**
+ * Only a pod that was bound just now. One that is seen for the first time has no Ready condition yet, or has been there
+ * before us: then it is the monitor's, or its living kubelet's. Most pods come to a board that is ready.
+ */
 function keysOfNew({ key, before, after }: Seen<Pod>, site: SiteView): readonly string[] {
   if (after === undefined) return [key];
-  const isSame = before?.metadata.uid === after.metadata.uid;
-  if (before !== undefined && isSame && boardOf(before) === boardOf(after)) return [];
+  if (before === undefined || before.metadata.uid !== after.metadata.uid) return [];
+  if (boardOf(before) === boardOf(after)) return [];
   const node = nodeOf(after, site);
   const ready = node && readyOf(node)?.status;
   return ready === undefined || ready === "True" ? [] : [key];

@@ -12,24 +12,25 @@ const mostQuestions = 64;
 /**
  * A board is about to count as silent, and no watch vouches for it: its Lease is read from the API itself, and the
  * answer is the proof, whatever it says. The Node is asked for where it was the one that spoke last.
+ *
+ * Answers what is found of every board once this is known.
  */
 export async function readProofs(
   sightings: readonly Sighting[],
   context: { site: SiteView; memory: SiteMemory; link: Link; settings: NodeLifecycleSettings },
-): Promise<readonly Sighting[]> {
+): Promise<readonly Examined[]> {
   const { site, memory, link, settings } = context;
-  if (!link.live) return sightings;
-  const answered = [...sightings];
-  const open = sightings
-    .map((sighting, index) => {
-      const before = memory.boards.get(sighting.node.metadata.name)?.health;
-      return { index, examined: examine(before, sighting, { link, settings, now: site.now }) };
-    })
-    .filter(({ examined }) => examined.verdict.verdict === "unknown");
-  await askEach(open.slice(0, mostQuestions), async ({ index, examined }) => {
-    answered[index] = await asked(examined, site);
+  const examined = (sighting: Sighting): Examined => {
+    const before = memory.boards.get(sighting.node.metadata.name)?.health;
+    return examine(before, sighting, { link, settings, now: site.now });
+  };
+  const found = sightings.map(examined);
+  if (!link.live) return found;
+  const open = [...found.entries()].filter(([, { verdict }]) => verdict.verdict === "unknown");
+  await askEach(open.slice(0, mostQuestions), async ([index, board]) => {
+    found[index] = examined(await asked(board, site));
   });
-  return answered;
+  return found;
 }
 
 async function asked({ sighting, health }: Examined, site: SiteView): Promise<Sighting> {

@@ -8,6 +8,7 @@ import { taintRecord } from "./judge.ts";
 import { type BoardRecord, type SiteMemory, withEviction, type ZoneRecord } from "./memory.ts";
 import type { ActedPass, TaintWrite } from "./pass.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
+import { runningTaint } from "./taints.ts";
 import { mayHaveTurn } from "./turn-writes.ts";
 import { failed, over, overtaken, wantedAt } from "./turns.ts";
 
@@ -21,6 +22,7 @@ export function settle(
   const boards = new Map(memory.boards);
   const zones = new Map(memory.zones);
   const unmarked = new Set(memory.unmarked);
+  const uncleared = new Set(memory.uncleared);
   for (const outcome of outcomes) {
     if (outcome.action.do !== "patch") continue;
     const { name, namespace, resource } = outcome.action.target;
@@ -31,10 +33,11 @@ export function settle(
     const record = boards.get(name);
     if (record && outcome.ok)
       boards.set(name, withTaints(record, write, outcome.object?.metadata.resourceVersion, now));
+    if (!outcome.ok && clears(write)) uncleared.add(name);
     const zone = zones.get(write.turn ?? "");
     if (zone && write.turn !== undefined) zones.set(write.turn, afterTurn(zone, write, outcome, { settings, now }));
   }
-  return rest({ ...memory, boards, zones, unmarked, pass: undefined }, pass, now);
+  return rest({ ...memory, boards, zones, unmarked, uncleared, pass: undefined }, pass, now);
 }
 
 /** Until the next monitor pass, or until somebody's turn comes before it. */
@@ -68,6 +71,8 @@ function withTaints(
   const taint = taintRecord(written, record.taint, now);
   return { ...record, taint, ahead: version === undefined ? record.ahead : { of: cached, node: written } };
 }
+
+const clears = ({ node, taints }: TaintWrite): boolean => runningTaint({ ...node, spec: { taints } }) === undefined;
 
 const withSpecTaints = (node: Node, taints: readonly Taint[], resourceVersion: string): Node => ({
   ...node,

@@ -6,6 +6,7 @@ import { newQueue, withRate } from "./eviction-queue.ts";
 import type { Judged } from "./judge.ts";
 import type { SiteMemory, ZoneRecord } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
+import { runningTaint } from "./taints.ts";
 import { type Disruption, disruption, evictionRate, isCounted, type ZoneState, zoneState } from "./zones.ts";
 
 export interface JudgedZones {
@@ -33,9 +34,10 @@ export function judgeZones(
   const before = new Map<string, ZoneRecord>();
   for (const { zone } of boards) {
     if (before.has(zone)) continue;
-    before.set(zone, memory.zones.get(zone) ?? firstZone(zone, sizeOf(zone), { settings, inherited, now }));
+    const first = { size: sizeOf(zone), spent: inherited ? spentSince(boards, zone, inherited) : 0 };
+    before.set(zone, memory.zones.get(zone) ?? firstZone(zone, first, { settings, inherited, now }));
   }
-  const kind = disruption(new Map([...before].map(([zone, { state }]) => [zone, state])), states);
+  const kind = whatChanges(before, states, settings);
   const recovering = settings.policy === "evidence" && isRecovering(memory.quarantine, settings.recovery, now);
   const zones = new Map<string, ZoneRecord>();
   for (const [name, record] of before) {
@@ -62,10 +64,34 @@ function count(boards: readonly Judged[]): ReadonlyMap<string, { ready: number; 
   return counts;
 }
 
+/**
+ * kube-controller-manager does not notice that a site is no longer dark where the board that came back is of a zone which
+ * it never saw before, and the other zones stand still until their own state changes. The evidence does.
+ */
+function whatChanges(
+  before: ReadonlyMap<string, ZoneRecord>,
+  after: ReadonlyMap<string, ZoneState>,
+  { policy }: NodeLifecycleSettings,
+): Disruption {
+  const states = new Map([...before].map(([zone, { state }]) => [zone, state]));
+  const kind = disruption(states, after);
+  if (policy === "kubernetes" || kind !== "usual") return kind;
+  const known = new Map([...after].filter(([zone]) => states.get(zone) !== "initial"));
+  return known.size > 0 && disruption(states, known) === "all-silent" ? "resumed" : kind;
+}
+
+/** Boards that were tainted after the former leader wrote its budget for the last time: it does not know what they cost. */
+const spentSince = (boards: readonly Judged[], zone: string, { taints }: Budget): number =>
+  boards.filter((board) => {
+    const taint = board.zone === zone ? runningTaint(board.node) : undefined;
+    const known = taints.get(board.name);
+    return taint !== undefined && (known === undefined || known.added !== taint.timeAdded);
+  }).length;
+
 /** As the former leader left it. Otherwise policy `evidence` lets the first board of a zone wait for its token. */
 function firstZone(
   name: string,
-  size: number,
+  { size, spent }: { readonly size: number; readonly spent: number },
   { settings, inherited, now }: { settings: NodeLifecycleSettings; inherited: Budget | undefined; now: Instant },
 ): ZoneRecord {
   const base = { paid: new Map<string, never>(), evictions: [], foreign: {} };
@@ -78,8 +104,10 @@ function firstZone(
   const { state, level, evictions, foreign } = left;
   const stoodStill = [...inherited.zones.values()].every((zone) => zone.state === "full");
   const rate = stoodStill ? 0 : evictionRate(state, size, settings);
-  const past = evictions > 0 ? [{ at: now, count: evictions }] : [];
-  return { ...base, state, rate, queue: newQueue(rate, { level, at: now }), evictions: past, foreign };
+  const count = evictions + spent;
+  const past = count > 0 ? [{ at: now, count }] : [];
+  const rest = rate > 0 ? Math.max(0, level - spent) : 0;
+  return { ...base, state, rate, queue: newQueue(rate, { level: rest, at: now }), evictions: past, foreign };
 }
 
 /** The table of transitions. */

@@ -4,26 +4,25 @@ import { boardOf } from "../../api/pods.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
 import { noExecuteTaints } from "../../api/taints.ts";
 import { elapsed, type Millis } from "../../base/clock.ts";
-import type { WatchLimits } from "../../informer/watch-health.ts";
-import { linkOf } from "../../judgement/link.ts";
+import { type Link, linkOf } from "../../judgement/link.ts";
+import type { Verdict } from "../../judgement/verdict.ts";
 import { type Controller, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
 import type { Budget } from "../node-lifecycle/budget.ts";
-import { readyOf } from "../node-lifecycle/health.ts";
-import type { RunningTaint } from "../node-lifecycle/memory.ts";
+import { examine, readyOf } from "../node-lifecycle/health.ts";
+import type { BoardRecord, RunningTaint } from "../node-lifecycle/memory.ts";
+import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { decide, type PodState } from "./decide.ts";
 import { deadlineOf, durableTimers, type Timer } from "./timer.ts";
 import { identityOf } from "./window.ts";
 
-export interface TaintEvictionSettings extends WatchLimits {
-  readonly gracePeriod: Millis;
-}
-
 export interface TaintEvictionParts {
-  readonly settings: TaintEvictionSettings;
+  readonly settings: NodeLifecycleSettings;
   /** Tells one boot of the board from the others. */
   readonly boot: string;
   /** What the former leader left behind. */
   readonly inherited: () => Budget | undefined;
+  /** What those who judge the boards know of one; `undefined`: nothing yet. */
+  readonly judged: (board: string) => BoardRecord | "by nobody" | undefined;
 }
 
 /**
@@ -37,6 +36,7 @@ export const taintEviction = ({
   settings,
   boot,
   inherited,
+  judged,
 }: TaintEvictionParts): Controller<PodState, Timer | undefined> => ({
   name: "taint-eviction",
   wakes: [wake(pods, podKeys), wake(nodes, keysOnBoard)],
@@ -54,10 +54,36 @@ export const taintEviction = ({
     const taints = noExecuteTaints(node);
     if (taints.length === 0 && memory === undefined) return undefined;
     const ready = readyOf(node)?.status;
-    return { kind: "bound", pod, board, taints, ready, link, inherited: runningTaint(inherited(), board, site) };
+    const verdict = verdictOn(node, judged(board), site, { link, settings });
+    return {
+      kind: "bound",
+      pod,
+      board,
+      taints,
+      ready,
+      link,
+      verdict,
+      inherited: runningTaint(inherited(), board, site),
+    };
   },
-  decide: (state, memory, now) => decide(state, memory, settings.gracePeriod, now),
+  decide: (state, memory, now) => decide(state, memory, settings, now),
 });
+
+/** As a monitor pass would judge right now: since the last one the board may have spoken. */
+function verdictOn(
+  node: Node,
+  record: BoardRecord | "by nobody" | undefined,
+  site: SiteView,
+  { link, settings }: { readonly link: Link; readonly settings: NodeLifecycleSettings },
+): Verdict | undefined {
+  if (record === "by nobody") return undefined;
+  if (record === undefined) return notJudged;
+  const { name, resourceVersion } = node.metadata;
+  const lease = site.lister(leases).get(`kube-node-lease/${name}`)?.metadata.resourceVersion;
+  return examine(record.health, { node, cached: resourceVersion, lease }, { link, settings, now: site.now }).verdict;
+}
+
+const notJudged: Verdict = { verdict: "alive", rule: "was not looked at yet" };
 
 const refOfKey = (key: string, uid: string) => ({
   resource: pods,

@@ -5,9 +5,11 @@ import { taintKeys } from "../../api/taints.ts";
 import { timestamp } from "../../api/timestamps.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
 import { heldUntil, type Link } from "../../judgement/link.ts";
+import { permitsHarm, type Verdict } from "../../judgement/verdict.ts";
 import type { Action, Cause, ObjectRef } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
 import type { RunningTaint } from "../node-lifecycle/memory.ts";
+import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { deadlineOf, type Timer } from "./timer.ts";
 import { identityOf, keyOfIdentity, limited, shortest, type Window, windowOf } from "./window.ts";
 
@@ -32,9 +34,13 @@ export type PodState =
       /** Status of the board's Ready condition. */
       readonly ready: string | undefined;
       readonly link: Link;
+      /** What is held to be true of the board right now; `undefined`: nobody judges boards here. */
+      readonly verdict: Verdict | undefined;
       /** How long the former leader saw the board's taint run; only while a term is young. */
       readonly inherited: RunningTaint | undefined;
     };
+
+type EvictionSettings = Pick<NodeLifecycleSettings, "policy" | "gracePeriod">;
 
 /** How soon a deletion that is held back is looked at again, while nobody can say when it may go on. */
 const recheck: Millis = 5000;
@@ -44,7 +50,7 @@ const patience: Millis = 60_000;
 export function decide(
   state: PodState,
   memory: Timer | undefined,
-  gracePeriod: Millis,
+  settings: EvictionSettings,
   now: Instant,
 ): Decision<Timer | undefined> {
   switch (state.kind) {
@@ -56,9 +62,9 @@ export function decide(
     case "unbound":
       return released(memory, state.pod);
     case "orphan":
-      return decideOrphan(state, memory, gracePeriod, now);
+      return decideOrphan(state, memory, settings, now);
     case "bound":
-      return decideBound(state, memory?.uid === state.pod.metadata.uid ? memory : undefined, gracePeriod, now);
+      return decideBound(state, memory?.uid === state.pod.metadata.uid ? memory : undefined, settings, now);
     default:
       return state satisfies never;
   }
@@ -70,25 +76,25 @@ type Orphan = Extract<PodState, { kind: "orphan" }>;
 function decideBound(
   state: Bound,
   memory: Timer | undefined,
-  gracePeriod: Millis,
+  settings: EvictionSettings,
   now: Instant,
 ): Decision<Timer | undefined> {
   const { pod, taints } = state;
-  if (isTerminating(pod)) return { actions: [], memory };
   const windows = taints.map((taint) => windowOf(taint, pod.spec?.tolerations));
   const length = shortest(windows);
   if (length === Number.POSITIVE_INFINITY) return released(memory, pod);
   const timer = timerOf(state, limited(windows), length, memory, now);
   if (deadlineOf(timer).mono > now.mono) return waiting(timer, now);
   const due = windows.filter(({ length }) => deadlineOf({ ...timer, length }).mono <= now.mono);
-  const cause = due.every(({ taint }) => isOurs(taint.key, state.ready)) ? causeOf(state.board, due) : undefined;
-  return evict(pod, timer, { cause, link: state.link, gracePeriod }, now);
+  const cause = due.every(({ taint }) => isOurs(taint.key, state.ready)) ? causeOf(state, due) : undefined;
+  return evict(pod, timer, { cause, link: state.link, verdict: state.verdict, settings }, now);
 }
 
 /**
  * The window does not start anew as long as one of the taints that it belongs to is still there: it may become shorter
- * or longer, counted from the same start. Other taints, or another board, begin a new one. What does not tolerate its
- * taint at all has a window of no length.
+ * or longer, counted from the same start. Other taints, or another board, begin a new one; not so the other one of
+ * unreachable and not-ready, which says that the board is still lost. What does not tolerate its taint at all has a
+ * window of no length.
  */
 function timerOf(
   { pod, board, inherited }: Bound,
@@ -98,14 +104,24 @@ function timerOf(
   now: Instant,
 ): Timer {
   const taints = windows.map(({ taint }) => identityOf(taint));
-  const same = memory !== undefined && memory.board === board && taints.some((taint) => memory.taints.includes(taint));
+  const goesOn = (timer: Timer): boolean =>
+    taints.some((taint) => timer.taints.includes(taint)) || (!timer.loaded && isExchanged(timer.taints, taints));
+  const same = memory !== undefined && memory.board === board && goesOn(memory);
   const known = same && !memory.carried ? undefined : runningSince(inherited, windows);
   const starts = [same ? memory.start : now, known ?? now];
   const start = starts.reduce((first, other) => (other.mono < first.mono ? other : first));
   const isUnchanged = same && !memory.carried && memory.length === length && isSameSet(memory.taints, taints);
-  if (isUnchanged) return memory;
+  if (isUnchanged) return memory.loaded ? { ...memory, loaded: false } : memory;
   const { uid } = pod.metadata;
-  return { uid, board, start, length, taints, at: now, carried: false, asked: same ? memory.asked : undefined };
+  const asked = same ? memory.asked : undefined;
+  return { uid, board, start, length, taints, at: now, loaded: false, carried: false, asked };
+}
+
+/** One of our two taints gave way to the other one. Between two terms it may have gone and come back many times. */
+function isExchanged(before: readonly string[], after: readonly string[]): boolean {
+  const ours = (taints: readonly string[]): readonly string[] => taints.map(keyOfIdentity).filter(isLifecycleKey);
+  const [had, has] = [ours(before), ours(after)];
+  return had.length > 0 && has.length > 0 && !has.some((key) => had.includes(key));
 }
 
 /** Only for the very taint that the former leader saw. */
@@ -125,11 +141,10 @@ const isSameSet = (a: readonly string[], b: readonly string[]): boolean =>
 function decideOrphan(
   { pod, board, fate, link }: Orphan,
   memory: Timer | undefined,
-  gracePeriod: Millis,
+  settings: EvictionSettings,
   now: Instant,
 ): Decision<Timer | undefined> {
   if (memory === undefined || memory.uid !== pod.metadata.uid || memory.board !== board) return forgotten;
-  if (isTerminating(pod)) return { actions: [], memory };
   if (fate === "released") return forgotten;
   if (deadlineOf(memory).mono > now.mono) return waiting(memory, now);
   if (fate === "not asked") return { actions: [], memory, requeueAfter: recheck };
@@ -137,7 +152,7 @@ function decideOrphan(
   const cause = isCaused
     ? { board, verdict: "unproven", rule: "its time ran out after the Node was deleted" }
     : undefined;
-  return evict(pod, memory, { cause, link, gracePeriod }, now);
+  return evict(pod, memory, { cause, link, verdict: undefined, settings }, now);
 }
 
 /** Deletes, unless our own verdict is the reason and we cannot see well enough to stand by it. */
@@ -147,19 +162,29 @@ function evict(
   {
     cause,
     link,
-    gracePeriod,
-  }: { readonly cause: Cause | undefined; readonly link: Link; readonly gracePeriod: Millis },
+    verdict,
+    settings,
+  }: {
+    readonly cause: Cause | undefined;
+    readonly link: Link;
+    readonly verdict: Verdict | undefined;
+    readonly settings: EvictionSettings;
+  },
   now: Instant,
 ): Decision<Timer | undefined> {
   if (cause !== undefined) {
     if (!link.live) return { actions: [], memory: timer, requeueAfter: recheck };
-    const held = heldUntil(link, gracePeriod, now);
+    const held = heldUntil(link, settings.gracePeriod, now);
     if (held !== undefined) return { actions: [], memory: timer, requeueAfter: Math.max(1, elapsed(now, held)) };
+    if (verdict && !permitsHarm(verdict, settings.policy)) return { actions: [], memory: timer, requeueAfter: recheck };
   }
   if (timer.asked !== undefined && elapsed(timer.asked, now) < patience) {
     return { actions: [], memory: timer, requeueAfter: elapsed(now, shifted(timer.asked, patience)) };
   }
-  const actions = [say(refOf(pod), "Marking for deletion Pod"), ...markDisrupted(pod, cause, now), remove(pod, cause)];
+  const marks = markDisrupted(pod, cause, now);
+  // Somebody deleted it before us: as in kube-controller-manager 1.36 it is marked all the same.
+  if (isTerminating(pod)) return { actions: marks, memory: { ...timer, asked: now } };
+  const actions = [say(refOf(pod), "Marking for deletion Pod"), ...marks, remove(pod, cause)];
   return { actions, memory: { ...timer, asked: now }, requeueAfter: patience };
 }
 
@@ -235,8 +260,8 @@ const isLifecycleKey = (key: string): boolean => key === taintKeys.unreachable |
 const isOurs = (key: string, ready: string | undefined): boolean =>
   key === taintKeys.unreachable || (key === taintKeys.notReady && ready === "Unknown");
 
-const causeOf = (board: string, due: readonly Window[]): Cause => ({
+const causeOf = ({ board, verdict }: Bound, due: readonly Window[]): Cause => ({
   board,
-  verdict: "unproven",
+  verdict: verdict?.verdict ?? "unproven",
   rule: `does not tolerate ${due.map(({ taint }) => taint.key).join(", ")} any longer`,
 });

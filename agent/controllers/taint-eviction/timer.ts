@@ -11,6 +11,8 @@ export interface Timer {
   readonly taints: readonly string[];
   /** When it was last worked out. */
   readonly at: Instant;
+  /** It was kept from an earlier term, and nothing was worked out since. */
+  readonly loaded: boolean;
   /** It ran in an earlier boot: how long it ran meanwhile is not known from here. */
   readonly carried: boolean;
   /** When the deletion of the pod was accepted. */
@@ -36,7 +38,7 @@ export const durableTimers = (boot: string): Durable<Timer | undefined> => ({
     const carried = written.boot !== boot;
     const ran = carried ? written.ran : now.mono - written.start;
     const start = shifted(now, -Math.max(0, ran));
-    return { uid, board, start, length, taints, at: now, carried, asked: undefined };
+    return { uid, board, start, length, taints, at: now, loaded: true, carried, asked: undefined };
   },
 });
 

@@ -107,7 +107,7 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     site.api.restore();
     await site.run("39s");
     expect(site.exists("web")).toBe(true);
-    await site.run("2s");
+    await site.run("7s");
     expect(site.exists("web")).toBe(false);
   });
 
@@ -185,6 +185,39 @@ describe("after an outage", () => {
 });
 
 describe("a board that was heard again but has not reported yet", () => {
+  test.each([
+    ["evidence", true],
+    ["kubernetes", false],
+  ] as const)("keeps its pods under policy %s: %s", async (policy, kept) => {
+    const site = new SiteModel({ policy });
+    for (const name of ["a", "b", "c", "pi"]) site.board(name);
+    site.pod("web", { on: "pi", tolerations: [toleration("unreachable", 60)] });
+    await site.run("30s");
+    site.silence("pi");
+    while (site.noExecute("pi").length === 0) await site.run("1s");
+    await site.run("57s");
+    site.renew("pi");
+    await site.run("10s");
+    expect(site.exists("web")).toBe(kept);
+    await site.run("5m");
+    expect(site.exists("web")).toBe(false);
+  });
+
+  test("is not emptied by a new leader of the evidence before it was silent for a grace period of its own", async () => {
+    const site = new SiteModel({ policy: "evidence" });
+    for (const name of ["a", "b", "c", "pi"]) site.board(name);
+    site.pod("web", { on: "pi", tolerations: [toleration("unreachable", 60)] });
+    await site.run("30s");
+    site.silence("pi");
+    while (site.noExecute("pi").length === 0) await site.run("1s");
+    await site.run("57s");
+    site.lead({ budget: site.budget, kept: site.kept });
+    await site.run("40s");
+    expect(site.exists("web")).toBe(true);
+    await site.run("10s");
+    expect(site.exists("web")).toBe(false);
+  });
+
   test.each([
     ["evidence", 0],
     ["kubernetes", 1],

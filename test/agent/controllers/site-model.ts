@@ -129,7 +129,12 @@ export class SiteModel {
     const inherited = (): Budget | undefined => left;
     const parts = {
       nodeLifecycle: { settings: this.settings, inherited },
-      taintEviction: { settings: this.settings, boot: `boot-${this.#boots}`, inherited },
+      taintEviction: {
+        settings: this.settings,
+        boot: `boot-${this.#boots}`,
+        inherited,
+        judged: (board: string) => this.memory.boards.get(board),
+      },
     };
     const eviction = registry["taint-eviction"](parts);
     const controllers: readonly AnyController[] = [

@@ -96,6 +96,12 @@ describe("quarantine", () => {
     expect(isRecovering(over, 0, at(40))).toBe(false);
   });
 
+  test("one that nobody looked at was over when its time was over", () => {
+    const late = step(noQuarantine, 5000);
+    expect(late.releasedAt).toEqual(at(40));
+    expect(isRecovering(late, 600_000, at(5000))).toBe(false);
+  });
+
   test("who does not know the boards waits for the whole grace period", () => {
     expect(heldUntil(link(), gracePeriod, at(39))).toEqual(at(40));
     expect(heldUntil(link(), gracePeriod, at(40))).toBeUndefined();

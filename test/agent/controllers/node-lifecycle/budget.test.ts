@@ -90,6 +90,16 @@ describe("the budget in the Lease", () => {
     await site.run("0s");
     expect(site.budget.length).toBeLessThan(64_000);
   });
+
+  test("nor however many zones there are, or whatever others wrote there", async () => {
+    const site = new SiteModel();
+    for (let index = 0; index < 1000; index++) site.board(`board-${index}`, { zone: `${index}-${"z".repeat(58)}` });
+    site.lead({ budget: JSON.stringify({ v: 1, notes: "n".repeat(90_000) }) });
+    await site.run("0s");
+    expect(site.budget.length).toBeGreaterThan(90_000);
+    expect(site.budget.length).toBeLessThan(200_000);
+    expect(decodeBudget(JSON.stringify({ v: 1, notes: "n".repeat(100_000) }), now)).toBeUndefined();
+  });
 });
 
 describe("a new leader", () => {
@@ -100,6 +110,34 @@ describe("a new leader", () => {
     site.lead({ budget: site.budget });
     await site.run("20s");
     expect(site.times(/\+not-ready:NoExecute/)).toEqual([0, 10]);
+  });
+
+  test("knows of a board that was tainted after the last renewal: what it cost is spent", async () => {
+    const site = new SiteModel({ evictionRate: 0.01 });
+    for (const name of ["a", "b", "c", "d", "e"]) site.board(name);
+    await site.run("1s");
+    const left = site.budget;
+    site.report("a", { Ready: "False" });
+    site.report("b", { Ready: "False" });
+    await site.run("5s");
+    site.lead({ budget: left });
+    await site.run("200s");
+    const [first = 0, second = 0] = site.times(/\+not-ready:NoExecute/);
+    expect(second - first).toBeGreaterThanOrEqual(100);
+    expect(JSON.parse(site.budget).zones[""].evictions).toBe(2);
+  });
+
+  test.each([
+    ["kubernetes", [5]],
+    ["evidence", []],
+  ] as const)("at a rate of 0 taints as many as policy %s has in a new zone: %j", async (policy, times) => {
+    const site = new SiteModel({ policy, evictionRate: 0 });
+    for (const name of ["a", "b", "c", "d", "e"]) site.board(name);
+    await site.run("1s");
+    site.report("a", { Ready: "False" });
+    site.report("b", { Ready: "False" });
+    await site.run("1h");
+    expect(site.times(/\+not-ready:NoExecute/)).toEqual(times);
   });
 
   test.each([

@@ -300,6 +300,22 @@ describe("which taint, and when (TN)", () => {
     expect(site.times("NodeNotReady web")).toEqual([50]);
   });
 
+  test("pods that a term left unmarked are marked by the next one, once the board is proven silent", async () => {
+    const site = new SiteModel({ policy: "evidence" });
+    site.board("other");
+    for (const name of ["dead", "alive"]) {
+      site.board(name, { silent: name === "dead", conditions: { Ready: "Unknown" } });
+      site.pod(`on-${name}`, { on: name, tolerations: [{ operator: "Exists" }] });
+    }
+    await site.run("40s");
+    expect(site.podReady("on-dead")).toBe("True");
+    await site.run("10s");
+    expect(site.podReady("on-dead")).toBe("False");
+    await site.run("10m");
+    expect(site.podReady("on-alive")).toBe("True");
+    expect(site.times(/NodeNotReady/)).toEqual([45]);
+  });
+
   test("statuses that are none are neither ready nor a reason to do anything", async () => {
     const site = new SiteModel();
     site.board("other");
@@ -331,6 +347,38 @@ describe("zones under disruption (HD)", () => {
     await site.run("10m");
     expect(site.times(/NoExecute/)).toEqual([0, 0]);
   });
+
+  test("a taint that could not be removed when the site went dark goes as soon as it can", async () => {
+    const site = new SiteModel();
+    site.board("a", { ...unknown, taints: [taint("unreachable:NoExecute")] });
+    site.board("b", unknown);
+    site.api.refuse = ({ do: what }) => (what === "patch" ? "retry" : undefined);
+    await site.run("12s");
+    expect(site.noExecute("a")).toEqual(lost);
+    site.api.refuse = () => undefined;
+    await site.run("5s");
+    expect(site.noExecute("a")).toEqual([]);
+    site.setTaints("a", taint("unreachable:NoExecute"));
+    await site.run("10m");
+    expect(site.noExecute("a")).toEqual(lost);
+  });
+
+  test.each([
+    ["kubernetes", 0, []],
+    ["evidence", 0.1, lost],
+  ] as const)(
+    "a board of a new zone joins a dark site under policy %s: the others go on at %f",
+    async (policy, rate, taints) => {
+      const site = new SiteModel({ policy });
+      site.board("a", { zone: "a", silent: true });
+      await site.run("60s");
+      expect(site.memory.zones.get(":\u0000:a")).toMatchObject({ state: "full", rate: 0 });
+      site.board("b", { zone: "b" });
+      await site.run("5m");
+      expect(site.memory.zones.get(":\u0000:a")?.rate).toBe(rate);
+      expect(site.noExecute("a")).toEqual(taints);
+    },
+  );
 
   test("HD-03: a zone that is dead beside a living one is evicted at the full rate", async () => {
     const site = new SiteModel();

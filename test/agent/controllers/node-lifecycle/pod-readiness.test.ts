@@ -13,11 +13,26 @@ describe("a pod that comes to a board", () => {
     const site = new SiteModel();
     site.board("other");
     site.board("pi", { conditions: { Ready: status } });
+    site.pod("web", { tolerations: stays });
     await site.run("1s");
     site.pod("web", { on: "pi", tolerations: stays });
     await site.run("1s");
     expect(site.podReady("web")).toBe(ready);
   });
+
+  test.each(["False", "Unknown"])(
+    "and was there before us is not marked for Ready=%s: who wrote that saw to it",
+    async (status) => {
+      const site = new SiteModel();
+      site.board("other");
+      site.board("pi", { conditions: { Ready: status } });
+      site.pod("web", { on: "pi", tolerations: stays });
+      await site.run("1s");
+      site.lead();
+      await site.run("1h");
+      expect(site.podReady("web")).toBe("True");
+    },
+  );
 
   test("is marked when it is bound, not before", async () => {
     const site = new SiteModel();
@@ -35,6 +50,7 @@ describe("a pod that comes to a board", () => {
     const site = new SiteModel();
     site.board("other");
     site.board("pi", { conditions: { Ready: "Unknown" } });
+    site.pod("web", { tolerations: stays });
     await site.run("1m");
     site.api.cut();
     await site.run("1m");
@@ -50,6 +66,7 @@ describe("a pod that comes to a board", () => {
     const site = new SiteModel();
     site.board("other");
     site.board("pi", { conditions: { Ready: "Unknown" } });
+    site.pod("web", { tolerations: stays });
     await site.run("1s");
     let failures = 0;
     site.api.refuse = ({ do: what }) => (what === "patch" && failures++ < 2 ? "refresh" : undefined);

@@ -128,12 +128,31 @@ describe("pods leave tainted boards (TE)", () => {
     expect(site.times("TaintManagerEviction web cancelled")).toEqual([50]);
   });
 
-  test("a pod that is on its way out is left alone", async () => {
+  test("a pod that is on its way out is marked when its time is over, and not deleted again", async () => {
     const site = new SiteModel();
     site.board("pi", { taints: [a] });
-    site.pod("web", { on: "pi", deletionTimestamp: "2026-01-01T00:00:00Z" });
+    site.pod("web", { on: "pi", deletionTimestamp: "2026-01-01T00:00:00Z", tolerations: [forA(100)] });
     await site.run("1h");
-    expect(site.times(/web/)).toEqual([]);
+    expect(deletions(site)).toEqual([]);
+    expect(site.times(/web/)).toEqual([100]);
+    expect(site.times("web DisruptionTarget=True")).toEqual([100]);
+  });
+
+  test("a board that is not ready, then silent, then not ready is lost all the time: one window", async () => {
+    const site = new SiteModel();
+    site.board("other");
+    site.board("pi");
+    site.pod("web", { on: "pi", tolerations: [toleration("not-ready", 300), toleration("unreachable", 300)] });
+    await site.run("1s");
+    site.report("pi", { Ready: "False" });
+    site.silence("pi");
+    await site.run("99s");
+    expect(site.noExecute("pi")).toEqual(["unreachable:NoExecute"]);
+    site.report("pi", { Ready: "False" });
+    await site.run("10s");
+    expect(site.noExecute("pi")).toEqual(["not-ready:NoExecute"]);
+    await site.run("1h");
+    expect(deletions(site)).toEqual([305]);
   });
 
   test("another pod of the same name has its own time", async () => {
@@ -320,6 +339,20 @@ describe("a timer outlives its process", () => {
     site.setTaints("pi", { ...unreachable, timeAdded: "T2" });
     site.api.restore();
     site.lead({ kept, budget });
+    await site.run("1h");
+    expect(deletions(site)).toEqual([400]);
+  });
+
+  test("the other of our two taints as well: what happened in between is not known", async () => {
+    const site = lostBoard();
+    await site.run("100s");
+    const { kept } = site;
+    site.api.cut();
+    site.report("pi", { Ready: "False" });
+    site.setTaints("pi", { key: "node.kubernetes.io/not-ready", effect: "NoExecute", timeAdded: "T2" });
+    site.tolerate("web", toleration("not-ready", 300), toleration("unreachable", 300));
+    site.api.restore();
+    site.lead({ kept });
     await site.run("1h");
     expect(deletions(site)).toEqual([400]);
   });

@@ -9,6 +9,7 @@ const timer: Timer = {
   length: 300_000,
   taints: ["a=:NoExecute@T1"],
   at: { mono: 30_000, wall: 8_980_000 },
+  loaded: false,
   carried: false,
   asked: undefined,
 };
