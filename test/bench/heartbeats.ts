@@ -1,0 +1,11 @@
+import type { KubeCluster } from "../support/kube-cluster.ts";
+import { renew } from "../support/load.ts";
+
+const period = 10_000;
+
+/** Renews the Lease of every board once in ten seconds, spread over them, as kubelets do. What it returns ends that. */
+export function heartbeats(cluster: KubeCluster, boards: number): () => void {
+  let turn = 0;
+  const timer = setInterval(() => void renew(cluster, turn++ % boards).catch(() => undefined), period / boards);
+  return () => clearInterval(timer);
+}

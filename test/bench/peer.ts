@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import https from "node:https";
+import net from "node:net";
+import path from "node:path";
+import { until } from "../support/agent-process.ts";
+import { assets, type KubeCluster } from "../support/kube-cluster.ts";
+
+/** kube-controller-manager with the controllers that do our leader's work, on the same API server. */
+export class Peer {
+  readonly #cluster: KubeCluster;
+  #child: ChildProcess | undefined;
+  #port = 0;
+
+  constructor(cluster: KubeCluster) {
+    this.#cluster = cluster;
+  }
+
+  /** Answers with the seconds until it says that its caches are synced. */
+  async start(): Promise<number> {
+    this.#port = await freePort();
+    const log = openSync(path.join(this.#cluster.dir, "kcm.log"), "a");
+    const flags = [
+      "--leader-elect=false",
+      "--controllers=node-lifecycle-controller,taint-eviction-controller",
+      "--bind-address=127.0.0.1",
+      `--cert-dir=${path.join(this.#cluster.dir, "kcm-certs")}`,
+    ];
+    const args = [`--kubeconfig=${this.#cluster.kubeconfig}`, `--secure-port=${this.#port}`, ...flags];
+    this.#child = spawn(path.join(assets ?? "", "kube-controller-manager"), args, { stdio: ["ignore", log, log] });
+    closeSync(log);
+    return until("kube-controller-manager is healthy", () => healthy(this.#port), 60);
+  }
+
+  memory(): { readonly rss: number; readonly anonymous: number; readonly peak: number } {
+    const text = readFileSync(`/proc/${this.#child?.pid}/status`, "utf8");
+    const field = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0) / 1024;
+    return { rss: field("VmRSS"), anonymous: field("RssAnon"), peak: field("VmHWM") };
+  }
+
+  cpu(): number {
+    const fields = readFileSync(`/proc/${this.#child?.pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGKILL");
+    await gone;
+  }
+}
+
+function healthy(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const request = https.get(
+      { host: "127.0.0.1", port, path: "/healthz", rejectUnauthorized: false, agent: false },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode === 200);
+      },
+    );
+    request.on("error", () => resolve(false));
+  });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = net.createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as net.AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
