@@ -37,18 +37,33 @@ async function* measure({ seed, runs, quick }: BenchContext): AsyncGenerator<Fig
     const rates: number[] = [];
     const amplifications: number[] = [];
     for (let run = 0; run < runs; run++) {
-      const dir = mkdtempSync(path.join(os.tmpdir(), "siteward-bench-"));
-      try {
-        const { rate, amplification } = burst(path.join(dir, "cache.db"), way, deltas, seed + run);
-        rates.push(rate);
-        amplifications.push(amplification);
-      } finally {
-        rmSync(dir, { recursive: true });
-      }
+      using store = new Store(seed + run);
+      store.list(objects, 1);
+      const { rate, amplification } = store.burst(way, deltas);
+      rates.push(rate);
+      amplifications.push(amplification);
     }
     yield { what: `deltas of 1 KB, ${name}`, value: median(rates), unit: "/s", target: 20_000, better: "more" };
-    yield { what: `bytes written per byte, ${name}`, value: median(amplifications), unit: "×", target: 4 };
+    yield {
+      what: `bytes written per byte, ${name}`,
+      value: median(amplifications),
+      unit: "×",
+      target: 4,
+      note: "changes spread evenly over 10 000 objects",
+    };
   }
+  const longest: number[] = [];
+  for (let run = 0; run < runs; run++) {
+    using store = new Store(seed + run);
+    longest.push(Math.max(store.list(objects, 1), store.list(objects, 2), store.list(0, 3)));
+  }
+  yield {
+    what: "longest step of lists of 10 000 objects",
+    value: median(longest),
+    unit: "ms",
+    target: 50,
+    note: "all are new, all have changed, all are gone",
+  };
 }
 
 type Way = (fifo: DeltaFIFO<Thing>, deltas: readonly Delta<Thing>[], resourceVersion: string) => void;
@@ -62,55 +77,81 @@ function appendAndPop(fifo: DeltaFIFO<Thing>, deltas: readonly Delta<Thing>[], r
   if (fifo.depth >= 1000) while (fifo.pop(64).length > 0);
 }
 
-function burst(file: string, way: Way, deltas: number, seed: number): { rate: number; amplification: number } {
-  const chance = new SeededChance(seed);
-  const pragmas = {
-    synchronous: "NORMAL",
-    cacheKiB: 2048,
-    mmapMiB: 0,
-    walAutocheckpointPages: 1000,
-    journalSizeLimitKiB: 4096,
-  } as const;
-  const database = Database.open({ file, migrations: cacheMigrations, pragmas });
-  const indexer = new Indexer<Thing>({
-    database,
-    resource: "things",
-    indices: { byNode: (thing) => [thing.spec.nodeName] },
-    decodedBytes: 1 << 20,
-  });
-  const fifo = new DeltaFIFO<Thing>({ database, resource: "things", indexer, deltasPerObject: 16 });
-  const text = chance.text(1600);
-  // An object stays on its board, as a bound pod does.
-  const thing = (at: number, version: number): Thing => ({
-    metadata: {
-      name: `thing-${at}`,
-      namespace: "default",
-      uid: `thing-${at}-uid`,
-      resourceVersion: String(version),
-    },
-    spec: { nodeName: `board-${at % 50}` },
-    text: text.slice(version % 800, (version % 800) + 800),
-  });
-  const replacement = fifo.replace();
-  for (let at = 0; at < objects; at += 64) {
-    replacement.page(Array.from({ length: Math.min(64, objects - at) }, (_, i) => thing(at + i, 1)));
+/** A cache on disk, with the settings of an agent that has no configuration. */
+class Store implements Disposable {
+  readonly #dir = mkdtempSync(path.join(os.tmpdir(), "siteward-bench-"));
+  readonly #database: Database;
+  readonly #fifo: DeltaFIFO<Thing>;
+  readonly #text: string;
+
+  constructor(seed: number) {
+    this.#text = new SeededChance(seed).text(1600);
+    this.#database = Database.open({
+      file: path.join(this.#dir, "cache.db"),
+      migrations: cacheMigrations,
+      pragmas: {
+        synchronous: "NORMAL",
+        cacheKiB: 2048,
+        mmapMiB: 0,
+        walAutocheckpointPages: 1000,
+        journalSizeLimitKiB: 4096,
+      },
+    });
+    const parts = { database: this.#database, resource: "things" };
+    const indices = { byNode: ({ spec }: Thing) => [spec.nodeName] };
+    const indexer = new Indexer<Thing>({ ...parts, indices, decodedBytes: 1 << 20 });
+    this.#fifo = new DeltaFIFO<Thing>({ ...parts, indexer, deltasPerObject: 16 });
   }
-  replacement.commit("1");
-  while (fifo.depth > 0) fifo.pop(64);
-  database.checkpoint();
-  // Which one changes next follows no order of keys.
-  const made = Array.from({ length: deltas }, (_, i) => thing((i * stride) % objects, i + 2));
-  const before = written();
-  const begun = performance.now();
-  for (let i = 0; i < deltas; i += 64) {
-    const group = made.slice(i, i + 64).map((object) => ({ type: "Updated", object }) as const);
-    way(fifo, group, String(i + 65));
+
+  /** Lists so many objects, and answers with the milliseconds of the longest step of that, to the last change told. */
+  list(count: number, version: number): number {
+    let longest = 0;
+    const step = <R>(work: () => R): R => {
+      const begun = performance.now();
+      const result = work();
+      longest = Math.max(longest, performance.now() - begun);
+      return result;
+    };
+    const replacement = this.#fifo.replace();
+    for (let at = 0; at < count; at += 64) {
+      const page = Array.from({ length: Math.min(64, count - at) }, (_, i) => this.#thing(at + i, version));
+      step(() => replacement.page(page));
+    }
+    while (step(() => replacement.bury()));
+    step(() => replacement.commit(String(version)));
+    while (this.#fifo.depth > 0) step(() => this.#fifo.pop(64));
+    return longest;
   }
-  while (fifo.depth > 0) fifo.pop(64);
-  const seconds = (performance.now() - begun) / 1000;
-  database.close();
-  const payload = made.reduce((sum, object) => sum + JSON.stringify(object).length, 0);
-  return { rate: deltas / seconds, amplification: (written() - before) / payload };
+
+  /** Changes what was listed, in an order that has nothing to do with that of the keys. */
+  burst(way: Way, deltas: number): { readonly rate: number; readonly amplification: number } {
+    this.#database.checkpoint();
+    const made = Array.from({ length: deltas }, (_, i) => this.#thing((i * stride) % objects, i + 2));
+    const before = written();
+    const begun = performance.now();
+    for (let i = 0; i < deltas; i += 64) {
+      const group = made.slice(i, i + 64).map((object) => ({ type: "Updated", object }) as const);
+      way(this.#fifo, group, String(i + 65));
+    }
+    while (this.#fifo.depth > 0) this.#fifo.pop(64);
+    const seconds = (performance.now() - begun) / 1000;
+    this.#database.checkpoint();
+    const payload = made.reduce((sum, object) => sum + JSON.stringify(object).length, 0);
+    return { rate: deltas / seconds, amplification: (written() - before) / payload };
+  }
+
+  [Symbol.dispose](): void {
+    this.#database.close();
+    rmSync(this.#dir, { recursive: true });
+  }
+
+  /** It stays on its board, as a bound pod does; its text is another one at each version. */
+  #thing(at: number, version: number): Thing {
+    const name = `thing-${at}`;
+    const text = this.#text.slice(version % 800, (version % 800) + 800);
+    const metadata = { name, namespace: "default", uid: `${name}-uid`, resourceVersion: String(version) };
+    return { metadata, spec: { nodeName: `board-${at % 50}` }, text };
+  }
 }
 
 /** What this process handed to the file system, in bytes. */
