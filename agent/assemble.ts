@@ -28,6 +28,7 @@ import { HomeCluster } from "./runtime/home-cluster.ts";
 import { type ElectorView, LeaderElector } from "./runtime/leader-elector.ts";
 import type { Found } from "./runtime/leadership.ts";
 import { budgetAnnotation, LeaseLock } from "./runtime/lease-lock.ts";
+import { memoryArea } from "./runtime/memory-store.ts";
 import { type Conflict, SiteClaims, selectorAnnotation, siteLabels } from "./runtime/site-claims.ts";
 import { CachedSiteView } from "./runtime/site-view.ts";
 import { UncontestedCaches } from "./runtime/uncontested-caches.ts";
@@ -203,8 +204,7 @@ export class Agent {
   async #lead(term: Term, { annotations }: Found): Promise<void> {
     const { clock, log } = this.#ambient;
     const begun = clock.now();
-    this.#memo.set("leader", "identity", this.#elector.view().identity);
-    this.#memo.set("leader", "term", String(term.number));
+    this.#takeStock(term);
     const tasks = new TaskGroup(term.signal);
     const under: Term = { number: term.number, signal: tasks.signal, standsAt: (now) => term.standsAt(now) };
     const budget = decodeBudget(annotations[budgetAnnotation], begun);
@@ -231,6 +231,17 @@ export class Agent {
       this.#judge = undefined;
       this.#news();
     }
+  }
+
+  /**
+   * Toleration times that this board stored are worth something only where nobody led in between: another leader may have
+   * taken a taint away and put it on again, and one without timeAdded looks the same then.
+   */
+  #takeStock({ number }: Term): void {
+    const last = Number(this.#memo.get("leader", "term") ?? Number.NaN);
+    if (number !== last && number !== last + 1) this.#memo.clear(memoryArea("taint-eviction"));
+    this.#memo.set("leader", "identity", this.#elector.view().identity);
+    this.#memo.set("leader", "term", String(number));
   }
 
   /** They share the connection and the account of bytes; each has an allowance of its own. */

@@ -48,4 +48,9 @@ export class Memo {
   delete(area: string, key: string): void {
     this.#database.prepare("DELETE FROM memo WHERE area = ? AND key = ?").run(area, key);
   }
+
+  /** Everything of an area. */
+  clear(area: string): void {
+    this.#database.prepare("DELETE FROM memo WHERE area = ?").run(area);
+  }
 }

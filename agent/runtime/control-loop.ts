@@ -9,7 +9,7 @@ import type { Action, Outcome } from "./actions.ts";
 import type { Assignment } from "./assignment.ts";
 import type { Controller, Decision, SiteView, Term } from "./controller.ts";
 import { DurationSample } from "./duration-sample.ts";
-import { KeptMemories, type MemoryStore } from "./memory-store.ts";
+import { KeptMemories, type MemoryStore, memoryArea } from "./memory-store.ts";
 import { gravest, isFatal } from "./reaction.ts";
 import { RollingCount } from "./rolling-count.ts";
 import type { Caches } from "./site-view.ts";
@@ -84,7 +84,7 @@ export class ControlLoop<State, Memory> {
     this.#bell = new Bell(ambient.clock);
     this.#errors = new RollingCount();
     if (store && controller.durable) {
-      this.#kept = new KeptMemories({ store, area: `memory/${controller.name}`, durable: controller.durable });
+      this.#kept = new KeptMemories({ store, area: memoryArea(controller.name), durable: controller.durable });
     }
   }
 

@@ -9,6 +9,9 @@ export interface MemoryStore {
   delete(area: string, key: string): void;
 }
 
+/** Where the durable memories of a controller lie in the store. */
+export const memoryArea = (controller: string): string => `memory/${controller}`;
+
 /** The durable memories of one controller. Writes only what changed: every write is one to flash. */
 export class KeptMemories<Memory> {
   readonly #store: MemoryStore;

@@ -42,3 +42,12 @@ test("entries come by key, in any number, and may be deleted on the way", () => 
   expect(met).toEqual(keys);
   expect([...memo.entries("a")]).toEqual([]);
 });
+
+test("an area is emptied as a whole, and the others stay", () => {
+  const memo = new Memo(open());
+  for (const key of ["1", "2", "3"]) memo.set("a", key, "x");
+  memo.set("b", "1", "kept");
+  memo.clear("a");
+  expect([...memo.entries("a")]).toEqual([]);
+  expect(memo.get("b", "1")).toBe("kept");
+});
