@@ -1,16 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
-import https from "node:https";
 import net from "node:net";
 import path from "node:path";
-import { until } from "../support/agent-process.ts";
 import { assets, type KubeCluster } from "../support/kube-cluster.ts";
+import { soon } from "./soon.ts";
+
+const controllers = ["node-lifecycle-controller", "taint-eviction-controller"];
 
 /** kube-controller-manager with the controllers that do our leader's work, on the same API server. */
 export class Peer {
   readonly #cluster: KubeCluster;
   #child: ChildProcess | undefined;
-  #port = 0;
 
   constructor(cluster: KubeCluster) {
     this.#cluster = cluster;
@@ -18,18 +18,20 @@ export class Peer {
 
   /** Answers with the seconds until it says that its caches are synced. */
   async start(): Promise<number> {
-    this.#port = await freePort();
-    const log = openSync(path.join(this.#cluster.dir, "kcm.log"), "a");
+    const port = await freePort();
+    const file = path.join(this.#cluster.dir, "kcm.log");
+    const log = openSync(file, "w");
     const flags = [
       "--leader-elect=false",
-      "--controllers=node-lifecycle-controller,taint-eviction-controller",
+      `--controllers=${controllers.join(",")}`,
       "--bind-address=127.0.0.1",
       `--cert-dir=${path.join(this.#cluster.dir, "kcm-certs")}`,
     ];
-    const args = [`--kubeconfig=${this.#cluster.kubeconfig}`, `--secure-port=${this.#port}`, ...flags];
+    const args = [`--kubeconfig=${this.#cluster.kubeconfig}`, `--secure-port=${port}`, ...flags];
     this.#child = spawn(path.join(assets ?? "", "kube-controller-manager"), args, { stdio: ["ignore", log, log] });
     closeSync(log);
-    return until("kube-controller-manager is healthy", () => healthy(this.#port), 60);
+    const synced = (): number => readFileSync(file, "utf8").split('"Caches are synced"').length - 1;
+    return soon("kube-controller-manager has synced its caches", () => synced() >= controllers.length, 60);
   }
 
   memory(): { readonly rss: number; readonly anonymous: number; readonly peak: number } {
@@ -50,19 +52,6 @@ export class Peer {
     child.kill("SIGKILL");
     await gone;
   }
-}
-
-function healthy(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const request = https.get(
-      { host: "127.0.0.1", port, path: "/healthz", rejectUnauthorized: false, agent: false },
-      (response) => {
-        response.resume();
-        resolve(response.statusCode === 200);
-      },
-    );
-    request.on("error", () => resolve(false));
-  });
 }
 
 function freePort(): Promise<number> {
