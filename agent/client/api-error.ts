@@ -58,15 +58,10 @@ const is =
     error instanceof ApiError && reasons.includes(error.reason);
 
 export const isNotFound = is("NotFound");
-export const isConflict = is("Conflict");
-export const isAlreadyExists = is("AlreadyExists");
 export const isForbidden = is("Forbidden");
-export const isInvalid = is("Invalid");
 export const isUnauthorized = is("Unauthorized");
 export const isTooManyRequests = is("TooManyRequests");
 export const isInternalError = is("InternalError");
-export const isConnectionRefused = is("ConnectionRefused");
-export const isTimeout = is("Timeout");
 /** Nothing came back, or we are not known there: whoever watches over the link to the server tells of it, once for all. */
 export const isOfLink = (error: unknown): boolean =>
   error instanceof TransportError ||

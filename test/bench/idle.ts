@@ -90,7 +90,6 @@ function traffic(agent: AgentProcess): ReadonlyMap<string, number> {
   const { traffic: rows = [] } = JSON.parse(readFileSync(agent.statusFile, "utf8")) as {
     traffic?: readonly { resource: string; verb: string; receivedBytes: number; sentBytes: number }[];
   };
-  if (process.env.DEBUG_TRAFFIC) console.log(agent.board, JSON.stringify(rows));
   const sums = new Map<string, number>();
   for (const { resource, verb, receivedBytes, sentBytes } of rows) {
     const lease = resource.startsWith("leases");
