@@ -26,7 +26,8 @@ export default defineConfig({
       {
         test: {
           name: "kube",
-          include: ["test/kube/**/*.test.ts"],
+          // kubectl comes with the servers: its stories about the embedded API run here as well.
+          include: ["test/kube/**/*.test.ts", "test/agent/embedded/site-api/kubectl.test.ts"],
           testTimeout: 180_000,
           hookTimeout: 120_000,
           fileParallelism: false,
