@@ -91,9 +91,11 @@ function watchPart(
   isListening: boolean,
   now: Instant,
 ): WatchPart {
+  // What was never heard is still being opened; if it cannot be, the informer says why.
+  const wasHeard = synced && heardAgo !== undefined;
   return {
     resource,
-    state: !isListening ? "off" : live ? "live" : problem !== undefined ? "failing" : synced ? "silent" : "syncing",
+    state: !isListening ? "off" : live ? "live" : problem !== undefined ? "failing" : wasHeard ? "silent" : "syncing",
     objects,
     heard: heardAgo === undefined ? undefined : shifted(now, -heardAgo),
     lists,

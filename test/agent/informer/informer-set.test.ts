@@ -2,10 +2,13 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Pod } from "../../../agent/api/core.ts";
 import type { KubeObject } from "../../../agent/api/meta.ts";
 import { leases, nodes, pods, type Resource } from "../../../agent/api/resources.ts";
+import { podIndices } from "../../../agent/informer/indexes.ts";
 import type { Notice } from "../../../agent/informer/informer.ts";
 import { InformerSet } from "../../../agent/informer/informer-set.ts";
 import type { SiteScope } from "../../../agent/informer/scope.ts";
 import type { Database } from "../../../storage/database.ts";
+import { DeltaFIFO } from "../../../storage/delta-fifo.ts";
+import { Indexer } from "../../../storage/indexer.ts";
 import { storedResources } from "../../../storage/stored-resources.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
@@ -160,6 +163,41 @@ describe("a site that is the whole cluster", () => {
     const again = new Run();
     expect(again.set.informer(leases).lister.get("kube-node-lease/pi-1")).toEqual(shown);
     expect(again.set.stats().map(({ position }) => position)).toEqual([api.version, api.version, api.version]);
+  });
+
+  test("writes what comes while nothing waits just once", async () => {
+    const run = await new Run().start();
+    const heard = run.hears(pods);
+    const writes = (): number =>
+      database.prepare<{ changes: number }>("SELECT total_changes() AS changes").get()?.changes ?? 0;
+    const before = writes();
+    api.put(pods, pod("web"));
+    await clock.advance("1s");
+    expect(heard).toEqual(["default/web appeared"]);
+    // The object, its namespace in the index, and the position.
+    expect(writes() - before).toBe(3);
+    await run.stop();
+  });
+
+  test("tells what an earlier run left in the journal before what comes now", async () => {
+    const first = await new Run().start();
+    const [web, late] = [api.put(pods, pod("web")), pod("late")];
+    await clock.advance("1s");
+    await first.stop();
+    const changed = api.put(pods, { ...web, status: { phase: "Failed" } });
+    const indexer = new Indexer<Pod>({ database, resource: "pods", indices: podIndices, decodedBytes: 0 });
+    const fifo = new DeltaFIFO<Pod>({ database, resource: "pods", indexer, deltasPerObject: 16 });
+    fifo.append([{ type: "Updated", object: changed }], changed.metadata.resourceVersion);
+    api.put(pods, { ...changed, status: { phase: "Succeeded" } });
+    api.put(pods, late);
+
+    const second = new Run();
+    const phases: (string | undefined)[] = [];
+    second.set.informer(pods).onChange((changes) => phases.push(...changes.map(({ after }) => after?.status?.phase)));
+    await second.start();
+    expect(phases).toEqual(["Failed", "Succeeded", "Running"]);
+    expect(second.names(pods)).toEqual(["late", "web"]);
+    await second.stop();
   });
 
   test("goes on when a listener fails, and names it", async () => {
