@@ -21,6 +21,8 @@ export default defineConfig({
           include: ["test/scenarios/**/*.test.ts"],
           testTimeout: 180_000,
           maxWorkers: 2,
+          // Real time and real processes on a machine that others use: a story that fails is told once more, and said.
+          retry: 1,
         },
       },
       {
@@ -30,6 +32,7 @@ export default defineConfig({
           include: ["test/kube/**/*.test.ts", "test/agent/embedded/site-api/kubectl.test.ts"],
           testTimeout: 180_000,
           hookTimeout: 120_000,
+          retry: 1,
           fileParallelism: false,
         },
       },
