@@ -42,7 +42,8 @@ async function fulfil({ count, rate }: Order): Promise<void> {
   const begun = performance.now();
   for (let i = 0; i < count; i++) {
     const due = rate === undefined ? 0 : begun + (i * 1000) / rate;
-    if (performance.now() < due) await new Promise((resolve) => setTimeout(resolve, due - performance.now()));
+    const wait = due - performance.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
     if (watcher?.write(nextEvent()) === false) await new Promise((resolve) => watcher?.once("drain", resolve));
   }
 }
