@@ -2,11 +2,11 @@ import type { Node, Pod } from "../api/core.ts";
 import { leases, nodes, pods } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { backoff } from "../base/backoff.ts";
+import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 import { sentenceOf } from "../base/errors.ts";
 import { jitter } from "../base/random.ts";
 import { TaskGroup } from "../base/tasks.ts";
-import { Bell } from "./bell.ts";
 import {
   type BoardPlate,
   boardAddress,
@@ -144,11 +144,11 @@ export class Kubelet {
   }
 
   async #keepPods(signal: AbortSignal): Promise<void> {
-    const bell = new Bell();
-    const detach = this.#pods.onChange(bell.ring);
+    const bell = new Bell(this.#ambient.clock);
+    const detach = this.#pods.onChange(() => bell.ring());
     while (!signal.aborted) {
       const next = await this.#podPass(signal);
-      await bell.wait(this.#ambient.clock, next, signal);
+      await bell.wait(signal, next);
     }
     detach();
   }

@@ -2,9 +2,9 @@ import type { Node, Pod } from "../api/core.ts";
 import { pods } from "../api/resources.ts";
 import { timestamp } from "../api/timestamps.ts";
 import type { Ambient } from "../base/ambient.ts";
+import { Bell } from "../base/bell.ts";
 import type { Millis } from "../base/clock.ts";
 import { sentenceOf } from "../base/errors.ts";
-import { Bell } from "./bell.ts";
 import type { Mirror } from "./mirror.ts";
 import { loadOf, placementOf } from "./scheduling.ts";
 import { isNotFound, isTaken, type SiteClient } from "./site-client.ts";
@@ -35,11 +35,11 @@ export class Scheduler {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const bell = new Bell();
-    const detach = [this.#nodes.onChange(bell.ring), this.#pods.onChange(bell.ring)];
+    const bell = new Bell(this.#ambient.clock);
+    const detach = [this.#nodes.onChange(() => bell.ring()), this.#pods.onChange(() => bell.ring())];
     while (!signal.aborted) {
       if (this.#nodes.hasSynced && this.#pods.hasSynced) await this.#pass(signal);
-      await bell.wait(this.#ambient.clock, again, signal);
+      await bell.wait(signal, again);
     }
     for (const end of detach) end();
   }

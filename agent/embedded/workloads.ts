@@ -2,10 +2,10 @@ import type { Pod } from "../api/core.ts";
 import { keyOf, type NewObject } from "../api/meta.ts";
 import { pods } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
+import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { sentenceOf } from "../base/errors.ts";
 import type { Random } from "../base/random.ts";
-import { Bell } from "./bell.ts";
 import { zoneLabel } from "./board-node.ts";
 import type { Mirror } from "./mirror.ts";
 import { isOver } from "./pod-run.ts";
@@ -52,11 +52,11 @@ export class WorkloadKeeper {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const bell = new Bell();
-    const detach = this.#pods.onChange(bell.ring);
+    const bell = new Bell(this.#ambient.clock);
+    const detach = this.#pods.onChange(() => bell.ring());
     while (!signal.aborted) {
       if (this.#pods.hasSynced) await this.#pass(signal);
-      await bell.wait(this.#ambient.clock, again, signal);
+      await bell.wait(signal, again);
     }
     detach();
   }

@@ -2,9 +2,9 @@ import type { Node } from "../api/core.ts";
 import { type KubeObject, keyOf } from "../api/meta.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
+import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/tasks.ts";
-import { Bell } from "./bell.ts";
 import type { Informer, Listen, Notice } from "./informer.ts";
 import { type InformerStats, sumOf } from "./informer-stats.ts";
 import { Listeners } from "./listeners.ts";
@@ -50,11 +50,12 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
   readonly #parts: PerBoardInformerParts<T>;
   readonly #byBoard = new Map<string, Part<T>>();
   readonly #listeners: Listeners<T>;
-  readonly #changed = new Bell();
+  readonly #changed: Bell;
   readonly lister: Lister<T>;
   #hasSynced = false;
 
   constructor(ambient: Ambient, parts: PerBoardInformerParts<T>) {
+    this.#changed = new Bell(ambient.clock);
     const log = ambient.log.child({ resource: resourceName(parts.resource) });
     this.#ambient = { ...ambient, log };
     this.#parts = parts;
@@ -119,7 +120,7 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
       const left = [...this.#byBoard.keys()].filter((board) => boards.lister.get(board) === undefined);
       for (const board of left) await this.#settle(board, signal);
       const again = left.length > 0 ? clock.after(askAgainAfter, () => this.#changed.ring()) : undefined;
-      await this.#changed.heard(signal);
+      await this.#changed.wait(signal);
       again?.cancel();
     }
   }

@@ -5,10 +5,10 @@ import type { Change } from "../../storage/object.ts";
 import type { KubeObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
+import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, nextTurn, sleep } from "../base/clock.ts";
 import { dispositionOf } from "../base/errors.ts";
 import { TaskGroup } from "../base/tasks.ts";
-import { Bell } from "./bell.ts";
 import type { Informer, Listen, Notice } from "./informer.ts";
 import type { InformerStats } from "./informer-stats.ts";
 import type { Kind } from "./kinds.ts";
@@ -58,9 +58,10 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly #fifo: DeltaFIFO<T>;
   readonly #reflector: Reflector<T>;
   readonly #listeners: Listeners<T>;
-  readonly #work = new Bell();
+  readonly #work: Bell;
 
   constructor(ambient: Ambient, parts: SharedInformerParts<T>) {
+    this.#work = new Bell(ambient.clock);
     const log = ambient.log.child({ resource: parts.name });
     const { database, name, kind, deltasPerObject, decodedBytes } = parts;
     this.#ambient = { ...ambient, log };
@@ -158,7 +159,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     while (!signal.aborted) {
       try {
         await this.#drain(signal);
-        await this.#work.heard(signal);
+        await this.#work.wait(signal);
       } catch (error) {
         const disposition = dispositionOf(error);
         if (disposition === "rebuild" || disposition === "exit") throw error;
