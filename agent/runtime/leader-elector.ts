@@ -183,11 +183,11 @@ export class LeaderElector {
     return this.#parts.mayStand();
   }
 
-  /** Nobody can take the Lease before `until`; who polls looks earlier, to see renewals, and at the latest then. */
+  /** Nobody can take the Lease before `until`. Who polls looks earlier, to see renewals, at client-go's pace. */
   #pauseUntil(until: Instant, pause: Millis): Millis {
+    if (this.#parts.followers === "poll") return pause;
     const { clock, random } = this.#ambient;
     const rest = Math.max(0, elapsed(clock.now(), until));
-    if (this.#parts.followers === "poll") return Math.min(pause, rest);
     return rest + random.next() * this.#parts.timing.retry;
   }
 }
