@@ -59,7 +59,7 @@ export interface AgentViews {
   readonly isBlindForSites: boolean;
   readonly informers: readonly InformerStats[];
   readonly isListening: boolean;
-  readonly controllers: readonly ControllerStats[];
+  readonly controllers: readonly ControllerView[];
   /** What the leader holds of boards and zones; undefined: another board leads. */
   readonly site: SiteMemory | undefined;
   readonly harmLastHour: number;
@@ -68,6 +68,11 @@ export interface AgentViews {
   readonly rebuilt: Error | undefined;
   readonly openedAt: Instant;
   readonly setAside: OpenedState["setAside"];
+}
+
+export interface ControllerView extends ControllerStats {
+  /** What has to be mirrored before it begins; empty once it did. */
+  readonly waitsFor: readonly string[];
 }
 
 const electionRate: RequestRate = { qps: 5, burst: 10 };
@@ -189,7 +194,7 @@ export class Agent {
       isBlindForSites: this.#loops.length > 0 && this.#claims.isBlind,
       informers: this.#informers.stats(),
       isListening: this.#isListening,
-      controllers: this.#loops.map((loop) => loop.stats(now)),
+      controllers: this.#loops.map((loop) => this.#viewOf(loop, now)),
       site: this.#judge?.memoryOf(siteKey),
       harmLastHour: this.#executor.harmLastHour(now),
       traffic: this.#traffic.snapshot(),
@@ -202,8 +207,7 @@ export class Agent {
 
   /** The work of a term. The caches are in step with the site before the first rule sees them. */
   async #lead(term: Term, { annotations }: Found): Promise<void> {
-    const { clock, log } = this.#ambient;
-    const begun = clock.now();
+    const begun = this.#ambient.clock.now();
     this.#takeStock(term);
     const tasks = new TaskGroup(term.signal);
     const under: Term = { number: term.number, signal: tasks.signal, standsAt: (now) => term.standsAt(now) };
@@ -213,15 +217,13 @@ export class Agent {
     const left = { inherited: () => budget, boot: this.#bootId };
     this.#loops = this.#controlLoops(controllerParts(this.#config, { ...left, judged }));
     if (this.#config.standby === "cold") tasks.start("informers", (signal) => this.#listen(signal));
-    tasks.start("controllers", async (signal) => {
-      // Nothing is done to a board before it is known whether it is ours.
-      await Promise.all([this.#informers.synced(signal), this.#claims.learn(signal)]);
-      if (signal.aborted) return;
-      log.info("controllers started", { term: term.number, syncedMs: Math.round(elapsed(begun, clock.now())) });
-      for (const loop of this.#loops) tasks.start("controller", () => loop.run(under));
-      tasks.start("claims", (inner) => this.#claims.follow(inner));
-      this.#news();
+    // Nothing is done to a board before it is known whether it is ours.
+    const claims = this.#claims.learn(tasks.signal);
+    tasks.start("claims", async (signal) => {
+      await claims;
+      await this.#claims.follow(signal);
     });
+    for (const loop of this.#loops) tasks.start("controller", () => this.#runLoop(loop, claims, under));
     tasks.start("outages", (signal) => this.#afterOutages(signal));
     this.#news();
     try {
@@ -231,6 +233,23 @@ export class Agent {
       this.#judge = undefined;
       this.#news();
     }
+  }
+
+  /** A controller whose resources the API server does not serve waits for them; the others do not. */
+  async #runLoop(loop: Loop, claims: Promise<unknown>, term: Term): Promise<void> {
+    const { clock, log } = this.#ambient;
+    const begun = clock.now();
+    await Promise.all([this.#informers.synced(loop.reads, term.signal), claims]);
+    if (term.signal.aborted) return;
+    const { name: controller } = loop.stats(clock.now());
+    log.info("controller started", { controller, waitedMs: Math.round(elapsed(begun, clock.now())) });
+    this.#news();
+    await loop.run(term);
+  }
+
+  #viewOf(loop: Loop, now: Instant): ControllerView {
+    const stats = loop.stats(now);
+    return { ...stats, waitsFor: stats.state === "standby" ? this.#informers.missing(loop.reads) : [] };
   }
 
   /**
@@ -324,7 +343,7 @@ export class Agent {
 }
 
 /** What is asked of every control loop, whatever its controller thinks about. */
-type Loop = Pick<ControlLoop<never, never>, "run" | "stats" | "wakeAll">;
+type Loop = Pick<ControlLoop<never, never>, "reads" | "run" | "stats" | "wakeAll">;
 
 /** As many of them as kube-controller-manager has: they mostly wait for answers. */
 const judgeWorkers = 8;

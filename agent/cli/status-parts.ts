@@ -22,13 +22,13 @@ export function statusParts(views: AgentViews, now: Instant): Omit<Parts, "now" 
     })),
     ...(site && { zones: zoneParts(views) }),
     ...(site && { eviction: evictionPart(views) }),
-    controllers: controllers.map(({ name, state, queue, syncP95, errorsLastHour, lastError }) => ({
+    controllers: controllers.map(({ name, state, queue, syncP95, errorsLastHour, lastError, waitsFor }) => ({
       name,
       state: state === "standby" ? "standby" : isFailing(lastError, forbidden, now) ? "failing" : "running",
       queue,
       syncP95,
       errors1h: errorsLastHour,
-      lastError: lastError?.message,
+      lastError: waitsFor.length > 0 ? `waits for ${waitsFor.join(", ")}` : lastError?.message,
     })),
     journal: {
       path: cache.file,

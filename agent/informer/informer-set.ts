@@ -100,12 +100,21 @@ export class InformerSet {
   }
 
   /**
-   * Ends when every cache is filled and its watch is open, or when the signal aborts: a cache that was filled by an
-   * earlier run may be a day old until then.
+   * Ends when the caches of these resources are filled and their watches are open, or when the signal aborts: a cache
+   * that was filled by an earlier run may be a day old until then.
    */
-  async synced(signal: AbortSignal): Promise<void> {
-    const informers = [...this.#informers.values()];
-    await this.#until(() => informers.every(({ hasSynced, health }) => hasSynced && health.connected), signal);
+  async synced(resources: readonly Resource<KubeObject>[], signal: AbortSignal): Promise<void> {
+    await this.#until(() => this.missing(resources).length === 0, signal);
+  }
+
+  /** Those of them, by name, whose caches cannot be relied on yet. */
+  missing(resources: readonly Resource<KubeObject>[]): readonly string[] {
+    return resources
+      .filter((resource) => {
+        const { hasSynced, health } = this.informer(resource);
+        return !hasSynced || !health.connected;
+      })
+      .map(resourceName);
   }
 
   /** Writes what is only in memory. */

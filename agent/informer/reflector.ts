@@ -4,7 +4,7 @@ import { type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Millis, nextTurn, sleep } from "../base/clock.ts";
 import { dispositionOf, hintOf, sentenceOf } from "../base/errors.ts";
-import { ApiError } from "../client/api-error.ts";
+import { ApiError, isNotFound } from "../client/api-error.ts";
 import type { WatchOptions } from "../client/kube-client.ts";
 import type { WatchEvent } from "../client/watch-stream.ts";
 import { DeltaGroup, type DeltaSink } from "./delta-group.ts";
@@ -62,6 +62,11 @@ const mostPending = 1024;
 const pendingPause = 50;
 /** A watch that ended sooner without a word would make a busy loop of watches. */
 const shortestWatch = 1000;
+
+/** What is said of a collection that the API server does not know, and how soon it is asked for again. */
+const notServed =
+  "The API server does not serve it: it is too old, or the API group is turned off there; what needs it does not run";
+const pauseWhereNotServed: Millis = 60_000;
 
 const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } as const satisfies Record<
   string,
@@ -149,13 +154,13 @@ export class Reflector<T extends KubeObject> {
     const kind = disposition === "relist" ? "history" : "connection";
     const [wait, pace] = nextWait(this.#paces[kind], clock.now(), random);
     this.#paces[kind] = pace;
-    const hint = hintOf(error);
+    const hint = isNotFound(error) ? notServed : hintOf(error);
     const problem = hint === undefined ? sentenceOf(error) : `${sentenceOf(error)}. ${hint}`;
     const isNew = problem !== this.#said && disposition !== "relist";
     const level = isNew ? (hint === undefined ? "warn" : "error") : "debug";
     log[level]("watch interrupted", { error, hint, wait: Math.round(wait) });
     this.#problem = this.#said = problem;
-    await sleep(clock, Math.max(wait, retryAfter(error)), signal);
+    await sleep(clock, Math.max(wait, retryAfter(error), isNotFound(error) ? pauseWhereNotServed : 0), signal);
   }
 
   /** Does our position mean anything to the server? A list of one object tells, for a few bytes. */

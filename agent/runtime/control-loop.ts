@@ -88,6 +88,10 @@ export class ControlLoop<State, Memory> {
     }
   }
 
+  get reads(): Controller<State, Memory>["reads"] {
+    return this.#parts.controller.reads;
+  }
+
   stats(now: Instant): ControllerStats {
     return {
       name: this.#parts.controller.name,

@@ -38,6 +38,8 @@ export const wake = <T extends KubeObject>(
  */
 export interface Controller<State, Memory> {
   readonly name: string;
+  /** Everything it reads. It does not begin before all of it is mirrored: from half a site it would conclude nonsense. */
+  readonly reads: readonly Resource<KubeObject>[];
   readonly wakes: readonly Wake[];
   /** Keys that are looked at when a term begins, besides those that the cached objects wake. */
   readonly firstKeys?: readonly string[];

@@ -38,6 +38,7 @@ const early: Millis = 1;
  */
 export const nodeLifecycle = ({ settings, inherited }: NodeLifecycleParts): Controller<SiteState, SiteMemory> => ({
   name: "node-lifecycle",
+  reads: [nodes, leases, pods],
   wakes: [],
   firstKeys: [siteKey],
   initialMemory: firstMemory,

@@ -12,6 +12,7 @@ import { laggingLabels, scheduledTaints } from "./taints.ts";
  */
 export const nodeTaints: Controller<Node, undefined> = {
   name: "node-taints",
+  reads: [nodes],
   wakes: [wake(nodes, ({ key }) => [key])],
   initialMemory: undefined,
   observe: (name, site) => site.lister(nodes).get(name),

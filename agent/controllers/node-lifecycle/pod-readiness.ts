@@ -19,6 +19,7 @@ export const podReadiness = (
   settings: Pick<NodeLifecycleSettings, "gracePeriod" | "stall" | "blip">,
 ): Controller<NewPod, undefined> => ({
   name: "pod-readiness",
+  reads: [nodes, pods],
   wakes: [wake(pods, keysOfNew)],
   initialMemory: undefined,
   observe(key, site) {

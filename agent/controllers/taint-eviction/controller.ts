@@ -39,6 +39,7 @@ export const taintEviction = ({
   judged,
 }: TaintEvictionParts): Controller<PodState, Timer | undefined> => ({
   name: "taint-eviction",
+  reads: [nodes, leases, pods],
   wakes: [wake(pods, podKeys), wake(nodes, keysOnBoard)],
   initialMemory: undefined,
   durable: durableTimers(boot),

@@ -14,7 +14,7 @@ import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 import { limits, openCache } from "./cache.ts";
-import { FakeApi, refused } from "./fake-api.ts";
+import { apiError, FakeApi, refused } from "./fake-api.ts";
 import { lease, node, pod } from "./objects.ts";
 
 let clock: FakeClock;
@@ -117,12 +117,28 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
+  test("what the server does not serve is waited for by those who need it, and by nobody else", async () => {
+    api.fail("list", apiError("list", 404, "NotFound"), 1, ({ resource }) => resource !== "pods");
+    const run = await new Run().start();
+    const never = new AbortController().signal;
+    const begun: string[] = [];
+    void run.set.synced([nodes], never).then(() => begun.push("judges boards"));
+    void run.set.synced([nodes, pods], never).then(() => begun.push("evicts pods"));
+    await clock.advance("10s");
+    expect(begun).toEqual(["judges boards"]);
+    expect(run.set.missing([nodes, pods])).toEqual(["pods"]);
+    await clock.advance("1m");
+    expect(begun).toEqual(["judges boards", "evicts pods"]);
+    expect(run.set.missing([nodes, pods])).toEqual([]);
+    await run.stop();
+  });
+
   test("is synced once its caches are filled, and after a restart once the watches are open", async () => {
     api.put(nodes, node("pi-1"));
     const run = new Run();
     let synced = 0;
     const never = new AbortController().signal;
-    void run.set.synced(never).then(() => synced++);
+    void run.set.synced([nodes, pods], never).then(() => synced++);
     await clock.advance("1s");
     expect(synced).toBe(0);
     await run.start();
@@ -131,7 +147,7 @@ describe("a site that is the whole cluster", () => {
 
     const again = new Run();
     expect(again.names(nodes)).toEqual(["pi-1"]);
-    void again.set.synced(never).then(() => synced++);
+    void again.set.synced([nodes, pods], never).then(() => synced++);
     await clock.advance("1s");
     expect(synced).toBe(1);
     await again.start();

@@ -114,6 +114,20 @@ describe("the first list", () => {
     await end();
   });
 
+  test("of a resource that the API server does not serve is asked for once a minute, and told why", async () => {
+    api.put(pods, pod("web"));
+    api.fail("list", apiError("list", 404, "NotFound"), 3);
+    start();
+    await clock.advance("150s");
+    expect(pauses("list").every((pause) => pause >= 60_000)).toBe(true);
+    expect(reflector.stats.problem).toMatch(/does not serve it.*what needs it does not run/);
+    expect(fifo.resourceVersion).toBeUndefined();
+    await clock.advance("60s");
+    expect(stored()).toEqual(["web"]);
+    expect(reflector.stats.problem).toBeUndefined();
+    await end();
+  });
+
   test("counts what cannot be used, and goes on", async () => {
     api.put(pods, pod("web"));
     api.unusable.push("Pod default/odd: has no metadata.uid");

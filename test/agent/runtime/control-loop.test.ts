@@ -19,6 +19,7 @@ type Counting = Controller<Pod | "site", number>;
 /** Looks at pods; remembers how often it looked. */
 const counting: Counting = {
   name: "counting",
+  reads: [pods],
   initialMemory: 0,
   wakes: [wake(pods, ({ key }) => [key])],
   observe: (key, site) => (key === "site" ? "site" : site.lister(pods).get(key)),
