@@ -12,6 +12,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/kube/**", "test/scenarios/**"],
+          setupFiles: ["test/support/mutation-detector.ts"],
           testTimeout: 30_000,
         },
       },
