@@ -49,6 +49,8 @@ export interface InformerSetParts {
   readonly database: Database;
   readonly settings: InformerSettings;
   readonly scope: SiteScope;
+  /** See the Reflector. */
+  readonly isUrgent?: () => boolean;
 }
 
 const syncLook: Millis = 25;
@@ -183,9 +185,9 @@ export class InformerSet {
       readonly isGone?: ((object: T, signal: AbortSignal) => Promise<boolean>) | undefined;
     },
   ): SharedInformer<T> {
-    const { client, database, settings } = this.#parts;
+    const { client, database, settings, isUrgent } = this.#parts;
     const { pageSize, deltasPerObject, limits } = settings;
-    const shared = { client, database, pageSize, deltasPerObject, limits, turns: this.#turns };
+    const shared = { client, database, pageSize, deltasPerObject, limits, isUrgent, turns: this.#turns };
     return new SharedInformer(this.#ambient, { kind: kindOf(resource), ...shared, ...how });
   }
 

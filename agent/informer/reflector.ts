@@ -12,7 +12,7 @@ import type { ListTurns } from "./list-turns.ts";
 import { castsDoubt, isMeaningless, isUnavailable } from "./position-errors.ts";
 import { type Rejected, Rejections } from "./rejections.ts";
 import { type ListingClient, type ReplaceableStore, replaceByPages } from "./replace-by-pages.ts";
-import { nextWait, type RetryPace } from "./retry-pace.ts";
+import { calmly, nextWait, type RetryPace } from "./retry-pace.ts";
 import type { Selection } from "./scope.ts";
 import { guardAgainstStall, type StallGuard } from "./stall-guard.ts";
 import { closed, heard, opened, unheard, type WatchHealth, type WatchLimits } from "./watch-health.ts";
@@ -44,6 +44,8 @@ export interface ReflectorParts<T extends KubeObject> {
   readonly pageSize: number;
   readonly limits: WatchLimits;
   readonly turns: ListTurns;
+  /** False: nobody acts on what is mirrored here at present, and a watch that broke may come back a little later. */
+  readonly isUrgent?: (() => boolean) | undefined;
   /** Something new lies in the store. */
   readonly stored: () => void;
 }
@@ -160,7 +162,8 @@ export class Reflector<T extends KubeObject> {
     const level = isNew ? (hint === undefined ? "warn" : "error") : "debug";
     log[level]("watch interrupted", { error, hint, wait: Math.round(wait) });
     this.#problem = this.#said = problem;
-    await sleep(clock, Math.max(wait, retryAfter(error), isNotFound(error) ? pauseWhereNotServed : 0), signal);
+    const due = this.#parts.isUrgent?.() === false ? calmly(wait, random) : wait;
+    await sleep(clock, Math.max(due, retryAfter(error), isNotFound(error) ? pauseWhereNotServed : 0), signal);
   }
 
   /** Does our position mean anything to the server? A list of one object tells, for a few bytes. */

@@ -12,6 +12,12 @@ export interface RetryPace {
 const limits = { first: 800, most: 30_000 };
 const resetAfter: Millis = 120_000;
 
+/** Within so long, those who are in no hurry come back to a server that they all lost together. */
+const calmSpread: Millis = 30_000;
+
+/** How long one waits who is in no hurry: a board that does not lead keeps its watches for later. */
+export const calmly = (wait: Millis, random: Random): Millis => Math.max(wait, random.next() * calmSpread);
+
 /**
  * Uniform in [d, 2d) for d = 0.8 s, 1.6 s, … 30 s: boards that lost the same server do not come back together.
  * The sequence begins anew two minutes after it last did, also while the failure lasts, so that a server that is back

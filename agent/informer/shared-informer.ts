@@ -32,6 +32,8 @@ export interface SharedInformerParts<T extends KubeObject> {
   readonly decodedBytes: number;
   readonly limits: WatchLimits;
   /** See the Reflector. */
+  readonly isUrgent?: (() => boolean) | undefined;
+  /** See the Reflector. */
   readonly admits?: ((object: T) => boolean) | undefined;
   /**
    * Present where DELETED may only mean that an object left the selection: asks the API whether this very object is

@@ -47,6 +47,9 @@ export interface ElectorView {
 
 type Attempt = { readonly won: { readonly record: LeaseRecord; readonly began: Instant } } | { readonly pause: Millis };
 
+/** Where followers sleep, tries that failed are repeated after 1 to 5 retry periods. */
+const spreadAfterFailure = 4;
+
 /**
  * Stands for election, for ever: wins a term, lets `lead` work in it, and when it is over follows again. Losing the Lease
  * ends the work and nothing else.
@@ -133,7 +136,7 @@ export class LeaderElector {
       if (signal.aborted) return { pause };
       if (this.#error === undefined) log[isOfLink(error) ? "debug" : "warn"]("lease not taken", { error });
       this.#error = error;
-      return { pause };
+      return { pause: this.#pauseAfterFailure(pause) };
     } finally {
       bound.dispose();
     }
@@ -188,6 +191,13 @@ export class LeaderElector {
     if (this.#parts.followers === "poll") return pause;
     const { clock, random } = this.#ambient;
     const rest = Math.max(0, elapsed(clock.now(), until));
-    return rest + random.next() * this.#parts.timing.retry;
+    // Two looks may be needed, and half a retry late each time keeps the promise of two durations and a retry.
+    return rest + (random.next() * this.#parts.timing.retry) / 2;
+  }
+
+  /** Boards that lost the same server do not come back together: a hundred of them in one second are its next outage. */
+  #pauseAfterFailure(pause: Millis): Millis {
+    const { followers, timing } = this.#parts;
+    return followers === "poll" ? pause : jitter(this.#ambient.random, timing.retry, spreadAfterFailure);
   }
 }

@@ -32,11 +32,14 @@ beforeEach(() => {
 });
 
 /** Starts, or starts anew: what the last run stored is there, what it had in memory is not. */
-function start(wrap: (store: DeltaFIFO<Pod>) => ReflectorStore<Pod> = (store) => store): void {
+function start(
+  wrap: (store: DeltaFIFO<Pod>) => ReflectorStore<Pod> = (store) => store,
+  { seed = 7, ...more }: { seed?: number; isUrgent?: () => boolean } = {},
+): void {
   indexer = new Indexer<Pod>({ database, resource: "pods", indices: {}, decodedBytes: 100_000 });
   fifo = new DeltaFIFO<Pod>({ database, resource: "pods", indexer, deltasPerObject: 16 });
   reflector = new Reflector(
-    { clock, log, random: new SeededRandom(7) },
+    { clock, log, random: new SeededRandom(seed) },
     {
       resource: pods,
       selection: {},
@@ -47,6 +50,7 @@ function start(wrap: (store: DeltaFIFO<Pod>) => ReflectorStore<Pod> = (store) =>
       limits,
       turns: new ListTurns(),
       stored: () => {},
+      ...more,
     },
   );
   stop = new AbortController();
@@ -323,6 +327,29 @@ describe("an interrupted watch", () => {
     expect(api.asked("list")).toHaveLength(1);
     expect(log.said("warn")).toEqual(["watch interrupted"]);
     await end();
+  });
+
+  test("of a board that does not lead comes back some time within half a minute: a fleet does not come at once", async () => {
+    const waits: number[] = [];
+    for (let seed = 1; seed <= 100; seed++) {
+      clock = new FakeClock();
+      api = new FakeApi(clock);
+      database = openCache();
+      start((store) => store, { seed, isUrgent: () => false });
+      await clock.settle();
+      api.openWatch.break(apiError("watch", 0, "Reset"));
+      await clock.advance("40s");
+      waits.push(...pauses("watch"));
+      await end();
+    }
+    const perSecond = new Map<number, number>();
+    for (const wait of waits) {
+      const second = Math.floor(wait / 1000);
+      perSecond.set(second, (perSecond.get(second) ?? 0) + 1);
+    }
+    expect(waits).toHaveLength(100);
+    expect(Math.max(...waits)).toBeLessThan(30_000);
+    expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(10);
   });
 
   test("by too many requests goes on from the same position, not before the server permits", async () => {
