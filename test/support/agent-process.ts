@@ -11,6 +11,8 @@ export interface AgentOptions {
   /** Sections of the configuration that differ from the defaults. */
   readonly config?: Readonly<Record<string, object>>;
   readonly flags?: readonly string[];
+  /** A command that prepares surroundings and then becomes the one that follows it. */
+  readonly through?: readonly string[];
 }
 
 /** What the tests read of status.json. */
@@ -70,8 +72,9 @@ export class AgentProcess {
     writeFileSync(config, dump(this.#configuration()));
     const log = openSync(this.logFile, "a");
     const main = path.resolve(import.meta.dirname, "../../dist/main.js");
-    const args = [...(this.#options.flags ?? nodeFlags), main, "run", "--config", config];
-    this.#child = spawn(process.execPath, args, {
+    const { flags = nodeFlags, through = [] } = this.#options;
+    const [program = "", ...args] = [...through, process.execPath, ...flags, main, "run", "--config", config];
+    this.#child = spawn(program, args, {
       stdio: ["ignore", log, log],
       env: { ...process.env, ...nodeEnvironment },
     });

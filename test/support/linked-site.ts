@@ -1,0 +1,229 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { SystemClock } from "../../agent/base/clock.ts";
+import type { ApiRequest, ApiResponse } from "../../agent/embedded/site-api/exchange.ts";
+import { serve } from "../../agent/embedded/site-api/server.ts";
+import { SiteApi } from "../../agent/embedded/site-api/site-api.ts";
+import { AgentProcess } from "./agent-process.ts";
+import { FaultyLink } from "./faulty-link.ts";
+import { boardName, fill, podName, renew, touch } from "./load.ts";
+import { mirrored } from "./mirrored.ts";
+import { RecordingLog } from "./recording-log.ts";
+import { SeededRandom } from "./seeded-random.ts";
+import type { TlsFront } from "./tls-front.ts";
+
+export interface Asked {
+  readonly at: number;
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+  readonly status: number;
+}
+
+export interface LinkedSiteOptions {
+  /** Sections of the agent's configuration. */
+  readonly config: Readonly<Record<string, object>>;
+  /** Between two heartbeats of a board. */
+  readonly beat?: number;
+  /** Answers in the API server's place where it has one. */
+  readonly instead?: (request: ApiRequest) => ApiResponse | undefined;
+  /** The name by which the agent knows the API server. */
+  readonly host?: string;
+  /** See AgentOptions. */
+  readonly through?: readonly string[];
+  /** Stands before the API server, which speaks no TLS by itself. */
+  readonly tls?: { readonly front: TlsFront; readonly ca: string };
+}
+
+const boards = 3;
+const pods = 6;
+const clock = new SystemClock();
+
+/** A site whose boards all live and beat, and one agent that judges them over a link which can be made bad. */
+export class LinkedSite {
+  readonly dir = mkdtempSync(path.join(os.tmpdir(), "siteward-link-"));
+  readonly asked: Asked[] = [];
+  readonly #options: LinkedSiteOptions;
+  readonly #api: SiteApi;
+  readonly #upkeep = new AbortController();
+  #link: FaultyLink | undefined;
+  #agent: AgentProcess | undefined;
+  #timers: NodeJS.Timeout[] = [];
+  #server: { close(): Promise<void> } | undefined;
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(options: LinkedSiteOptions) {
+    this.#options = options;
+    const ambient = { clock, log: new RecordingLog(), random: new SeededRandom(1) };
+    this.#api = new SiteApi(ambient, { file: path.join(this.dir, "site.db") });
+  }
+
+  async start(): Promise<this> {
+    this.#ended = this.#api.run(this.#upkeep.signal);
+    const handle = (request: ApiRequest): Promise<ApiResponse> => this.#handle(request);
+    const server = await serve({ clock, log: new RecordingLog(), handle }, 0, "127.0.0.1");
+    this.#server = server;
+    await fill(this, { nodes: boards, pods, seed: 1 });
+    const { tls, host = "127.0.0.1", config, through = [] } = this.#options;
+    this.#link = new FaultyLink(tls ? await tls.front.listen(server.port) : server.port, 7);
+    const port = await this.#link.listen();
+    const kubeconfig = path.join(this.dir, "kubeconfig");
+    writeFileSync(kubeconfig, kubeconfigFor(`${tls ? "https" : "http"}://${host}:${port}`, tls?.ca), { mode: 0o600 });
+    this.#agent = new AgentProcess({ dir: this.dir, board: "pi-1", kubeconfig, config, through });
+    this.#beat();
+    this.#agent.start();
+    return this;
+  }
+
+  get link(): FaultyLink {
+    if (!this.#link) throw new Error("the site was not started");
+    return this.#link;
+  }
+
+  get agent(): AgentProcess {
+    if (!this.#agent) throw new Error("the site was not started");
+    return this.#agent;
+  }
+
+  /** One request as the administrator, past the link. */
+  async request<T>(method: string, url: string, body?: unknown, type = "application/json"): Promise<T> {
+    const answer = await this.#api.handle({
+      method,
+      path: url,
+      headers: { accept: "application/json", "content-type": type },
+      signal: new AbortController().signal,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await textOf(answer);
+    if (answer.status >= 400) throw new Error(`${method} ${url}: ${answer.status} ${text.slice(0, 400)}`);
+    return JSON.parse(text) as T;
+  }
+
+  /** What the agent did to boards and pods that were alive all the time. */
+  get harm(): readonly string[] {
+    return this.asked
+      .filter(
+        ({ method, path: at, body }) =>
+          (method === "DELETE" && at.includes("/pods/")) ||
+          (at.includes("/nodes/") && body.includes("NoExecute")) ||
+          at.includes("/eviction"),
+      )
+      .map(({ method, path: at, body }) => `${method} ${at} ${body.slice(0, 200)}`);
+  }
+
+  /** How often a collection was listed; pages that follow a first one do not count, nor does a question for one object. */
+  lists(plural: string): number {
+    const at = new RegExp(`/${plural}\\?(?!.*(watch=|continue=|limit=1(&|$)))`);
+    return this.asked.filter(({ method, path: url, status }) => method === "GET" && status === 200 && at.test(url))
+      .length;
+  }
+
+  /** How often a watch of a collection was opened. */
+  watches(plural: string): number {
+    return this.asked.filter(({ path: url }) => url.includes(`/${plural}?`) && url.includes("watch=")).length;
+  }
+
+  /**
+   * Stops everything that changes, then the agent, and compares what it had mirrored with what the API server holds.
+   * Answers with the differences.
+   */
+  async differences(): Promise<readonly string[]> {
+    this.#still();
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    await this.agent.stop();
+    const held = mirrored(path.join(this.agent.dir, "state/cache.db"));
+    const found: string[] = [];
+    for (const [name, url] of collections) {
+      const { items } = await this.request<{ items: readonly Item[] }>("GET", url);
+      const wanted = new Map(items.map((item) => [keyOf(item), item.metadata.resourceVersion]));
+      const has = held.get(name) ?? new Map<string, string>();
+      for (const [key, version] of wanted) {
+        if (has.get(key) !== version) found.push(`${name} ${key}: ${has.get(key) ?? "missing"}, not ${version}`);
+      }
+      for (const key of has.keys()) if (!wanted.has(key)) found.push(`${name} ${key} is gone`);
+    }
+    return found;
+  }
+
+  async stop(): Promise<void> {
+    this.#still();
+    await this.#agent?.stop("SIGKILL");
+    await this.#link?.close();
+    await this.#options.tls?.front.close();
+    await this.#server?.close();
+    this.#upkeep.abort();
+    await this.#ended;
+    await this.#api.close();
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  /** Boards beat, and pods change, come and go, so that a mirror that misses something differs. */
+  #beat(): void {
+    const { beat = 1000 } = this.#options;
+    const quietly = (work: Promise<unknown>): void => void work.catch(() => undefined);
+    let round = 0;
+    const beats = setInterval(() => {
+      for (let board = 0; board < boards; board++) quietly(renew(this, board));
+    }, beat);
+    const changes = setInterval(() => {
+      round++;
+      quietly(touch(this, round % (pods - 1), `round ${round}`));
+      const last = `/api/v1/namespaces/default/pods/${podName(pods - 1)}`;
+      if (round % 4 === 1) quietly(this.request("DELETE", `${last}?gracePeriodSeconds=0`));
+      if (round % 4 === 3) quietly(this.#bringBack());
+    }, 3 * beat);
+    this.#timers = [beats, changes];
+  }
+
+  #bringBack(): Promise<unknown> {
+    const metadata = { name: podName(pods - 1), namespace: "default" };
+    const spec = { nodeName: boardName(0), containers: [{ name: "main", image: "example/app:1" }] };
+    return this.request("POST", "/api/v1/namespaces/default/pods", { apiVersion: "v1", kind: "Pod", metadata, spec });
+  }
+
+  #still(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+  }
+
+  async #handle(request: ApiRequest): Promise<ApiResponse> {
+    const answer = this.#options.instead?.(request) ?? (await this.#api.handle(request));
+    const { method, path: url, body = "" } = request;
+    this.asked.push({ at: performance.now(), method, path: url, body, status: answer.status });
+    return answer;
+  }
+}
+
+interface Item {
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly resourceVersion: string };
+}
+
+const keyOf = ({ metadata: { namespace, name } }: Item): string =>
+  namespace === undefined ? name : `${namespace}/${name}`;
+
+const collections = [
+  ["nodes", "/api/v1/nodes"],
+  ["pods", "/api/v1/pods"],
+  ["leases", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"],
+] as const;
+
+async function textOf({ body }: ApiResponse): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const part of body) parts.push(part);
+  return Buffer.concat(parts).toString("utf8");
+}
+
+const kubeconfigFor = (server: string, ca?: string): string =>
+  JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [
+      {
+        name: "test",
+        cluster: { server, ...(ca && { "certificate-authority-data": Buffer.from(ca).toString("base64") }) },
+      },
+    ],
+    users: [{ name: "test", user: {} }],
+    contexts: [{ name: "test", context: { cluster: "test", user: "test" } }],
+    "current-context": "test",
+  });
