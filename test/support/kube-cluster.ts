@@ -137,6 +137,28 @@ export class KubeCluster {
     if (api) await end(api, "SIGKILL");
   }
 
+  /** The API server goes on without its database: it answers what it has in memory, and nothing changes any more. */
+  suspendEtcd(): void {
+    this.#programs[0]?.kill("SIGSTOP");
+  }
+
+  resumeEtcd(): void {
+    this.#programs[0]?.kill("SIGCONT");
+  }
+
+  /** Forgets the history up to now, as etcd does every five minutes. */
+  async compact(): Promise<void> {
+    const [, etcd] = this.#ports;
+    const at = `http://127.0.0.1:${etcd}/v3/kv`;
+    const ask = async (what: string, body: object): Promise<Record<string, { revision?: string }>> => {
+      const answer = await fetch(`${at}/${what}`, { method: "POST", body: JSON.stringify(body) });
+      if (!answer.ok) throw new Error(`etcd ${what}: ${answer.status} ${await answer.text()}`);
+      return (await answer.json()) as Record<string, { revision?: string }>;
+    };
+    const { header } = await ask("range", { key: Buffer.from("none").toString("base64") });
+    await ask("compaction", { revision: header?.revision, physical: true });
+  }
+
   audit(): readonly Audited[] {
     const text = existsSync(this.#file("audit.log")) ? readFileSync(this.#file("audit.log"), "utf8") : "";
     return text

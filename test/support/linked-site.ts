@@ -8,7 +8,7 @@ import { SiteApi } from "../../agent/embedded/site-api/site-api.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { FaultyLink } from "./faulty-link.ts";
 import { boardName, fill, podName, renew, touch } from "./load.ts";
-import { mirrored } from "./mirrored.ts";
+import { differences } from "./mirrored.ts";
 import { RecordingLog } from "./recording-log.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import type { TlsFront } from "./tls-front.ts";
@@ -132,18 +132,7 @@ export class LinkedSite {
     this.#still();
     await new Promise((resolve) => setTimeout(resolve, 3000));
     await this.agent.stop();
-    const held = mirrored(path.join(this.agent.dir, "state/cache.db"));
-    const found: string[] = [];
-    for (const [name, url] of collections) {
-      const { items } = await this.request<{ items: readonly Item[] }>("GET", url);
-      const wanted = new Map(items.map((item) => [keyOf(item), item.metadata.resourceVersion]));
-      const has = held.get(name) ?? new Map<string, string>();
-      for (const [key, version] of wanted) {
-        if (has.get(key) !== version) found.push(`${name} ${key}: ${has.get(key) ?? "missing"}, not ${version}`);
-      }
-      for (const key of has.keys()) if (!wanted.has(key)) found.push(`${name} ${key} is gone`);
-    }
-    return found;
+    return differences(this, path.join(this.agent.dir, "state/cache.db"));
   }
 
   async stop(): Promise<void> {
@@ -193,19 +182,6 @@ export class LinkedSite {
     return answer;
   }
 }
-
-interface Item {
-  readonly metadata: { readonly name: string; readonly namespace?: string; readonly resourceVersion: string };
-}
-
-const keyOf = ({ metadata: { namespace, name } }: Item): string =>
-  namespace === undefined ? name : `${namespace}/${name}`;
-
-const collections = [
-  ["nodes", "/api/v1/nodes"],
-  ["pods", "/api/v1/pods"],
-  ["leases", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"],
-] as const;
 
 async function textOf({ body }: ApiResponse): Promise<string> {
   const parts: Uint8Array[] = [];

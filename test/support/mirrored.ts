@@ -1,4 +1,5 @@
 import Sqlite from "better-sqlite3";
+import type { Server } from "./load.ts";
 
 interface Row {
   readonly resource: string;
@@ -6,8 +7,37 @@ interface Row {
   readonly version: string;
 }
 
-/** What an agent that was stopped had mirrored: by the plural of the resource, resourceVersions by key. */
-export function mirrored(file: string): ReadonlyMap<string, ReadonlyMap<string, string>> {
+interface Item {
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly resourceVersion: string };
+}
+
+const collections = [
+  ["nodes", "/api/v1/nodes"],
+  ["pods", "/api/v1/pods"],
+  ["leases", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"],
+] as const;
+
+/** Where what an agent that was stopped had mirrored differs from what the API server holds. */
+export async function differences(server: Server, file: string): Promise<readonly string[]> {
+  const held = mirrored(file);
+  const found: string[] = [];
+  for (const [name, url] of collections) {
+    const { items } = await server.request<{ items: readonly Item[] }>("GET", url);
+    const wanted = new Map(items.map((item) => [keyOf(item), item.metadata.resourceVersion]));
+    const has = held.get(name) ?? new Map<string, string>();
+    for (const [key, version] of wanted) {
+      if (has.get(key) !== version) found.push(`${name} ${key}: ${has.get(key) ?? "missing"}, not ${version}`);
+    }
+    for (const key of has.keys()) if (!wanted.has(key)) found.push(`${name} ${key} is gone`);
+  }
+  return found;
+}
+
+const keyOf = ({ metadata: { namespace, name } }: Item): string =>
+  namespace === undefined ? name : `${namespace}/${name}`;
+
+/** By the plural of the resource, resourceVersions by key. */
+function mirrored(file: string): ReadonlyMap<string, ReadonlyMap<string, string>> {
   const database = new Sqlite(file, { timeout: 0 });
   try {
     const found = new Map<string, Map<string, string>>();
