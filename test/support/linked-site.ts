@@ -49,6 +49,8 @@ export class LinkedSite {
   readonly #upkeep = new AbortController();
   #link: FaultyLink | undefined;
   #agent: AgentProcess | undefined;
+  readonly #silent = new Set<number>();
+  readonly #others: AgentProcess[] = [];
   #timers: NodeJS.Timeout[] = [];
   #server: { close(): Promise<void> } | undefined;
   #ended: Promise<void> = Promise.resolve();
@@ -100,6 +102,49 @@ export class LinkedSite {
     return JSON.parse(text) as T;
   }
 
+  /** The board of this number lost its power. */
+  silence(board: number): void {
+    this.#silent.add(board);
+  }
+
+  /** Another agent of the site, over the same link. */
+  join(board: string, through: readonly string[] = []): AgentProcess {
+    const kubeconfig = path.join(this.dir, "kubeconfig");
+    const agent = new AgentProcess({ dir: this.dir, board, kubeconfig, config: this.#options.config, through });
+    this.#others.push(agent);
+    agent.start();
+    return agent;
+  }
+
+  /** A pod on this board that tolerates its loss for so many seconds; its name is "patient". */
+  async tolerate(board: number, tolerationSeconds: number): Promise<void> {
+    const tolerations = [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute", tolerationSeconds }].map(
+      (toleration) => ({ ...toleration, operator: "Exists" }),
+    );
+    const containers = [{ name: "main", image: "example/app:1" }];
+    await this.request("POST", "/api/v1/namespaces/default/pods", {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "patient", namespace: "default" },
+      spec: { nodeName: boardName(board), containers, tolerations },
+    });
+  }
+
+  async hasPod(name: string): Promise<boolean> {
+    const { items } = await this.request<{
+      items: readonly { metadata: { name: string; deletionTimestamp?: string } }[];
+    }>("GET", "/api/v1/namespaces/default/pods");
+    return items.some(({ metadata }) => metadata.name === name && metadata.deletionTimestamp === undefined);
+  }
+
+  async taints(board: number): Promise<readonly string[]> {
+    const { spec = {} } = await this.request<{ spec?: { taints?: readonly { key: string; effect: string }[] } }>(
+      "GET",
+      `/api/v1/nodes/${boardName(board)}`,
+    );
+    return (spec.taints ?? []).map(({ key, effect }) => `${key.replace("node.kubernetes.io/", "")}:${effect}`);
+  }
+
   /** What the agent did to boards and pods that were alive all the time. */
   get harm(): readonly string[] {
     return this.asked
@@ -137,6 +182,7 @@ export class LinkedSite {
 
   async stop(): Promise<void> {
     this.#still();
+    for (const agent of this.#others) await agent.stop("SIGKILL");
     await this.#agent?.stop("SIGKILL");
     await this.#link?.close();
     await this.#options.tls?.front.close();
@@ -153,7 +199,7 @@ export class LinkedSite {
     const quietly = (work: Promise<unknown>): void => void work.catch(() => undefined);
     let round = 0;
     const beats = setInterval(() => {
-      for (let board = 0; board < boards; board++) quietly(renew(this, board));
+      for (let board = 0; board < boards; board++) if (!this.#silent.has(board)) quietly(renew(this, board));
     }, beat);
     const changes = setInterval(() => {
       round++;
