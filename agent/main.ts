@@ -20,27 +20,40 @@ process.on("uncaughtException", endWith);
 process.on("unhandledRejection", endWith);
 
 try {
-  process.exit(await main());
+  const code = await main();
+  await Promise.all([process.stdout, process.stderr].map(written));
+  process.exit(code);
 } catch (error) {
   endWith(error);
 }
 
 async function main(): Promise<number> {
-  const [{ dispatch }, { Interrupted }, { SystemClock }, { SystemRandom }, { hostname }, { fileURLToPath }] =
-    await Promise.all([
-      import("./cli/dispatch.ts"),
-      import("./cli/io.ts"),
-      import("./base/clock.ts"),
-      import("./base/random.ts"),
-      import("node:os"),
-      import("node:url"),
-    ]);
+  const [
+    { dispatch },
+    { lifeline },
+    { Interrupted },
+    { SystemClock },
+    { SystemRandom },
+    { hostname },
+    { fileURLToPath },
+  ] = await Promise.all([
+    import("./cli/dispatch.ts"),
+    import("./board/runtime-flags.ts"),
+    import("./cli/io.ts"),
+    import("./base/clock.ts"),
+    import("./base/random.ts"),
+    import("node:os"),
+    import("node:url"),
+  ]);
   const interrupt = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.on(signal, () => {
       if (interrupt.signal.aborted) process.exit(signal === "SIGINT" ? 130 : 143);
       interrupt.abort(new Interrupted(signal));
     });
+  }
+  if (Object.entries(lifeline).every(([name, value]) => process.env[name] === value)) {
+    process.stdin.once("close", () => interrupt.abort(new Interrupted("SIGTERM"))).resume();
   }
   const io: Io = {
     stdout: outputOf(process.stdout),
@@ -69,6 +82,13 @@ function outputOf(stream: NodeJS.WriteStream): Output {
       return stream.rows;
     },
   };
+}
+
+/** What was written is with the reader. A pipe takes 64 KiB; what waits behind them would be lost with the process. */
+function written(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    stream.write("", () => resolve());
+  });
 }
 
 /** A bug of ours, or a machine that fails: one line says what and where, and the supervisor starts us again. */

@@ -12,11 +12,11 @@ export const exit = {
 
 export const meanings: Readonly<Record<number, string>> = {
   [exit.ok]: "all is well",
-  [exit.failed]: "degraded, or the command failed",
+  [exit.failed]: "degraded, or the command failed, or a case came out differently",
   [exit.critical]: "critical: somebody must act",
   [exit.notRunning]: "the agent is not running, or its status is stale",
   [exit.unreadable]: "the status cannot be read, or is of an unknown schema",
-  [exit.usage]: "the command line is wrong",
+  [exit.usage]: "the command line is wrong, or a file that it names",
   [exit.internal]: "an error of the program itself",
   [exit.config]: "the configuration cannot be used; systemd does not restart the agent then",
 };

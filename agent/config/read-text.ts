@@ -4,12 +4,15 @@ import { readFileSync, statSync } from "node:fs";
 const largestFile = 512 * 1024;
 
 /** The text of a file that a person wrote, or in one sentence why there is none. */
-export function readText(file: string): { readonly text: string } | { readonly problem: string } {
+export function readText(
+  file: string,
+  largest = largestFile,
+): { readonly text: string } | { readonly problem: string } {
   try {
     const found = statSync(file);
     if (found.isDirectory()) return { problem: "is a folder, not a file" };
     if (!found.isFile()) return { problem: "is not a regular file" };
-    if (found.size > largestFile) return { problem: `is too large: ${found.size} bytes of at most ${largestFile}` };
+    if (found.size > largest) return { problem: `is too large: ${found.size} bytes of at most ${largest}` };
     return { text: new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file)) };
   } catch (error) {
     return { problem: inWords(error) };

@@ -1,0 +1,113 @@
+import { readdirSync, statSync } from "node:fs";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { readText } from "../config/read-text.ts";
+import { printSchema } from "../config/reference.ts";
+import { printDifferences } from "../replay/diff.ts";
+import { familyNames, loadFamily, schemaOfAll } from "../replay/families.ts";
+import { MalformedCase } from "../replay/malformed.ts";
+import { canonical, printOutcome } from "../replay/outcome.ts";
+import { type Replayed, replay } from "../replay/replay.ts";
+import { exit } from "./exit-codes.ts";
+import type { Io, Run } from "./io.ts";
+
+/** A site of thousands of boards, written out in full. */
+const largestCase = 64 * 2 ** 20;
+
+const standardInput = "-";
+
+export const run: Run = async (io, { flags, words }) => {
+  if (flags.has("schema")) return await guarded(io, async () => void io.stdout.write(await schemaOf(words)));
+  if (words.length === 0) {
+    io.stderr.write("siteward: replay needs a case: siteward replay CASE.json (what a case may say: --schema)\n");
+    return exit.usage;
+  }
+  const isOne = words.length === 1 && !isFolder(words[0] ?? "");
+  const tell = flags.has("json") ? tellAsJson : isOne ? tellOutcome : tellLine;
+  const codes: number[] = [];
+  for (const file of words.flatMap((word) => (isFolder(word) ? casesIn(word) : [word]))) {
+    let isAsExpected = true;
+    const code = await guarded(
+      io,
+      async () => {
+        const replayed = await replay(await sourceOf(file));
+        isAsExpected = (replayed.differences ?? []).length === 0;
+        tell(io, file, replayed);
+      },
+      nameOf(file),
+    );
+    codes.push(code === exit.ok && !isAsExpected ? exit.failed : code);
+  }
+  if (tell === tellLine) io.stdout.write(summary(codes));
+  return codes.length === 0 ? exit.usage : Math.max(...codes);
+};
+
+/** What cannot be understood is one line on stderr for each problem. */
+async function guarded(io: Io, work: () => Promise<void>, about?: string): Promise<number> {
+  try {
+    await work();
+    return exit.ok;
+  } catch (error) {
+    if (!(error instanceof MalformedCase)) throw error;
+    const before = about === undefined ? "" : `${about}: `;
+    for (const problem of error.problems) io.stderr.write(`siteward: ${before}${problem}\n`);
+    return exit.usage;
+  }
+}
+
+async function schemaOf(names: readonly string[]): Promise<string> {
+  const [only] = names;
+  if (only === undefined || names.length > 1)
+    return printSchema(await schemaOfAll(only === undefined ? familyNames : names));
+  return printSchema((await loadFamily(only)).schema);
+}
+
+/** The outcome is for programs, what is told about it for people: they go different ways. */
+function tellOutcome(io: Io, file: string, { id, outcome, differences }: Replayed): void {
+  io.stdout.write(printOutcome(outcome));
+  if (differences === undefined) return;
+  if (differences.length === 0) io.stderr.write(`${id} is as expected\n`);
+  else io.stderr.write(`${id} (${nameOf(file)}) differs:\n${printDifferences(differences, isColoured(io, io.stderr))}`);
+}
+
+function tellLine(io: Io, file: string, { id, differences }: Replayed): void {
+  if (differences === undefined) io.stdout.write(`ran      ${id}  ${nameOf(file)} (it expects nothing)\n`);
+  else if (differences.length === 0) io.stdout.write(`ok       ${id}  ${nameOf(file)}\n`);
+  else {
+    const text = printDifferences(differences, isColoured(io, io.stdout));
+    io.stdout.write(`DIFFERS  ${id}  ${nameOf(file)}\n${text}`);
+  }
+}
+
+function tellAsJson(io: Io, file: string, { id, family, outcome, differences }: Replayed): void {
+  const verdict = differences === undefined ? "ran" : differences.length === 0 ? "ok" : "differs";
+  const line = { id, family, file: nameOf(file), verdict, differences: differences ?? [], outcome };
+  io.stdout.write(`${JSON.stringify(canonical(line))}\n`);
+}
+
+function summary(codes: readonly number[]): string {
+  const count = (code: number): number => codes.filter((one) => one === code).length;
+  const [good, different, unusable] = [count(exit.ok), count(exit.failed), count(exit.usage)];
+  return `cases: ${codes.length}, good: ${good}, different: ${different}, not understood: ${unusable}\n`;
+}
+
+/** https://no-color.org: any text in the variable means no. */
+const isColoured = (io: Io, output: Io["stdout"]): boolean => output.isTTY && !io.env.NO_COLOR;
+
+const nameOf = (file: string): string => (file === standardInput ? "standard input" : file);
+
+const isFolder = (word: string): boolean =>
+  word !== standardInput && (statSync(word, { throwIfNoEntry: false })?.isDirectory() ?? false);
+
+const casesIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".json"))
+    .sort()
+    .map((name) => path.join(folder, name));
+
+async function sourceOf(file: string): Promise<string> {
+  if (file === standardInput) return await text(process.stdin);
+  const read = readText(file, largestCase);
+  if ("problem" in read) throw new MalformedCase([read.problem]);
+  return read.text;
+}

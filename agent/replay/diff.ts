@@ -1,0 +1,162 @@
+import { isObject, type JsonSchema, memberOf } from "./form.ts";
+import { MalformedCase } from "./malformed.ts";
+import { canonical, type Outcome } from "./outcome.ts";
+
+/** A place where the outcome is not as expected. */
+export interface Difference {
+  /** "zones.A.state", "taints[0].atMs". */
+  readonly path: string;
+  readonly expected: unknown;
+  /** `undefined`: there is nothing. */
+  readonly found: unknown;
+}
+
+/**
+ * Where the outcome does not hold what is expected. An expectation says what matters: an object is compared member by
+ * member as far as it names them, a list as a whole.
+ */
+export const differences = (expected: unknown, outcome: Outcome): readonly Difference[] =>
+  compare("", expected, canonical(outcome));
+
+export const matchers: JsonSchema = {
+  description: "In place of a value of expect: what the value must be like.",
+  anyOf: [
+    {
+      description: "A number that lies at most `within` away from `about`.",
+      type: "object",
+      required: ["about", "within"],
+      additionalProperties: false,
+      properties: { about: { type: "number" }, within: { type: "number", minimum: 0 } },
+      examples: [{ about: 10_000, within: 100 }],
+    },
+    {
+      description: "A number that is not smaller, or not larger, or both.",
+      type: "object",
+      minProperties: 1,
+      additionalProperties: false,
+      properties: { notBefore: { type: "number" }, notAfter: { type: "number" } },
+      examples: [{ notBefore: 70_000 }],
+    },
+    {
+      description: "A list that holds each of these items at least once, in any order, and may hold others.",
+      type: "object",
+      required: ["contains"],
+      additionalProperties: false,
+      properties: { contains: { type: "array" } },
+      examples: [{ contains: [{ reason: "NodeNotReady" }] }],
+    },
+    {
+      description: "A list that holds exactly these items, in any order.",
+      type: "object",
+      required: ["inAnyOrder"],
+      additionalProperties: false,
+      properties: { inAnyOrder: { type: "array" } },
+      examples: [{ inAnyOrder: ["a", "b"] }],
+    },
+    {
+      description: "A list, an object or a text of this size.",
+      type: "object",
+      required: ["size"],
+      additionalProperties: false,
+      properties: { size: { type: "integer", minimum: 0 } },
+      examples: [{ size: 3 }],
+    },
+  ],
+};
+
+function compare(path: string, expected: unknown, found: unknown): readonly Difference[] {
+  const differs = [{ path: path === "" ? "outcome" : path, expected, found }];
+  if (expected === null) return found === null || found === undefined ? [] : differs;
+  const holds = isObject(expected) ? matcherOf(path, expected) : undefined;
+  if (holds) return holds(found) ? [] : differs;
+  if (Array.isArray(expected)) {
+    if (!Array.isArray(found) || found.length !== expected.length) return differs;
+    return expected.flatMap((item: unknown, index) => compare(`${path}[${index}]`, item, found[index]));
+  }
+  if (isObject(expected)) {
+    if (!isObject(found)) return differs;
+    return Object.entries(expected).flatMap(([name, one]) =>
+      compare(memberOf(path, name), one, Object.hasOwn(found, name) ? found[name] : undefined),
+    );
+  }
+  return expected === found ? [] : differs;
+}
+
+type Holds = (found: unknown) => boolean;
+
+/** `undefined`: the object is one to be compared, not a matcher. */
+function matcherOf(path: string, { about, within, notBefore, notAfter, ...other }: Fields): Holds | undefined {
+  const names = Object.keys(other);
+  if (names.length === 0 && (about !== undefined || within !== undefined)) {
+    const [middle, most] = [numberIn(path, "about", about), numberIn(path, "within", within)];
+    return (found) => typeof found === "number" && Math.abs(found - middle) <= most;
+  }
+  if (names.length === 0 && (notBefore !== undefined || notAfter !== undefined)) {
+    const least = notBefore === undefined ? Number.NEGATIVE_INFINITY : numberIn(path, "notBefore", notBefore);
+    const most = notAfter === undefined ? Number.POSITIVE_INFINITY : numberIn(path, "notAfter", notAfter);
+    return (found) => typeof found === "number" && found >= least && found <= most;
+  }
+  const [name, value] = names.length === 1 ? [names[0], other[names[0] ?? ""]] : [undefined, undefined];
+  if (name === "contains" && Array.isArray(value)) {
+    return (found) => Array.isArray(found) && value.every((item) => found.some((one) => matches(item, one)));
+  }
+  if (name === "inAnyOrder" && Array.isArray(value)) {
+    return (found) => Array.isArray(found) && found.length === value.length && canPair(value, found);
+  }
+  if (name === "size" && typeof value === "number") return (found) => sizeOf(found) === value;
+  return undefined;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function numberIn(path: string, name: string, value: unknown): number {
+  if (typeof value === "number") return value;
+  throw new MalformedCase([
+    `expect.${path}: a matcher with about and within, or notBefore and notAfter, needs a number ${name}`,
+  ]);
+}
+
+const matches = (expected: unknown, found: unknown): boolean => compare("", expected, found).length === 0;
+
+/** Whether each expected item can have a found one of its own. */
+function canPair(expected: readonly unknown[], found: readonly unknown[]): boolean {
+  const pairs = new Map<number, number>();
+  const place = (item: number, tried: Set<number>): boolean =>
+    found.some((one, at) => {
+      if (tried.has(at) || !matches(expected[item], one)) return false;
+      tried.add(at);
+      const holder = pairs.get(at);
+      if (holder !== undefined && !place(holder, tried)) return false;
+      pairs.set(at, item);
+      return true;
+    });
+  return expected.every((_, item) => place(item, new Set()));
+}
+
+function sizeOf(found: unknown): number | undefined {
+  if (Array.isArray(found) || typeof found === "string") return found.length;
+  return isObject(found) ? Object.keys(found).length : undefined;
+}
+
+/** For people: each difference with its path, what was expected and what was found. */
+export function printDifferences(differences: readonly Difference[], colour: boolean): string {
+  const paint = (code: number, text: string): string => (colour ? `\u001b[${code}m${text}\u001b[0m` : text);
+  return differences
+    .map(({ path, expected, found }) =>
+      [
+        `  ${path}`,
+        paint(32, `    expected  ${shown(expected)}`),
+        paint(31, `    found     ${found === undefined ? "nothing" : shown(found)}`),
+        "",
+      ].join("\n"),
+    )
+    .join("");
+}
+
+const longest = 100;
+
+/** On one line where it fits; a long value is written over several. */
+function shown(value: unknown): string {
+  const line = JSON.stringify(value);
+  return line.length <= longest ? line : JSON.stringify(value, undefined, 2).replaceAll("\n", "\n              ");
+}

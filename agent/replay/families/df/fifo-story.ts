@@ -1,0 +1,266 @@
+import { DeltaFIFO } from "../../../../storage/delta-fifo.ts";
+import { Indexer } from "../../../../storage/indexer.ts";
+import { Journal, type Queued } from "../../../../storage/journal.ts";
+import { type Change, type Delta, identityOf, type Key, keyOf, type StoredObject } from "../../../../storage/object.ts";
+import type { Replacement } from "../../../../storage/replacement.ts";
+import { cacheMigrations } from "../../../../storage/schema.ts";
+import { inMemory } from "../../in-memory.ts";
+import { MalformedCase } from "../../malformed.ts";
+import { shown, shownObject } from "../../things.ts";
+import type { Config, Event } from "./forms.ts";
+import { Marks, type ShownDelta } from "./marks.ts";
+
+const resource = "things";
+const usualDeltas = 16;
+const everything = 1_000_000;
+
+export interface Entry {
+  readonly key: Key;
+  readonly deltas: readonly ShownDelta[];
+}
+
+export interface Happened {
+  readonly refused?: string;
+  readonly popped?: readonly Entry[];
+  readonly changes?: readonly Change<StoredObject>[];
+}
+
+/** A DeltaFIFO with its store on a disk of its own, and what is done with it. */
+export class FifoStory {
+  readonly #config: Config;
+  readonly #database = inMemory(cacheMigrations);
+  readonly #marks = new Marks();
+  #indexer: Indexer<StoredObject>;
+  #fifo: DeltaFIFO<StoredObject>;
+  /** What waits is read where it lies. */
+  #journal: Journal;
+  #replacement: Replacement<StoredObject> | undefined;
+
+  constructor(config: Config, known: readonly StoredObject[], populated: boolean) {
+    this.#config = config;
+    [this.#indexer, this.#fifo, this.#journal] = this.#open();
+    if (populated) {
+      this.#begin();
+      this.#page(known);
+      this.#commit("0");
+      this.#fifo.pop(known.length + 1);
+      this.#restart();
+    }
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  get state(): object {
+    const { hasSynced, depth, resourceVersion } = this.#fifo;
+    return { synced: hasSynced, depth, position: resourceVersion };
+  }
+
+  get merged(): number {
+    return this.#fifo.merged;
+  }
+
+  get stored(): readonly string[] {
+    return [...this.#indexer.list()].map(shownObject);
+  }
+
+  /** In the order of the pops. A mark of a key that waits is shown with what waits for it. */
+  get queue(): readonly Entry[] {
+    const waiting = new Map<Key, Queued[]>();
+    for (const row of this.#rows()) waiting.set(row.key, [...(waiting.get(row.key) ?? []), row]);
+    const placed: { readonly place: number; readonly entry: Entry }[] = [...waiting].map(([key, rows]) => ({
+      place: rows[0]?.seq ?? 0,
+      entry: { key, deltas: [...this.#marks.deltas(key), ...this.#deltas(key, rows)] },
+    }));
+    for (const [key, { behind, deltas }] of this.#marks.entries()) {
+      if (!waiting.has(key)) placed.push({ place: behind + 0.5, entry: { key, deltas } });
+    }
+    return placed.sort((a, b) => a.place - b.place).map(({ entry }) => entry);
+  }
+
+  /** What the queue refuses to do it says in the outcome. */
+  happen(event: Event): Happened {
+    try {
+      return this.#happen(event);
+    } catch (error) {
+      if (error instanceof MalformedCase || !(error instanceof Error)) throw error;
+      return { refused: error.message };
+    }
+  }
+
+  #happen(event: Event): Happened {
+    switch (event.do) {
+      case "add":
+        return this.#group([{ type: "Added", object: event.object }], event.resourceVersion);
+      case "update":
+        return this.#group([{ type: "Updated", object: event.object }], event.resourceVersion);
+      case "delete":
+        return this.#group([{ type: "Deleted", object: event.object }], event.resourceVersion);
+      case "group":
+        return this.#group(event.deltas, event.resourceVersion);
+      case "replace":
+        this.#begin();
+        this.#page(event.objects);
+        this.#commit(event.resourceVersion ?? newest(event.objects));
+        return {};
+      case "fill":
+        this.#fill(event.objects, event.resourceVersion ?? newest(event.objects));
+        return {};
+      case "beginReplace":
+        this.#begin();
+        return {};
+      case "page":
+        this.#page(event.objects);
+        return {};
+      case "commitReplace":
+        this.#commit(event.resourceVersion);
+        return {};
+      case "abortReplace":
+        this.#underWay("abortReplace").abort();
+        this.#marks.drop();
+        return {};
+      case "resync":
+        this.#fifo.resync();
+        return {};
+      case "bookmark":
+        this.#fifo.bookmark(event.resourceVersion);
+        return {};
+      case "pop":
+        return this.#pop(event.keys === "all" ? everything : (event.keys ?? 1));
+      case "restart":
+        this.#restart();
+        return {};
+      default:
+        return event satisfies never;
+    }
+  }
+
+  #group(deltas: readonly Delta<StoredObject>[], position = newest(deltas.map(({ object }) => object))): Happened {
+    const changes = this.#config.atOnce ? this.#fifo.take(deltas, position) : undefined;
+    if (changes) return { changes };
+    this.#fifo.append(deltas, position);
+    return {};
+  }
+
+  #begin(): void {
+    this.#marks.drop();
+    this.#replacement = this.#fifo.replace();
+  }
+
+  #fill(objects: readonly StoredObject[], position: string): void {
+    const replacement = this.#fifo.fill();
+    if (replacement === undefined) throw new Error("this is not the first thing that comes");
+    replacement.page(objects);
+    replacement.commit(position);
+  }
+
+  /** One object at a time, to see which of them the queue only marks. */
+  #page(objects: readonly StoredObject[]): void {
+    const replacement = this.#underWay("page");
+    for (const object of objects) {
+      const key = keyOf(object);
+      const before = this.#journal.newest(key)?.seq;
+      replacement.page([object]);
+      if (this.#journal.newest(key)?.seq === before) this.#mark(key, object);
+    }
+  }
+
+  #mark(key: Key, object: StoredObject): void {
+    const behind = this.#allRows().at(-1)?.seq ?? 0;
+    const { uid } = object.metadata;
+    const delta = { type: this.#listed, object: shownObject(object), uid, marked: true } as const;
+    this.#marks.stage(key, behind, delta);
+  }
+
+  #commit(position: string): void {
+    this.#underWay("commitReplace").commit(position);
+    this.#marks.commit();
+  }
+
+  #underWay(what: string): Replacement<StoredObject> {
+    if (this.#replacement) return this.#replacement;
+    throw new MalformedCase([`${what} comes without a beginReplace in front of it`]);
+  }
+
+  /** The queue skips keys that come to nothing; what it took is what no longer waits. */
+  #pop(most: number): Happened {
+    const popped: Entry[] = [];
+    const changes: Change<StoredObject>[] = [];
+    while (popped.length < most) {
+      const before = this.queue;
+      const [next] = before;
+      if (next !== undefined && !this.#isJournaled(next.key)) {
+        popped.push(next);
+        this.#marks.delete(next.key);
+        continue;
+      }
+      if (this.#fifo.depth === 0) break;
+      const told = this.#fifo.pop(1);
+      changes.push(...told);
+      popped.push(...before.filter((entry) => this.#isTaken(entry)), ...this.#filled(told, before));
+      for (const { key } of popped) this.#marks.delete(key);
+    }
+    return { popped, changes };
+  }
+
+  #isTaken({ key, deltas }: Entry): boolean {
+    return !this.#isJournaled(key) && deltas.some(({ marked }) => !marked);
+  }
+
+  /** What the first list of all brought never waited in the journal. */
+  #filled(told: readonly Change<StoredObject>[], waited: readonly Entry[]): readonly Entry[] {
+    return told.flatMap(({ key, after }) => {
+      const isOfJournal = !this.#isJournaled(key) && waited.some((entry) => entry.key === key);
+      if (after === undefined || isOfJournal) return [];
+      return [{ key, deltas: [{ type: this.#listed, object: shownObject(after), uid: after.metadata.uid }] }];
+    });
+  }
+
+  /** Marks tell nobody anything: they are no loss. */
+  #restart(): void {
+    this.#replacement = undefined;
+    this.#marks.clear();
+    [this.#indexer, this.#fifo, this.#journal] = this.#open();
+  }
+
+  #open(): [Indexer<StoredObject>, DeltaFIFO<StoredObject>, Journal] {
+    const { deltasPerObject = usualDeltas } = this.#config;
+    const database = this.#database;
+    const indexer = new Indexer<StoredObject>({ database, resource, indices: {}, decodedBytes: 1_000_000 });
+    const fifo = new DeltaFIFO({ database, resource, indexer, deltasPerObject });
+    return [indexer, fifo, new Journal(database, resource)];
+  }
+
+  get #listed(): string {
+    return this.#config.replaceAs ?? "Sync";
+  }
+
+  #isJournaled(key: Key): boolean {
+    return this.#journal.rows(key, this.#journal.ceiling).length > 0;
+  }
+
+  #rows(): readonly Queued[] {
+    return this.#journal.queued(undefined, this.#journal.ceiling, everything);
+  }
+
+  /** With those of a list under way. */
+  #allRows(): readonly Queued[] {
+    return this.#journal.queued(undefined, Number.MAX_SAFE_INTEGER, everything);
+  }
+
+  #deltas(key: Key, rows: readonly Queued[]): readonly ShownDelta[] {
+    return rows.map(({ type, uid, version, bytes }) => ({
+      type: type === "Replaced" ? this.#listed : type,
+      object: shown(key, { uid, version }),
+      uid,
+      ...(type === "Deleted" && { tombstone: bytes === null }),
+    }));
+  }
+}
+
+/** Versions are numbers wherever one is newer than another. */
+function newest(objects: readonly StoredObject[]): string {
+  const versions = objects.map((object) => identityOf(object).version);
+  return versions.reduce((most, version) => (Number(version) > Number(most) ? version : most), versions[0] ?? "0");
+}

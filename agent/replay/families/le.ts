@@ -1,0 +1,88 @@
+import { family } from "../family.ts";
+import { Election } from "./le/election.ts";
+import { config, event, given } from "./le/forms.ts";
+import { outcome } from "./le/outcome.ts";
+
+/** Who leads (kubernetes 2). */
+export const le = family({
+  name: "LE",
+  title: "leader election by a Lease",
+  about:
+    "Each candidate is the program's own elector (leader-elector.ts, lease-rules.ts) with its own lock (lease-lock.ts), " +
+    "against an API server that holds one Lease. What happens at the same instant as an attempt of a candidate happens " +
+    "before it. The case ends at its last step; without steps at 0 ms. A candidate always releases its Lease when it stops " +
+    "(ReleaseOnCancel). It believes in a term from the instant at which the attempt to win or renew it began, for the " +
+    "duration in the Lease less the larger of 10 % and 2 s. A renewal is an update without a get in front of it, on the " +
+    "wire a merge patch with uid and resourceVersion. A follower tells a renewal by the resourceVersion, whatever the times " +
+    "inside say. Coordinated election (preferredHolder, LeaseCandidate) and the health adaptor are not there.",
+  config,
+  given,
+  event,
+  outcome,
+  examples: [
+    {
+      id: "LE-03",
+      family: "LE",
+      given: { lease: { holder: "bing", leaseDurationSeconds: 3 } },
+      steps: [{ atMs: 3000, event: { do: "hint", candidate: "baz" } }],
+      expect: {
+        requests: [
+          { atMs: 0, verb: "get" },
+          { atMs: 2000, verb: "get" },
+          { atMs: 3000, verb: "get" },
+          { atMs: 3000, verb: "update" },
+        ],
+        leading: [{ candidate: "baz", term: 1, fromMs: 3000 }],
+        lease: { holder: "baz", leaseTransitions: 1 },
+      },
+    },
+    {
+      id: "a leader that is killed is followed by the other one",
+      family: "LE",
+      given: { candidates: { baz: {}, qux: { startsAtMs: 100 } } },
+      steps: [
+        { atMs: 5000, event: { do: "kill", candidate: "baz" } },
+        { atMs: 20_000, event: { do: "look" } },
+      ],
+      expect: {
+        leading: [
+          { candidate: "baz", term: 0 },
+          { candidate: "qux", fromMs: { notAfter: 17_000 } },
+        ],
+        steps: [{ leaders: [] }, { leaders: ["qux"] }],
+      },
+    },
+    {
+      id: "the second update meets a conflict",
+      family: "LE",
+      given: { faults: [{ verb: "update", skip: 1, times: 1, answer: "Conflict" }] },
+      steps: [{ atMs: 6500, event: { do: "look" } }],
+      expect: { calls: { baz: ["get", "create", "update", "update", "get", "update", "update"] } },
+    },
+  ],
+  async run({ config, given, steps }) {
+    const election = new Election(config, given);
+    await election.clock.advance(0);
+    const told: object[] = [];
+    for (const { atMs, event } of steps) {
+      await election.happen(atMs, event);
+      const { leaders, lease } = election;
+      told.push({ atMs, do: event.do, leaders, lease });
+    }
+    const { leaders, lease, candidates, led } = election;
+    const { requests } = election.api;
+    const calls = new Map<string, string[]>();
+    for (const { by, verb } of requests) calls.set(by, [...(calls.get(by) ?? []), verb]);
+    return {
+      leaders,
+      lease,
+      candidates,
+      leading: led,
+      requests,
+      calls,
+      events: election.told,
+      seen: election.seen,
+      steps: told,
+    };
+  },
+});

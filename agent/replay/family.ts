@@ -1,0 +1,83 @@
+import { atMs, type Case, envelope, type Step } from "./case.ts";
+import { matchers } from "./diff.ts";
+import { type Form, type JsonSchema, list, record } from "./form.ts";
+import type { Outcome } from "./outcome.ts";
+
+/** One kind of cases: what they say, and how they are run. */
+export interface ReplayFamily {
+  /** As cases name it: "HD". */
+  readonly name: string;
+  readonly title: string;
+  /** The JSON schema of a whole case of this family, with its outcome and with examples. */
+  readonly schema: JsonSchema;
+  /** Throws a MalformedCase where the case is none of this family. */
+  run(input: Case): Promise<Outcome>;
+}
+
+export interface FamilyParts<Config, Given, Event> {
+  readonly name: string;
+  readonly title: string;
+  /** What a stranger has to know before writing a case: a few sentences. */
+  readonly about: string;
+  readonly config: Form<Config>;
+  readonly given: Form<Given>;
+  readonly event: Form<Event>;
+  /** JSON schema of the outcome: each field with its meaning and its unit. */
+  readonly outcome: JsonSchema;
+  /** Whole cases that hold. */
+  readonly examples: readonly object[];
+  run(input: Told<Config, Given, Event>): Promise<Outcome> | Outcome;
+}
+
+/** A case of a family, checked. */
+export interface Told<Config, Given, Event> {
+  readonly config: Config;
+  readonly given: Given;
+  readonly steps: readonly Step<Event>[];
+}
+
+/** A family that reads its cases strictly, and once, before anything is run. */
+export function family<Config, Given, Event>(parts: FamilyParts<Config, Given, Event>): ReplayFamily {
+  const steps = list(record({ atMs, event: parts.event }, { about: "One thing that happens." }), {
+    about: "What happens, in the order of time. Events of one instant happen in the order in which they stand.",
+  });
+  const told = record({ config: parts.config, given: parts.given, steps }, { about: "" });
+  return {
+    name: parts.name,
+    title: parts.title,
+    schema: schemaOf(parts, steps.json),
+    async run({ config, given, steps }) {
+      return await parts.run(told.read({ config, given, steps }, "case"));
+    },
+  };
+}
+
+const schemaOf = <Config, Given, Event>(
+  { name, title, about, config, given, outcome, examples }: FamilyParts<Config, Given, Event>,
+  steps: JsonSchema,
+): JsonSchema => ({
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  title: `${name}: ${title}`,
+  description: about,
+  type: "object",
+  required: ["id", "family"],
+  additionalProperties: false,
+  properties: {
+    id: envelope.id.json,
+    family: { const: name },
+    note: envelope.note.json,
+    config: config.json,
+    given: given.json,
+    steps,
+    expect: {
+      type: "object",
+      description:
+        "What the outcome must hold. It is written like the outcome ($defs.outcome), and every member may be left out: " +
+        "an object matches where each member that it names matches; a list matches item by item, with exactly as many " +
+        "items; null matches null and a member that is not there; anything else must be equal. In place of any value a " +
+        "matcher ($defs.matcher) may stand. Without expect the outcome is printed and nothing is compared.",
+    },
+  },
+  $defs: { outcome, matcher: matchers },
+  examples,
+});

@@ -1,0 +1,13 @@
+import { Database, type Migration, type Pragmas } from "../../storage/database.ts";
+
+const pragmas: Pragmas = {
+  synchronous: "NORMAL",
+  cacheKiB: 1024,
+  mmapMiB: 0,
+  walAutocheckpointPages: 400,
+  journalSizeLimitKiB: 1024,
+};
+
+/** A database as on a board's disk, for as long as a case runs. What is committed survives a restart within the case. */
+export const inMemory = (migrations: readonly Migration[]): Database =>
+  Database.open({ file: ":memory:", migrations, pragmas });

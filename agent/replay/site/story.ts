@@ -1,0 +1,54 @@
+import type { Step } from "../case.ts";
+import type { Outcome } from "../outcome.ts";
+import type { Site } from "./site.ts";
+
+export interface Told<Event> {
+  readonly site: Site;
+  readonly steps: readonly Step<Event>[];
+  /** Called at 0, after the events of that instant: the agent begins its work, if it did not yet. */
+  begin(): Promise<void>;
+  /** Nothing acts between two events, unless one has to be waited for. True: how the site stands then is its outcome. */
+  happen(event: Event): Promise<boolean> | undefined;
+  snapshot(): Outcome;
+}
+
+export interface Seen {
+  /** One for each step. */
+  readonly steps: readonly Outcome[];
+  /** The end of the case. */
+  readonly last: Outcome;
+}
+
+/**
+ * Tells the steps in the order of time. Events of one instant come first, what is due at that instant follows, and then
+ * the site is looked at: one answer for each step.
+ */
+export async function tellStory<Event>({ site, steps, begin, happen, snapshot }: Told<Event>): Promise<Seen> {
+  const seen: Outcome[] = [];
+  let told = 0;
+  const look = (): void => {
+    const outcome = snapshot();
+    while (seen.length < told) seen.push(outcome);
+  };
+  const tellUntil = async (atMs: number): Promise<void> => {
+    for (let step = steps[told]; step !== undefined && step.atMs <= atMs; step = steps[told]) {
+      told++;
+      const done = happen(step.event);
+      if (done !== undefined && (await done)) look();
+    }
+  };
+  site.kubelets.begin();
+  await tellUntil(0);
+  await begin();
+  await site.settle();
+  look();
+  for (let step = steps[told]; step !== undefined; step = steps[told]) {
+    await site.approach(step.atMs);
+    await tellUntil(step.atMs);
+    await site.settle();
+    look();
+  }
+  const last = snapshot();
+  await site.endTerm();
+  return { steps: seen, last };
+}
