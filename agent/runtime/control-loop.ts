@@ -211,17 +211,25 @@ export class ControlLoop<State, Memory> {
     const state = await controller.observe(key, site({ now, signal: term.signal }), before);
     if (state === undefined) {
       this.#memories.delete(key);
-      this.#kept?.save(key, undefined, now);
-      return { errors: [] };
+      return { errors: this.#keep(key, undefined, now) };
     }
     const { decision, errors } = await this.#execute(controller.decide(state, before, now), before, term, now);
-    // What a term did not get to do is for the next one to decide anew.
-    if (term.standsAt(this.#ambient.clock.now())) {
-      this.#memories.set(key, decision.memory);
-      this.#kept?.save(key, decision.memory, now);
-    }
     const { requeueAfter } = decision;
-    return requeueAfter === undefined ? { errors } : { errors, requeueAfter };
+    const pass = requeueAfter === undefined ? { errors } : { errors, requeueAfter };
+    // What a term did not get to do is for the next one to decide anew.
+    if (!term.standsAt(this.#ambient.clock.now())) return pass;
+    this.#memories.set(key, decision.memory);
+    return { ...pass, errors: [...errors, ...this.#keep(key, decision.memory, now)] };
+  }
+
+  /** What was done is done, and when to come again stays as it was said, also where it cannot be written down. */
+  #keep(key: string, memory: Memory | undefined, now: Instant): readonly Error[] {
+    try {
+      this.#kept?.save(key, memory, now);
+      return [];
+    } catch (error) {
+      return [error instanceof Error ? error : new Error("a memory was not kept", { cause: error })];
+    }
   }
 
   async #execute(

@@ -29,8 +29,16 @@ export interface LeadershipParts {
   readonly announce: (event: EventAction, term: Term) => void;
 }
 
+/** Why the Lease is not ours any more. `told`: the API server said so itself. */
+interface Loss {
+  readonly why: string;
+  readonly told: boolean;
+}
+
 /** How long a stop may wait for the Lease to be given back. */
 const releaseTime: Millis = 3000;
+
+const notInTime: Loss = { why: "the Lease was not renewed in time", told: false };
 
 /** Between two attempts to renew, however slow they are. */
 const shortestPause: Millis = 500;
@@ -90,7 +98,8 @@ export class Leadership {
     const work = this.#work();
     const lost = await this.#keep();
     const ours = lost === undefined && !term.signal.aborted;
-    term.end(lost ?? this.#why ?? "the Lease was not renewed in time");
+    const isAnswered = this.#error === undefined && (lost?.told ?? this.#why !== undefined);
+    term.end(lost?.why ?? this.#why ?? notInTime.why, isAnswered);
     const { reason } = term.signal;
     log[ours ? "info" : "warn"]("term ended", {
       term: term.number,
@@ -126,7 +135,7 @@ export class Leadership {
   }
 
   /** Renews until we leave. Answers why, where the Lease is not ours any more. */
-  async #keep(): Promise<string | undefined> {
+  async #keep(): Promise<Loss | undefined> {
     const { clock, log } = this.#ambient;
     const { timing } = this.#parts.candidate;
     const rest = (): Millis => timing.renewDeadline - elapsed(this.#renewed, clock.now());
@@ -137,16 +146,16 @@ export class Leadership {
       const pause = Math.max(shortestPause, timing.retry - elapsed(attempt, clock.now()));
       await sleep(clock, Math.min(pause, Math.max(0, rest())), leaving);
       if (leaving.aborted) return undefined;
-      if (rest() <= 0) return `no renewal for ${formatDuration(timing.renewDeadline)}`;
+      if (rest() <= 0) return { why: `no renewal for ${formatDuration(timing.renewDeadline)}`, told: false };
       attempt = clock.now();
       const bound = within(clock, Math.min(patience(timing), rest()), leaving);
       try {
         const lost = await this.#renew(bound.signal);
-        if (lost !== undefined) return lost;
+        if (lost !== undefined) return { why: lost, told: true };
         this.#error = undefined;
       } catch (error) {
         if (leaving.aborted) return undefined;
-        if (error instanceof FencedError) return "the Lease was not renewed in time";
+        if (error instanceof FencedError) return notInTime;
         if (this.#error === undefined) log[isOfLink(error) ? "debug" : "warn"]("lease not renewed", { error });
         this.#error = error;
         this.#missed++;
@@ -157,13 +166,16 @@ export class Leadership {
     return undefined;
   }
 
-  /** One renewal. A conflict may be a label that somebody set, or our own renewal whose answer was lost: we look again. */
+  /**
+   * One renewal. A conflict may be a label that somebody set, or our own renewal whose answer was lost; a server that failed
+   * may have written it: we look again, as client-go does. Only where there was no answer another request is in vain.
+   */
   async #renew(signal: AbortSignal): Promise<string | undefined> {
     const { lock, sight } = this.#parts;
     try {
       await this.#write(this.#record, signal);
     } catch (error) {
-      if (dispositionOf(error) === "retry" || error instanceof FencedError) throw error;
+      if (signal.aborted || isOfLink(error) || error instanceof FencedError) throw error;
       const found = await lock.read(signal);
       const step = sight.take(found, true);
       if (step.do !== "renew") return step.do === "stepDown" ? step.why : "the Lease is not ours";

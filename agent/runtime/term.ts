@@ -41,7 +41,7 @@ export class LeaseTerm implements Term {
     this.#timer?.cancel();
     if (this.#over.signal.aborted) return;
     this.#timer = this.#clock.after(elapsed(this.#clock.now(), this.#until), () =>
-      this.end("the Lease could not be renewed in time"),
+      this.end("the Lease could not be renewed in time", false),
     );
   }
 
@@ -52,16 +52,18 @@ export class LeaseTerm implements Term {
 
   extend(until: Instant): void {
     if (!this.standsAt(this.#clock.now())) {
-      this.end("the renewal came too late");
+      this.end("the renewal came too late", false);
       return;
     }
     if (elapsed(this.#until, until) > 0) this.#until = until;
     this.watch();
   }
 
-  end(why: string): void {
+  /** `heard`: up to now the API server answered. */
+  end(why: string, heard: boolean): void {
     this.#timer?.cancel();
-    if (!this.#over.signal.aborted) this.#over.abort(new TermOver(this.number, why));
+    if (this.#over.signal.aborted) return;
+    this.#over.abort(new TermOver(this.number, { why, heard, at: this.#clock.now() }));
   }
 }
 
@@ -70,9 +72,14 @@ export class TermOver extends Error {
   override readonly name = "TermOver";
   readonly disposition = "drop";
   readonly why: string;
+  readonly at: Instant;
+  /** The API server answered to the end: what stopped then was stopped on purpose, and not by an outage. */
+  readonly heard: boolean;
 
-  constructor(term: number, why: string) {
-    super(`term ${term} is over: ${why}`);
-    this.why = why;
+  constructor(term: number, end: { readonly why: string; readonly at: Instant; readonly heard: boolean }) {
+    super(`term ${term} is over: ${end.why}`);
+    this.why = end.why;
+    this.at = end.at;
+    this.heard = end.heard;
   }
 }

@@ -3,6 +3,7 @@ import { type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Millis, nextTurn } from "../base/clock.ts";
 import type { Seen, SiteView, Wake } from "./controller.ts";
+import { isFatal } from "./reaction.ts";
 import type { Caches } from "./site-view.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
@@ -65,12 +66,16 @@ export class Waker {
     }
   }
 
-  /** A rule that fails on one object must not keep the others, nor other controllers, from hearing of theirs. */
+  /**
+   * A rule that fails on one object must not keep the others, nor other controllers, from hearing of theirs. A cache that
+   * cannot be read is no failure of a rule: whom it would have woken is never known.
+   */
   #wake(wakes: readonly Wake[], change: Seen<KubeObject>, site: SiteView): void {
     for (const wake of wakes) {
       try {
         for (const key of wake.keys(change, site)) this.#queue.add(key);
       } catch (error) {
+        if (isFatal(error)) throw error;
         const stack = error instanceof Error ? error.stack : undefined;
         this.#ambient.log.error("a change wakes nobody", {
           resource: resourceName(wake.on),

@@ -1,4 +1,4 @@
-import type { Node, Pod } from "../../api/core.ts";
+import type { Pod } from "../../api/core.ts";
 import { keyOf } from "../../api/meta.ts";
 import type { Instant } from "../../base/clock.ts";
 import { isHeld } from "../../judgement/link.ts";
@@ -16,16 +16,15 @@ import { mayHaveTurn, planTurns } from "./turn-writes.ts";
 
 /**
  * The second round of a monitor pass: zones are judged and acted upon only now, because a board whose conditions could
- * not be written must not count in its zone. `written`: the Nodes whose conditions were written in the first round.
+ * not be written must not count in its zone.
  */
 export function act(
   pass: MonitorPass,
-  written: ReadonlyMap<string, Node>,
   memory: SiteMemory,
   { settings, now }: { readonly settings: NodeLifecycleSettings; readonly now: Instant },
 ): Decision<SiteMemory> {
   const boards = pass.examined.map((examined) =>
-    judgeBoard(examined, written.get(examined.sighting.node.metadata.name), memory, { settings, now }),
+    judgeBoard(examined, pass.written.get(examined.sighting.node.metadata.name), memory, { settings, now }),
   );
   const { zones: judgedZones, disruption } = judgeZones(boards, memory, { settings, inherited: pass.inherited, now });
   const isToClear = ({ name }: Judged): boolean =>

@@ -8,7 +8,7 @@ import type { Budget } from "./budget.ts";
 import { decide, remember } from "./decide.ts";
 import { deservesUnknown, type Examined, type Sighting } from "./health.ts";
 import { type BoardRecord, firstMemory, type SiteMemory } from "./memory.ts";
-import type { SiteState } from "./pass.ts";
+import type { MonitorPass, SiteState } from "./pass.ts";
 import { readProofs } from "./proofs.ts";
 import { askEach } from "./questions.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
@@ -43,6 +43,7 @@ export const nodeLifecycle = ({ settings, inherited }: NodeLifecycleParts): Cont
   firstKeys: [siteKey],
   initialMemory: firstMemory,
   async observe(_key, site, memory) {
+    if (memory.pass?.stage === "retry") return await observeRetry(site, memory.pass);
     const watches = { nodes: site.watch(nodes), leases: site.watch(leases) };
     const link = linkOf(watches, settings, site.now);
     if (memory.monitorAt !== undefined && site.now.mono < memory.monitorAt.mono - early) {
@@ -80,6 +81,18 @@ function sighting(node: Node, lease: string | undefined, record: BoardRecord | u
   const cached = node.metadata.resourceVersion;
   const newest = record?.ahead?.of === cached && record.ahead.node.metadata.uid === node.metadata.uid;
   return { node: newest && record.ahead ? record.ahead.node : node, cached, lease };
+}
+
+async function observeRetry(site: SiteView, pass: MonitorPass): Promise<SiteState> {
+  const boards: Sighting[] = [];
+  const open = pass.examined.filter(({ sighting: { node } }) => pass.open.has(node.metadata.name));
+  await askEach(open, async ({ sighting }) => {
+    const { name, uid } = sighting.node.metadata;
+    const node = await site.fetch(nodes, name);
+    const lease = site.lister(leases).get(`${leaseNamespace}/${name}`);
+    if (node?.metadata.uid === uid) boards.push({ ...sighting, node, lease: lease?.metadata.resourceVersion });
+  });
+  return { kind: "retry", pass, boards };
 }
 
 function observeTurns(site: SiteView, memory: SiteMemory, link: Link): SiteState {

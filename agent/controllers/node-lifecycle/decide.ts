@@ -1,7 +1,8 @@
 import { withCondition } from "../../api/conditions.ts";
 import type { Node, NodeCondition } from "../../api/core.ts";
 import { timestamp } from "../../api/timestamps.ts";
-import { type Instant, shifted } from "../../base/clock.ts";
+import { type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { dispositionOf } from "../../base/errors.ts";
 import { isHeld, type Link, nextQuarantine, type Quarantine } from "../../judgement/link.ts";
 import { permitsHarm } from "../../judgement/verdict.ts";
 import type { Action, Outcome } from "../../runtime/actions.ts";
@@ -9,14 +10,23 @@ import type { Decision } from "../../runtime/controller.ts";
 import { act } from "./act.ts";
 import { deservesUnknown, type Examined, examine, silentConditions } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
-import { type DrainState, type MonitorState, type SiteState, tell, writeConditions, writeTaints } from "./pass.ts";
+import {
+  type DrainState,
+  type MonitorPass,
+  type MonitorState,
+  type RetryState,
+  type SiteState,
+  tell,
+  writeConditions,
+  writeTaints,
+} from "./pass.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { settle } from "./settle.ts";
 import { type Candidate, mayHaveTurn, planTurns } from "./turn-writes.ts";
 
 /**
- * The boards of the site, pass by pass. A monitor pass has three rounds: conditions of silent boards are written, then
- * zones are judged and acted upon, then what became of it is remembered. Between monitor passes the boards that wait
+ * The boards of the site, pass by pass. A monitor pass has three rounds: conditions of silent boards are written, a few
+ * times where that fails; then zones are judged and acted upon, then what became of it is remembered. Between monitor passes the boards that wait
  * for their NoExecute taint get their turns exactly when the allowance of their zone permits the next one.
  */
 export function decide(
@@ -25,8 +35,21 @@ export function decide(
   settings: NodeLifecycleSettings,
   now: Instant,
 ): Decision<SiteMemory> {
-  return state.kind === "monitor" ? monitor(state, memory, settings, now) : drain(state, memory, settings, now);
+  switch (state.kind) {
+    case "monitor":
+      return monitor(state, memory, settings, now);
+    case "retry":
+      return retry(state, memory, settings, now);
+    case "drain":
+      return drain(state, memory, settings, now);
+    default:
+      return state satisfies never;
+  }
 }
+
+/** As kube-controller-manager has it: so often, and so long after a failure. */
+const mostTries = 5;
+const pause: Millis = 20;
 
 /** Pure as well: the next round follows from the outcomes of the one before, at the same instant. */
 export function remember(
@@ -39,7 +62,21 @@ export function remember(
   const { pass } = memory;
   if (pass === undefined) return decision;
   if (pass.stage === "acts") return settle(pass, outcomes, memory, { settings, now });
-  return unlessIdle(act(pass, writtenNodes(pass.examined, outcomes, now), memory, { settings, now }), settings, now);
+  const after = afterTry(pass, outcomes, now);
+  if (after.stage === "retry") return { actions: [], memory: { ...memory, pass: after }, requeueAfter: pause };
+  return unlessIdle(act(after, memory, { settings, now }), settings, now);
+}
+
+/** Nothing is concluded in this pass from a board whose conditions do not go through in the end. */
+function afterTry(pass: MonitorPass, outcomes: readonly Outcome[], now: Instant): MonitorPass {
+  const written = new Map([...pass.written, ...writtenNodes(pass.examined, outcomes, now)]);
+  const failed = outcomes.flatMap((outcome) =>
+    outcome.ok || outcome.action.do !== "patch" || dispositionOf(outcome.error) === "drop"
+      ? []
+      : [outcome.action.target.name],
+  );
+  const stage = failed.length > 0 && pass.tries < mostTries ? "retry" : "conditions";
+  return { ...pass, stage, written, open: new Set(failed) };
 }
 
 /** A round without actions has no outcomes to wait for. */
@@ -59,19 +96,52 @@ function monitor(
   const examined = state.boards.map((sighting) =>
     examine(memory.boards.get(sighting.node.metadata.name)?.health, sighting, { link, settings, now }),
   );
-  const time = timestamp(now);
-  const writes = examined
-    .filter(deservesUnknown)
-    .map(({ sighting: { node } }) => writeConditions(node, silentConditions(node, time)));
+  const writes = writesOf(examined, timestamp(now));
   const next: SiteMemory = {
     ...memory,
     quarantine: quarantineAfter(memory, { link, allHeard: haveSpoken(examined, link.restoredAt) }, settings, now),
     monitorAt: shifted(now, settings.monitorPeriod),
     foreign: inherited?.foreign ?? memory.foreign,
-    pass: { stage: "conditions", link, examined, pods, inherited, forgotten: new Set(state.missing.keys()) },
+    pass: {
+      stage: "conditions",
+      link,
+      examined,
+      pods,
+      inherited,
+      forgotten: new Set(state.missing.keys()),
+      written: new Map(),
+      open: new Set(),
+      tries: 1,
+    },
   };
   return unlessIdle({ actions: [...comings(state, memory), ...writes], memory: next }, settings, now);
 }
+
+/** With what the API says of the boards: somebody else wrote, perhaps the board itself. One that is gone is left out. */
+function retry(
+  { pass, boards }: RetryState,
+  memory: SiteMemory,
+  settings: NodeLifecycleSettings,
+  now: Instant,
+): Decision<SiteMemory> {
+  const { link } = pass;
+  const again = new Map(
+    boards.map((sighting) => {
+      const { name } = sighting.node.metadata;
+      return [name, examine(memory.boards.get(name)?.health, sighting, { link, settings, now })] as const;
+    }),
+  );
+  const examined = pass.examined.map((board) => again.get(board.sighting.node.metadata.name) ?? board);
+  const next: MonitorPass = { ...pass, stage: "conditions", examined, open: new Set(), tries: pass.tries + 1 };
+  return unlessIdle(
+    { actions: writesOf([...again.values()], timestamp(now)), memory: { ...memory, pass: next } },
+    settings,
+    now,
+  );
+}
+
+const writesOf = (examined: readonly Examined[], time: string): readonly Action[] =>
+  examined.filter(deservesUnknown).map(({ sighting: { node } }) => writeConditions(node, silentConditions(node, time)));
 
 const quarantineAfter = (
   { quarantine }: SiteMemory,

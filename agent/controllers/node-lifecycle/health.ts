@@ -127,10 +127,11 @@ function registeredAt({ metadata }: Node, { policy }: NodeLifecycleSettings, now
   return policy === "kubernetes" && created < now.wall ? shifted(now, created - now.wall) : now;
 }
 
+/** A Ready condition that comes is a sign of life; one that somebody took away is none, as kube-controller-manager has it. */
 function hearStatus(known: BoardHealth, node: Node, now: Instant): BoardHealth {
   const beat = beatOf(readyOf(node));
-  if (beat === undefined && known.ready === undefined) return known;
-  if (beat === undefined || known.ready === undefined) {
+  if (beat === undefined) return known.ready === undefined ? known : { ...known, ready: undefined };
+  if (known.ready === undefined) {
     return { ...known, ready: beat, probe: now, transition: now, heard: now, byStatus: true };
   }
   if (beat.heartbeat === known.ready.heartbeat) return known;
@@ -154,7 +155,8 @@ function hearLease(
     const heard = known === undefined ? undefined : now;
     return { ...base, lease: lease ?? base.lease, answered, probe: now, heard, byStatus: false, recount: false };
   }
-  if (base !== known && known !== undefined) return { ...base, answered, recount: lease !== undefined };
+  const isBeat = known !== undefined && base.heard !== known.heard;
+  if (isBeat) return { ...base, answered, recount: lease !== undefined };
   if (base.recount && lease !== undefined) return { ...base, answered, probe: now, recount: false };
   return answered === base.answered ? base : { ...base, answered };
 }

@@ -6,7 +6,7 @@ import type { Budget } from "./budget.ts";
 import type { Examined, Sighting } from "./health.ts";
 
 /** What a pass has read. */
-export type SiteState = MonitorState | DrainState;
+export type SiteState = MonitorState | RetryState | DrainState;
 
 /** Every board of the site: a monitor pass. */
 export interface MonitorState {
@@ -19,6 +19,13 @@ export interface MonitorState {
   readonly pods: ReadonlyMap<string, readonly Pod[]>;
   /** What the former leader left behind; given to the first pass of a term. */
   readonly inherited: Budget | undefined;
+}
+
+/** Within a monitor pass: the boards whose conditions could not be written, as the API itself has them now. */
+export interface RetryState {
+  readonly kind: "retry";
+  readonly pass: MonitorPass;
+  readonly boards: readonly Sighting[];
 }
 
 /** Between two monitor passes: the boards whose turn has come. */
@@ -34,13 +41,19 @@ export interface DrainState {
 export type Pass = MonitorPass | ActedPass;
 
 export interface MonitorPass {
-  readonly stage: "conditions";
+  /** conditions: they are being written. retry: some could not be, and are about to be tried again. */
+  readonly stage: "conditions" | "retry";
   readonly link: Link;
   readonly examined: readonly Examined[];
   readonly pods: ReadonlyMap<string, readonly Pod[]>;
   readonly inherited: Budget | undefined;
   /** Boards that are no longer ours. */
   readonly forgotten: ReadonlySet<string>;
+  /** The Nodes whose conditions went through, as the API has them now. */
+  readonly written: ReadonlyMap<string, Node>;
+  /** Boards whose conditions did not go through at the last try. */
+  readonly open: ReadonlySet<string>;
+  readonly tries: number;
 }
 
 export interface ActedPass {
@@ -63,10 +76,6 @@ export interface TaintWrite {
   readonly turn: string | undefined;
 }
 
-/**
- * One try per pass. kube-controller-manager tries up to five times, reading the Node anew in between; here a failed
- * write is a failed write, and the next pass tries with what it then reads.
- */
 export const writeConditions = (node: Node, conditions: readonly NodeCondition[]): Action => ({
   do: "patch",
   target: refTo(nodes, node),

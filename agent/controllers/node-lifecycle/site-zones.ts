@@ -7,7 +7,17 @@ import type { Judged } from "./judge.ts";
 import type { SiteMemory, ZoneRecord } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { runningTaint } from "./taints.ts";
-import { type Disruption, disruption, evictionRate, isCounted, type ZoneState, zoneState } from "./zones.ts";
+import {
+  counting,
+  type Disruption,
+  disruption,
+  evictionRate,
+  isCounted,
+  nobody,
+  type ZoneCount,
+  type ZoneState,
+  zoneState,
+} from "./zones.ts";
 
 export interface JudgedZones {
   readonly zones: ReadonlyMap<string, ZoneRecord>;
@@ -52,14 +62,11 @@ export function judgeZones(
   return { zones, disruption: kind };
 }
 
-function count(boards: readonly Judged[]): ReadonlyMap<string, { ready: number; notReady: number }> {
-  const counts = new Map<string, { ready: number; notReady: number }>();
+function count(boards: readonly Judged[]): ReadonlyMap<string, ZoneCount> {
+  const counts = new Map<string, ZoneCount>();
   for (const board of boards) {
     if (board.unsettled || !isCounted(board.node)) continue;
-    const counted = counts.get(board.zone) ?? { ready: 0, notReady: 0 };
-    if (board.ready === "True") counted.ready++;
-    else counted.notReady++;
-    counts.set(board.zone, counted);
+    counts.set(board.zone, counting(counts.get(board.zone) ?? nobody, board.ready));
   }
   return counts;
 }
@@ -119,6 +126,8 @@ function next(
   const state = seen.state ?? zone.state;
   switch (seen.kind) {
     case "all-silent":
+      // A lost zone that was being tainted goes on when the only living one vanishes: kube-controller-manager sees no change.
+      return settings.policy === "kubernetes" || !seen.counted ? zone : { ...zone, state, rate: 0 };
     case "silenced":
       return seen.counted ? { ...zone, state, rate: 0 } : zone;
     case "resumed":

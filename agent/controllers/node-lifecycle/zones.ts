@@ -20,6 +20,12 @@ export function zoneOf({ metadata: { labels = {} } }: Node): string {
   return region === "" && zone === "" ? "" : `${region}:\u0000:${zone}`;
 }
 
+export const nobody: ZoneCount = { ready: 0, notReady: 0 };
+
+/** One more board, by the status of its Ready condition; a board without one is not ready. */
+export const counting = ({ ready, notReady }: ZoneCount, status: string | undefined): ZoneCount =>
+  status === "True" ? { ready: ready + 1, notReady } : { ready, notReady: notReady + 1 };
+
 /** Boards that come and go as they like say so by this label; its value does not matter. */
 export const isCounted = ({ metadata: { labels = {} } }: Node): boolean =>
   !("node.kubernetes.io/exclude-disruption" in labels);

@@ -11,7 +11,7 @@ import type { Budget } from "../node-lifecycle/budget.ts";
 import { examine, readyOf } from "../node-lifecycle/health.ts";
 import type { BoardRecord, RunningTaint } from "../node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
-import { decide, type PodState } from "./decide.ts";
+import { decide, type PodState, remember } from "./decide.ts";
 import { deadlineOf, durableTimers, type Timer } from "./timer.ts";
 import { identityOf } from "./window.ts";
 
@@ -45,7 +45,10 @@ export const taintEviction = ({
   durable: durableTimers(boot),
   async observe(key, site, memory) {
     const pod = site.lister(pods).get(key);
-    if (pod === undefined) return memory && { kind: "gone", pod: refOfKey(key, memory.uid) };
+    if (pod === undefined) {
+      const released = memory !== undefined && (await isReleased(key, memory, site));
+      return memory && { kind: "gone", pod: refOfKey(key, memory.uid), released };
+    }
     const board = boardOf(pod);
     if (board === undefined) return memory && { kind: "unbound", pod };
     const link = linkOf({ nodes: site.watch(nodes), leases: site.watch(leases) }, settings, site.now);
@@ -68,6 +71,7 @@ export const taintEviction = ({
     };
   },
   decide: (state, memory, now) => decide(state, memory, settings, now),
+  remember,
 });
 
 /** As a monitor pass would judge right now: since the last one the board may have spoken. */
@@ -85,6 +89,12 @@ function verdictOn(
 }
 
 const notJudged: Verdict = { verdict: "alive", rule: "was not looked at yet" };
+
+/** A board that leaves the site takes its pods along. While its Node is here, a pod that is gone was deleted. */
+async function isReleased(key: string, { board, uid, asked }: Timer, site: SiteView): Promise<boolean> {
+  if (asked !== undefined || site.lister(nodes).get(board) !== undefined) return false;
+  return (await site.fetch(pods, key))?.metadata.uid === uid;
+}
 
 const refOfKey = (key: string, uid: string) => ({
   resource: pods,
@@ -114,8 +124,9 @@ function podKeys({ key, before, after }: Seen<Pod>, site: SiteView): readonly st
   return node !== undefined && noExecuteTaints(node).length > 0 ? [key] : [];
 }
 
+/** Also where the Node goes: it may come back without the taints that the timers of its pods belong to. */
 function keysOnBoard({ key, before, after }: Seen<Node>, site: SiteView): readonly string[] {
-  if (after === undefined || isSameText(taintIdentities(before), taintIdentities(after))) return [];
+  if (isSameText(taintIdentities(before), taintIdentities(after))) return [];
   return [...site.lister(pods).byIndex("byNode", key)].map(keyOf);
 }
 

@@ -3,10 +3,12 @@ import { isTerminating, podCondition } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
 import { taintKeys } from "../../api/taints.ts";
 import { timestamp } from "../../api/timestamps.ts";
+import { backoff } from "../../base/backoff.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { dispositionOf } from "../../base/errors.ts";
 import { heldUntil, type Link } from "../../judgement/link.ts";
 import { permitsHarm, type Verdict } from "../../judgement/verdict.ts";
-import type { Action, Cause, ObjectRef } from "../../runtime/actions.ts";
+import type { Action, Cause, ObjectRef, Outcome } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
 import type { RunningTaint } from "../node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
@@ -15,7 +17,8 @@ import { identityOf, keyOfIdentity, limited, shortest, type Window, windowOf } f
 
 /** One pod, and the board that it is bound to. */
 export type PodState =
-  | { readonly kind: "gone"; readonly pod: ObjectRef }
+  /** `released`: it left the site with its board, and is another's to speak about. */
+  | { readonly kind: "gone"; readonly pod: ObjectRef; readonly released: boolean }
   | { readonly kind: "unbound"; readonly pod: Pod }
   /** Its board's Node is not in the cache; `fate`: what the API said of it, once that matters. */
   | {
@@ -44,8 +47,10 @@ type EvictionSettings = Pick<NodeLifecycleSettings, "policy" | "gracePeriod">;
 
 /** How soon a deletion that is held back is looked at again, while nobody can say when it may go on. */
 const recheck: Millis = 5000;
-/** A deletion that was accepted shows by now, and one that was refused for good is tried once more. */
+/** A deletion that was accepted shows by now. */
 const patience: Millis = 60_000;
+/** A deletion that was refused is tried again for as long as it is due: what refuses it may change (kubernetes 4.11). */
+const refusedRetry = { first: 5, most: 1_000_000 };
 
 export function decide(
   state: PodState,
@@ -56,8 +61,8 @@ export function decide(
   switch (state.kind) {
     case "gone": {
       // Once more, to let go of the key.
-      const decision = memory && memory.asked === undefined ? cancelled(state.pod) : forgotten;
-      return { ...decision, requeueAfter: 0 };
+      const isCancelled = memory !== undefined && memory.asked === undefined && !state.released;
+      return { ...(isCancelled ? cancelled(state.pod) : forgotten), requeueAfter: 0 };
     }
     case "unbound":
       return released(memory, state.pod);
@@ -68,6 +73,22 @@ export function decide(
     default:
       return state satisfies never;
   }
+}
+
+/**
+ * Where something could not be written the deletion is still due. A refusal for good is told nobody by the object, so the
+ * time to try again is set here; all else comes back as the loop has it.
+ */
+export function remember(
+  decision: Decision<Timer | undefined>,
+  outcomes: readonly Outcome[],
+): Decision<Timer | undefined> {
+  const failures = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.error]));
+  const rest = { ...decision, actions: [] };
+  if (decision.memory === undefined || failures.length === 0) return rest;
+  const memory: Timer = { ...decision.memory, asked: undefined, tries: decision.memory.tries + 1 };
+  const isRefused = failures.some((error) => dispositionOf(error) === "drop");
+  return { ...rest, memory, ...(isRefused && { requeueAfter: backoff(memory.tries, refusedRetry) }) };
 }
 
 type Bound = Extract<PodState, { kind: "bound" }>;
@@ -113,8 +134,8 @@ function timerOf(
   const isUnchanged = same && !memory.carried && memory.length === length && isSameSet(memory.taints, taints);
   if (isUnchanged) return memory.loaded ? { ...memory, loaded: false } : memory;
   const { uid } = pod.metadata;
-  const asked = same ? memory.asked : undefined;
-  return { uid, board, start, length, taints, at: now, loaded: false, carried: false, asked };
+  const [asked, tries] = same ? [memory.asked, memory.tries] : [undefined, 0];
+  return { uid, board, start, length, taints, at: now, loaded: false, carried: false, asked, tries };
 }
 
 /** One of our two taints gave way to the other one. Between two terms it may have gone and come back many times. */
@@ -146,7 +167,10 @@ function decideOrphan(
 ): Decision<Timer | undefined> {
   if (memory === undefined || memory.uid !== pod.metadata.uid || memory.board !== board) return forgotten;
   if (fate === "released") return forgotten;
-  if (deadlineOf(memory).mono > now.mono) return waiting(memory, now);
+  // Its Node may be back before that, without the taint.
+  if (deadlineOf(memory).mono > now.mono) {
+    return { actions: [], memory, requeueAfter: Math.min(recheck, elapsed(now, deadlineOf(memory))) };
+  }
   if (fate === "not asked") return { actions: [], memory, requeueAfter: recheck };
   const isCaused = memory.taints.length > 0 && memory.taints.every((taint) => isLifecycleKey(keyOfIdentity(taint)));
   const cause = isCaused
@@ -181,11 +205,12 @@ function evict(
   if (timer.asked !== undefined && elapsed(timer.asked, now) < patience) {
     return { actions: [], memory: timer, requeueAfter: elapsed(now, shifted(timer.asked, patience)) };
   }
-  const marks = markDisrupted(pod, cause, now);
+  const isFirst = timer.asked === undefined && timer.tries === 0;
+  const told = isFirst ? [say(refOf(pod), "Marking for deletion Pod")] : [];
+  const marks = [...told, ...markDisrupted(pod, cause, now)];
   // Somebody deleted it before us: as in kube-controller-manager 1.36 it is marked all the same.
   if (isTerminating(pod)) return { actions: marks, memory: { ...timer, asked: now } };
-  const actions = [say(refOf(pod), "Marking for deletion Pod"), ...marks, remove(pod, cause)];
-  return { actions, memory: { ...timer, asked: now }, requeueAfter: patience };
+  return { actions: [...marks, remove(pod, cause)], memory: { ...timer, asked: now }, requeueAfter: patience };
 }
 
 /** Says why before it goes; whoever looks at the pod in its last moments can read it. */

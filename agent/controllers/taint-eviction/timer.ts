@@ -17,6 +17,8 @@ export interface Timer {
   readonly carried: boolean;
   /** When the deletion of the pod was accepted. */
   readonly asked: Instant | undefined;
+  /** How often the deletion was tried in vain. */
+  readonly tries: number;
 }
 
 export const deadlineOf = ({ start, length }: Timer): Instant => shifted(start, length);
@@ -38,7 +40,7 @@ export const durableTimers = (boot: string): Durable<Timer | undefined> => ({
     const carried = written.boot !== boot;
     const ran = carried ? written.ran : now.mono - written.start;
     const start = shifted(now, -Math.max(0, ran));
-    return { uid, board, start, length, taints, at: now, loaded: true, carried, asked: undefined };
+    return { uid, board, start, length, taints, at: now, loaded: true, carried, asked: undefined, tries: 0 };
   },
 });
 

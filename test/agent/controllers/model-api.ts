@@ -82,7 +82,10 @@ export class ModelApi {
 
   /** It left the selection: gone from the cache, still there in the API. */
   release(kind: Kind, key: string): void {
-    this.#tables[kind].cache.delete(key);
+    const { cache } = this.#tables[kind];
+    const before = cache.get(key);
+    cache.delete(key);
+    this.#listen(kind, { key, before, after: undefined });
   }
 
   cut(): void {

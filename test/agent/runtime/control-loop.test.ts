@@ -589,6 +589,21 @@ describe("a durable memory", () => {
   });
 });
 
+test("a memory that cannot be written now does not lose the time at which its key wanted to come again", async () => {
+  const { clock, caches, store, observed, loop, term } = setUp({
+    durable: asText,
+    decide: (_state, memory) => ({ actions: [], memory: memory + 1, requeueAfter: 3000 }),
+  });
+  caches.of(pods).add(pod("a"));
+  store.broken = failing("drop");
+  void loop.run(term);
+  await clock.advance("2999ms");
+  expect(observed).toHaveLength(1);
+  await clock.advance("1ms");
+  expect(observed).toHaveLength(2);
+  expect(loop.memoryOf("default/a")).toBe(2);
+});
+
 test("several wakes on one resource go through its objects once", async () => {
   let lists = 0;
   const { clock, caches, observed, loop, term } = setUp({

@@ -252,6 +252,60 @@ describe("a leader whose process was suspended", () => {
   });
 });
 
+describe("a term that ends knows whether the API server answered to the end", () => {
+  test.each<[string, boolean, (site: Election) => Promise<unknown>]>([
+    ["replaced by hand", true, async (site) => site.server.put({ holder: "bing", transitions: 1 })],
+    ["asked to step down", true, async (site) => site.leader.elector.stepDown("too hot", 60_000)],
+    [
+      "cut off",
+      false,
+      async (site) => {
+        site.leader.link.cut = "both";
+        await site.clock.advance("50s");
+      },
+    ],
+    [
+      "suspended",
+      false,
+      async (site) => {
+        const { leader } = site;
+        leader.suspend();
+        await site.clock.advance("2m");
+        leader.resume();
+      },
+    ],
+    [
+      "replaced while it was cut off",
+      false,
+      async (site) => {
+        site.leader.link.cut = "both";
+        await site.clock.advance("20s");
+        site.server.put({ holder: "bing", transitions: 1 });
+        site.leader.link.cut = undefined;
+      },
+    ],
+    [
+      "asked to step down while it is cut off",
+      false,
+      async (site) => {
+        const { leader } = site;
+        leader.link.cut = "both";
+        await site.clock.advance("35s");
+        leader.elector.stepDown("too hot", 60_000);
+      },
+    ],
+  ])("%s: %s", async (_, heard, trouble) => {
+    const site = new Election();
+    const pi = site.join("pi-1");
+    await site.settled();
+    await site.clock.advance("1m");
+    await trouble(site);
+    await site.clock.advance("15s");
+    expect(pi.endings.slice(0, 1)).toEqual([expect.objectContaining({ heard })]);
+    await site.end();
+  });
+});
+
 describe("the Lease is touched by others", () => {
   test("LE-11: a conflict while leading is looked into at once, and the term goes on", async () => {
     const site = new Election();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Node } from "../../../../agent/api/core.ts";
 import { taint } from "../../../support/builders.ts";
 import { defaults, SiteModel } from "../site-model.ts";
 
@@ -127,18 +128,54 @@ describe("silence (NH)", () => {
     },
   );
 
+  test("a Ready condition that somebody takes away is no sign of life, and one that comes is", async () => {
+    const site = new SiteModel();
+    for (const name of ["pi", "other", "third"]) site.board(name);
+    await site.run("20s");
+    site.silence("pi");
+    const without = (node: Node): Node => ({ ...node, status: { conditions: [] } });
+    await site.run("35s");
+    site.change("pi", without);
+    await site.run("25s");
+    expect(site.conditions("pi")).toEqual({});
+    await site.run("5s");
+    expect([site.conditions("pi").Ready, site.times("pi Ready=Unknown")]).toEqual(["Unknown", [85]]);
+    site.change("pi", without);
+    await site.run("1s");
+    site.report("pi", { Ready: "True" });
+    await site.run("49s");
+    expect(site.conditions("pi").Ready).toBe("True");
+    await site.run("5s");
+    expect(site.conditions("pi").Ready).toBe("Unknown");
+  });
+
   test("NH-11: a board whose conditions cannot be written does not count in its zone; the others do", async () => {
     const site = silentSite(["a", "b"]);
     site.board("c", { zone: "zone-0" });
     site.api.refuse = (action) => (action.do === "patch" && action.target.name === "a" ? "refresh" : undefined);
-    await site.run("45s");
+    await site.run("46s");
     expect(site.conditions("a")).toEqual({ Ready: "True" });
     expect(site.conditions("b")).toMatchObject({ Ready: "Unknown" });
     expect(site.noExecute("b")).toEqual(lost);
     site.api.refuse = () => undefined;
-    await site.run("5s");
+    await site.run("4s");
     expect(site.conditions("a")).toMatchObject({ Ready: "Unknown" });
     expect(site.times("NodeNotReady a")).toEqual([50]);
+  });
+
+  test("a board that speaks between two tries to write its conditions stays what it is", async () => {
+    const site = silentSite(["a", "b"]);
+    let tries = 0;
+    site.api.refuse = (action) => {
+      if (action.do !== "patch" || action.target.name !== "a" || ++tries > 1) return undefined;
+      site.report("a", { DiskPressure: "False" });
+      return "refresh";
+    };
+    await site.run("46s");
+    expect(tries).toBe(1);
+    expect(site.conditions("a")).toEqual({ Ready: "True", DiskPressure: "False" });
+    expect(site.conditions("b")).toMatchObject({ Ready: "Unknown" });
+    expect(site.noExecute("a")).toEqual([]);
   });
 
   test("a zone that only seems empty because nothing could be written keeps its allowance", async () => {

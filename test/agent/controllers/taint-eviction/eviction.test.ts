@@ -128,13 +128,14 @@ describe("pods leave tainted boards (TE)", () => {
     expect(site.times("TaintManagerEviction web cancelled")).toEqual([50]);
   });
 
-  test("a pod that is on its way out is marked when its time is over, and not deleted again", async () => {
+  test("a pod that is on its way out is told and marked when its time is over, and not deleted again", async () => {
     const site = new SiteModel();
     site.board("pi", { taints: [a] });
     site.pod("web", { on: "pi", deletionTimestamp: "2026-01-01T00:00:00Z", tolerations: [forA(100)] });
     await site.run("1h");
     expect(deletions(site)).toEqual([]);
-    expect(site.times(/web/)).toEqual([100]);
+    expect(site.times(/web/)).toEqual([100, 100]);
+    expect(site.times("TaintManagerEviction web")).toEqual([100]);
     expect(site.times("web DisruptionTarget=True")).toEqual([100]);
   });
 
@@ -225,6 +226,37 @@ describe("the deletion", () => {
     expect(deletions(site)).toEqual([7]);
   });
 
+  test("that is refused for good is tried again, ever more rarely, and told once", async () => {
+    const site = siteWith([a]);
+    const tries: number[] = [];
+    site.api.refuse = (action) => {
+      if (action.do !== "delete") return undefined;
+      tries.push(site.now.mono);
+      return site.seconds < 100 ? "drop" : undefined;
+    };
+    await site.run("1h");
+    const pauses = tries.slice(1).map((at, index) => at - (tries[index] ?? 0));
+    expect(pauses.slice(0, 8)).toEqual([5, 10, 20, 40, 80, 160, 320, 640]);
+    expect(deletions(site)).toHaveLength(1);
+    expect(deletions(site)[0]).toBeLessThan(200);
+    expect(site.times("TaintManagerEviction web")).toEqual([0]);
+  });
+
+  test("that was refused at first has the whole patience for its answer to show", async () => {
+    const site = siteWith([a]);
+    let refused = 0;
+    const seen: number[] = [];
+    site.api.refuse = (action) => {
+      if (action.do !== "delete") return undefined;
+      seen.push(site.seconds);
+      return refused++ < 3 ? "drop" : undefined;
+    };
+    await site.run("10s");
+    expect([refused, deletions(site)]).toEqual([4, [0.035]]);
+    await site.run("1h");
+    expect(seen).toHaveLength(4);
+  });
+
   test("is given up when there is no reason any more", async () => {
     const site = siteWith([a]);
     site.api.refuse = ({ do: what }) => (what === "delete" ? "retry" : undefined);
@@ -273,6 +305,38 @@ describe("a Node that is gone", () => {
     leave(site);
     await site.run("1h");
     expect(deletions(site)).toEqual(times);
+  });
+});
+
+describe("who says that a deletion is cancelled", () => {
+  const cancelled = "TaintManagerEviction web cancelled";
+
+  test("not we, when the pod left the site with its board", async () => {
+    const site = siteWith([a], forA(100));
+    await site.run("50s");
+    site.api.release("Node", "pi");
+    site.api.release("Pod", "default/web");
+    await site.run("1h");
+    expect([deletions(site), site.times(cancelled)]).toEqual([[], []]);
+  });
+
+  test("we, when the pod of a deleted board is deleted", async () => {
+    const site = siteWith([a], forA(100));
+    await site.run("50s");
+    site.remove("pi");
+    site.api.remove("Pod", "default/web");
+    await site.run("1h");
+    expect([deletions(site), site.times(cancelled)]).toEqual([[], [50]]);
+  });
+
+  test("we, when the board is deleted and comes back without its taint", async () => {
+    const site = siteWith([a], forA(100));
+    await site.run("50s");
+    site.remove("pi");
+    await site.run("20s");
+    site.board("pi", { uid: "another" });
+    await site.run("1h");
+    expect([deletions(site), site.times(cancelled)]).toEqual([[], [75]]);
   });
 });
 

@@ -12,6 +12,7 @@ const timer: Timer = {
   loaded: false,
   carried: false,
   asked: undefined,
+  tries: 0,
 };
 
 test("within a boot a timer comes back as it was", () => {

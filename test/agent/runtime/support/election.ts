@@ -81,6 +81,8 @@ export class Board {
   readonly log = new RecordingLog();
   readonly elector: LeaderElector;
   readonly terms: number[] = [];
+  /** Why its terms ended. */
+  readonly endings: unknown[] = [];
   ended: { readonly error: unknown } | undefined;
   budget: string | undefined;
   sick: string | undefined;
@@ -113,6 +115,7 @@ export class Board {
           this.#working++;
           if (this.#working > 1) throw new Error("two terms work at once on one board");
           this.terms.push(term.number);
+          term.signal.addEventListener("abort", () => this.endings.push(term.signal.reason), { once: true });
           this.found.push(found.annotations);
           while (!term.signal.aborted) {
             try {
