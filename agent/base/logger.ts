@@ -24,12 +24,19 @@ export interface LogSink {
 /** syslog priorities, as journald reads them. */
 const priorities: Readonly<Record<Level, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
 
-export class LineLogger implements Logger {
-  readonly #sink: LogSink;
+/** Where the lines of a logger and of its children go, with all the fields that they carry. */
+export interface LineTaker {
+  /** Lines of a lower level are not even made. */
+  readonly level: Level;
+  take(level: Level, message: string, fields: Fields): void;
+}
+
+export class FieldLogger implements Logger {
+  readonly #taker: LineTaker;
   readonly #fields: Fields;
 
-  constructor(sink: LogSink, fields: Fields = {}) {
-    this.#sink = sink;
+  constructor(taker: LineTaker, fields: Fields = {}) {
+    this.#taker = taker;
     this.#fields = fields;
   }
 
@@ -50,16 +57,22 @@ export class LineLogger implements Logger {
   }
 
   child(fields: Fields): Logger {
-    return new LineLogger(this.#sink, { ...this.#fields, ...fields });
+    return new FieldLogger(this.#taker, { ...this.#fields, ...fields });
   }
 
   #say(level: Level, message: string, fields: Fields = {}): void {
-    if (levels.indexOf(level) > levels.indexOf(this.#sink.level)) return;
-    const all = { ...this.#fields, ...fields };
-    const time = new Date(this.#sink.clock.now().wall);
-    this.#sink.write(
-      this.#sink.format === "json" ? jsonLine(time, level, message, all) : textLine(time, level, message, all),
-    );
+    if (levels.indexOf(level) > levels.indexOf(this.#taker.level)) return;
+    this.#taker.take(level, message, { ...this.#fields, ...fields });
+  }
+}
+
+/** A line of text for each. */
+export class LineLogger extends FieldLogger {
+  constructor(sink: LogSink, fields?: Fields) {
+    const lineOf = sink.format === "json" ? jsonLine : textLine;
+    const take = (level: Level, message: string, all: Fields): void =>
+      sink.write(lineOf(new Date(sink.clock.now().wall), level, message, all));
+    super({ level: sink.level, take }, fields);
   }
 }
 

@@ -6,6 +6,18 @@ export type ReadFact = (file: string) => string | undefined;
 /** A name for this boot of the machine: what another boot wrote about its clock means nothing to this one. */
 export const bootId = (read: ReadFact): string => read("/proc/sys/kernel/random/boot_id")?.trim() ?? "unknown";
 
+/**
+ * What this hardware is called wherever its storage is put; undefined: it has no name of its own. Never what lies on the
+ * storage, as /etc/machine-id does: a cloned card would bring it along.
+ */
+export function hardware(read: ReadFact): string | undefined {
+  for (const file of ["/sys/firmware/devicetree/base/serial-number", "/sys/class/dmi/id/product_uuid"]) {
+    const name = read(file)?.replaceAll("\0", "").trim();
+    if (name) return name;
+  }
+  return undefined;
+}
+
 /** Time since the machine started, suspends included. Every process of the board reads the same clock. */
 export function bootClock(read: ReadFact): Millis | undefined {
   const seconds = Number.parseFloat(read("/proc/uptime") ?? "");

@@ -20,3 +20,9 @@ export const nodeFlags: readonly string[] = [
 
 /** Two threads for files and names; one arena for malloc, since each keeps what it once took. */
 export const nodeEnvironment: Readonly<Record<string, string>> = { UV_THREADPOOL_SIZE: "2", MALLOC_ARENA_MAX: "1" };
+
+/**
+ * For who starts an agent and must not leave it behind, however he ends: its standard input is a pipe that he holds, and the
+ * agent stops in good order when that closes.
+ */
+export const lifeline: Readonly<Record<string, string>> = { STOP_WITH_STDIN: "yes" };

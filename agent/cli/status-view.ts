@@ -135,15 +135,17 @@ function leaderRows({ leader, identity, writtenAt }: Status): string[] {
     since && holder !== undefined ? `since ${clockTime(since)} (${ago(since, writtenAt)})` : undefined,
   ];
   const lease = [
-    leaseAgeMs === undefined
-      ? undefined
-      : `lease ${formatDuration(leaseAgeMs)} old of ${formatDuration(leaseDurationMs)}`,
+    leaseAgeMs === undefined ? undefined : leaseText(role, formatDuration(leaseAgeMs), formatDuration(leaseDurationMs)),
     renewP95Ms === undefined ? undefined : `renew p95 ${renewP95Ms} ms`,
     missedRenewals === undefined ? undefined : `${missedRenewals} missed`,
   ];
   const self = role === "leader" || holder === identity.board ? "" : `; this board is standby`;
   return [[joined(facts), joined(lease)].filter(Boolean).join("; ") + self];
 }
+
+/** Who does not lead looks rarely: since he saw it last, the Lease may have been renewed many times. */
+const leaseText = (role: string, age: string, duration: string): string =>
+  role === "leader" ? `lease ${age} old of ${duration}` : `lease of ${duration}, seen ${age} ago`;
 
 function linkRows({ link, writtenAt }: Status): string[] {
   if (!link) return [];

@@ -7,7 +7,7 @@ import { formatDuration } from "../base/duration.ts";
 import { ConfigError } from "../base/errors.ts";
 import { LineLogger } from "../base/logger.ts";
 import { TaskGroup } from "../base/tasks.ts";
-import { nodeEnvironment, nodeFlags } from "../board/runtime-flags.ts";
+import { lifeline, nodeEnvironment, nodeFlags } from "../board/runtime-flags.ts";
 import { EmbeddedSite } from "../embedded/embedded-site.ts";
 import { LocalServer } from "../embedded/local-server.ts";
 import { SiteApi } from "../embedded/site-api/site-api.ts";
@@ -149,7 +149,7 @@ function siteOf(io: Io, ambient: Ambient, options: UpOptions, server: LocalServe
       const { config, log, status } = writeBoardFiles(folder, name, port, scenario.config);
       files.set(name, status);
       const [program = process.execPath, ...self] = io.self;
-      const environment = { ...surroundings(io.env), ...nodeEnvironment };
+      const environment = { ...surroundings(io.env), ...nodeEnvironment, ...lifeline };
       return { program, arguments: [...nodeFlags, ...self, "run", "--config", config], environment, log };
     },
     reportOf: (board) => reportIn(files.get(board)),

@@ -95,7 +95,8 @@ export class AgentProcess {
   #live(signal: AbortSignal): Promise<number | undefined> {
     const { program, arguments: args, environment, log } = this.#command;
     const file = openSync(log, "a");
-    const child = spawn(program, args, { stdio: ["ignore", file, file], env: { ...environment } });
+    // Where this process is killed, the pipe closes, and an agent that watches it ends by itself.
+    const child = spawn(program, args, { stdio: ["pipe", file, file], env: { ...environment } });
     closeSync(file);
     this.#child = child;
     this.#suspended = false;

@@ -1,5 +1,5 @@
-import type { Lease, Node, Pod } from "../api/core.ts";
-import { leases, nodes, pods } from "../api/resources.ts";
+import type { Lease, Node, Pod, ReplicaSet } from "../api/core.ts";
+import { leases, nodes, pods, replicaSets } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { type Millis, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/tasks.ts";
@@ -52,6 +52,7 @@ export class EmbeddedSite implements Stage {
   readonly #nodes: Mirror<Node>;
   readonly #pods: Mirror<Pod>;
   readonly #lease: Mirror<Lease>;
+  readonly #replicaSets: Mirror<ReplicaSet>;
   /** Deeds that take time; stopped with the site. */
   readonly #deeds = new TaskGroup();
   #boards: readonly SimulatedBoard[] = [];
@@ -81,6 +82,7 @@ export class EmbeddedSite implements Stage {
     this.#nodes = new Mirror(ambient, { client, resource: nodes });
     this.#pods = new Mirror(ambient, { client, resource: pods });
     this.#lease = new Mirror(ambient, { client, resource: leases, scope });
+    this.#replicaSets = new Mirror(ambient, { client, resource: replicaSets });
   }
 
   /** How many pods the workloads ask for. */
@@ -162,12 +164,14 @@ export class EmbeddedSite implements Stage {
   #surroundings(): Readonly<Record<string, { run(signal: AbortSignal): Promise<void> }>> {
     const parts = { client: this.#client, nodes: this.#nodes, pods: this.#pods };
     const scheduler = new Scheduler(this.#ambient, parts);
-    return { nodes: this.#nodes, pods: this.#pods, lease: this.#lease, scheduler };
+    const mirrors = { nodes: this.#nodes, pods: this.#pods, lease: this.#lease, replicaSets: this.#replicaSets };
+    return { ...mirrors, scheduler };
   }
 
   #keeper(): WorkloadKeeper {
     const { workloads } = this.#scenario;
-    return new WorkloadKeeper(this.#ambient, { client: this.#client, pods: this.#pods, workloads });
+    const parts = { client: this.#client, pods: this.#pods, replicaSets: this.#replicaSets, workloads };
+    return new WorkloadKeeper(this.#ambient, parts);
   }
 
   #plates(): readonly BoardPlate[] {

@@ -1,4 +1,5 @@
 import type { Pod, PodCondition } from "../api/core.ts";
+import { isFinished } from "../api/pods.ts";
 import { timestamp } from "../api/timestamps.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 
@@ -29,8 +30,6 @@ export interface PodStep {
   readonly after?: Millis;
 }
 
-export const isOver = ({ status }: Pod): boolean => status?.phase === "Succeeded" || status?.phase === "Failed";
-
 /** A pod that this boot of the board sees for the first time. One that ran before the power went is started again. */
 export function beginRun(pod: Pod, ip: string, pace: PodPace, now: Instant): PodRun {
   const before = pod.status?.containerStatuses?.[0];
@@ -41,7 +40,7 @@ export function beginRun(pod: Pod, ip: string, pace: PodPace, now: Instant): Pod
 /** Says again what somebody else wrote over it: a pod that the site took for lost is ready as soon as its board can say so. */
 export function podStep(pod: Pod, run: PodRun, hostIp: string, pace: PodPace, now: Instant): PodStep {
   if (pod.metadata.deletionTimestamp !== undefined) return ending(pod, run, pace, now);
-  if (isOver(pod)) return { run };
+  if (isFinished(pod)) return { run };
   const running = elapsed(run.startsAt, now) >= 0;
   const wanted = { running, run, hostIp };
   return {
@@ -53,7 +52,7 @@ export function podStep(pod: Pod, run: PodRun, hostIp: string, pace: PodPace, no
 
 function ending(pod: Pod, run: PodRun, pace: PodPace, now: Instant): PodStep {
   const grace = (pod.metadata.deletionGracePeriodSeconds ?? 30) * 1000;
-  const endsAt = run.endsAt ?? shifted(now, isOver(pod) ? 0 : Math.min(grace, pace.finish));
+  const endsAt = run.endsAt ?? shifted(now, isFinished(pod) ? 0 : Math.min(grace, pace.finish));
   const left = elapsed(now, endsAt);
   return left > 0 ? { run: { ...run, endsAt }, after: left } : { run: { ...run, endsAt }, remove: true };
 }

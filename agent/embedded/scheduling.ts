@@ -1,5 +1,5 @@
 import type { Node, Pod, Taint, Toleration } from "../api/core.ts";
-import { isOver } from "./pod-run.ts";
+import { isFinished } from "../api/pods.ts";
 
 /** Where a pod goes, or why nowhere. */
 export type Placement =
@@ -26,7 +26,7 @@ export function loadOf(pods: Iterable<Pod>): Map<string, number> {
   const load = new Map<string, number>();
   for (const pod of pods) {
     const board = pod.spec?.nodeName;
-    if (board !== undefined && !isOver(pod)) load.set(board, (load.get(board) ?? 0) + 1);
+    if (board !== undefined && !isFinished(pod)) load.set(board, (load.get(board) ?? 0) + 1);
   }
   return load;
 }

@@ -1,14 +1,15 @@
-import type { Pod } from "../api/core.ts";
+import type { Pod, ReplicaSet } from "../api/core.ts";
 import { keyOf, type NewObject } from "../api/meta.ts";
-import { pods } from "../api/resources.ts";
+import { controllerOf } from "../api/owners.ts";
+import { isTerminating } from "../api/pods.ts";
+import { apiVersionOf, pods, replicaSets } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { sentenceOf } from "../base/errors.ts";
-import type { Random } from "../base/random.ts";
 import { zoneLabel } from "./board-node.ts";
 import type { Mirror } from "./mirror.ts";
-import { isOver } from "./pod-run.ts";
+import { activePodsOf, podOf, statusPatch, surplusOf } from "./replica-set.ts";
 import { isNotFound, isTaken, type SiteClient } from "./site-client.ts";
 
 /** So many alike pods, as a scenario asks for them. */
@@ -21,6 +22,13 @@ export interface Workload {
   readonly zone: string | undefined;
 }
 
+export interface WorkloadKeeperParts {
+  readonly client: SiteClient;
+  readonly pods: Mirror<Pod>;
+  readonly replicaSets: Mirror<ReplicaSet>;
+  readonly workloads: readonly Workload[];
+}
+
 export const workloadNamespace = "default";
 const label = "siteward.dev/workload";
 const again: Millis = 5000;
@@ -30,118 +38,151 @@ const unseen: Millis = 10_000;
 export const workloadOf = ({ metadata }: Pod): string | undefined => metadata.labels?.[label];
 
 /**
- * Keeps the pods of the workloads in number: a stand-in for a ReplicaSet and its controller, so that pods that were evicted
- * are seen to come back elsewhere. There is no object for a workload; its pods carry a label with its name.
+ * Makes a ReplicaSet of each workload, and is the controller of all ReplicaSets of the site, so that pods that were evicted
+ * are seen to come back elsewhere. The pods of one that is gone go too; nobody adopts pods that have no owner.
  */
 export class WorkloadKeeper {
   readonly #ambient: Ambient;
-  readonly #client: SiteClient;
-  readonly #pods: Mirror<Pod>;
-  readonly #workloads: readonly Workload[];
+  readonly #parts: WorkloadKeeperParts;
   /** Created, and not yet seen in the mirror, by key. */
-  readonly #awaited = new Map<string, { readonly workload: string; readonly since: Instant }>();
+  readonly #awaited = new Map<string, { readonly set: string; readonly since: Instant }>();
+  /** Those whose ReplicaSet was not made yet. */
+  #wished: readonly Workload[];
 
-  constructor(
-    ambient: Ambient,
-    parts: { readonly client: SiteClient; readonly pods: Mirror<Pod>; readonly workloads: readonly Workload[] },
-  ) {
+  constructor(ambient: Ambient, parts: WorkloadKeeperParts) {
     this.#ambient = ambient;
-    this.#client = parts.client;
-    this.#pods = parts.pods;
-    this.#workloads = parts.workloads;
+    this.#parts = parts;
+    this.#wished = parts.workloads;
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    const { pods, replicaSets } = this.#parts;
     const bell = new Bell(this.#ambient.clock);
-    const detach = this.#pods.onChange(() => bell.ring());
+    const detach = [pods.onChange(() => bell.ring()), replicaSets.onChange(() => bell.ring())];
     while (!signal.aborted) {
-      if (this.#pods.hasSynced) await this.#pass(signal);
+      if (pods.hasSynced && replicaSets.hasSynced) await this.#pass(signal);
       await bell.wait(signal, again);
     }
-    detach();
+    for (const end of detach) end();
   }
 
   async #pass(signal: AbortSignal): Promise<void> {
+    const sets = [...this.#parts.replicaSets.values()];
+    const uids = new Set(sets.map(({ metadata }) => metadata.uid));
+    for (const pod of this.#parts.pods.values()) this.#awaited.delete(keyOf(pod));
+    for (const workload of this.#wished) await this.#tried(workload.name, () => this.#make(workload, signal));
+    for (const set of sets) await this.#tried(set.metadata.name, () => this.#keep(set, signal));
+    const orphans = [...this.#parts.pods.values()].filter((pod) => isOrphan(pod, uids));
+    for (const pod of orphans) await this.#tried(pod.metadata.name, () => this.#remove(pod, signal));
+  }
+
+  /** What fails is tried again by the next pass. */
+  async #tried(what: string, attempt: () => Promise<void>): Promise<void> {
     try {
-      for (const workload of this.#workloads) await this.#keep(workload, signal);
+      await attempt();
     } catch (error) {
-      this.#ambient.log.debug("workload not kept", { error: sentenceOf(error) });
+      this.#ambient.log.debug("workload not kept", { what, error: sentenceOf(error) });
     }
   }
 
-  async #keep(workload: Workload, signal: AbortSignal): Promise<void> {
-    const active: Pod[] = [];
-    for (const pod of this.#pods.values()) {
-      this.#awaited.delete(keyOf(pod));
-      // As for a ReplicaSet, a pod that is asked to end no longer counts, though its board may never hear of it.
-      const counts = pod.metadata.deletionTimestamp === undefined && !isOver(pod);
-      if (workloadOf(pod) === workload.name && counts) active.push(pod);
+  /** One that an earlier run left behind is made what is asked for now. */
+  async #make(workload: Workload, signal: AbortSignal): Promise<void> {
+    const { client } = this.#parts;
+    const at = { namespace: workloadNamespace, name: workload.name };
+    try {
+      await client.create(replicaSets, workloadNamespace, newReplicaSet(workload), signal);
+    } catch (error) {
+      if (!isTaken(error)) throw error;
+      await client.patch(replicaSets, at, "merge", { spec: specOf(workload) }, signal);
     }
-    const awaited = this.#awaitedOf(workload);
-    for (let missing = workload.replicas - active.length - awaited; missing > 0; missing--) {
+    this.#wished = this.#wished.filter((wished) => wished !== workload);
+  }
+
+  async #keep(set: ReplicaSet, signal: AbortSignal): Promise<void> {
+    const { uid, namespace, name, deletionTimestamp } = set.metadata;
+    const active = activePodsOf(set, this.#parts.pods.values());
+    const status = statusPatch(set, active);
+    if (status) {
+      const at = { namespace, name, subresource: "status" } as const;
+      await this.#unlessGone(() => this.#parts.client.patch(replicaSets, at, "merge", status, signal));
+    }
+    if (deletionTimestamp !== undefined) return;
+    for (let missing = (set.spec?.replicas ?? 1) - active.length - this.#awaitedOf(uid); missing > 0; missing--) {
       if (signal.aborted) return;
-      await this.#create(workload, signal);
+      await this.#create(set, signal);
     }
-    for (const pod of active.slice(workload.replicas)) await this.#remove(pod, signal);
+    for (const pod of surplusOf(set, active)) await this.#remove(pod, signal);
   }
 
-  #awaitedOf({ name }: Workload): number {
+  #awaitedOf(uid: string): number {
     const now = this.#ambient.clock.now();
     let count = 0;
-    for (const [key, { workload, since }] of this.#awaited) {
+    for (const [key, { set, since }] of this.#awaited) {
       if (elapsed(since, now) > unseen) this.#awaited.delete(key);
-      else if (workload === name) count++;
+      else if (set === uid) count++;
     }
     return count;
   }
 
-  async #create(workload: Workload, signal: AbortSignal): Promise<void> {
+  async #create(set: ReplicaSet, signal: AbortSignal): Promise<void> {
+    const { namespace, uid } = set.metadata;
     try {
-      const pod = newPod(workload, this.#ambient.random);
-      const created = await this.#client.create(pods, workloadNamespace, pod, signal);
-      this.#awaited.set(keyOf(created), { workload: workload.name, since: this.#ambient.clock.now() });
+      const created = await this.#parts.client.create(pods, namespace, podOf(set, this.#ambient.random), signal);
+      this.#awaited.set(keyOf(created), { set: uid, since: this.#ambient.clock.now() });
     } catch (error) {
       if (!isTaken(error)) throw error;
     }
   }
 
-  async #remove({ metadata: { namespace, name, uid } }: Pod, signal: AbortSignal): Promise<void> {
+  #remove({ metadata: { namespace, name, uid } }: Pod, signal: AbortSignal): Promise<void> {
+    return this.#unlessGone(() => this.#parts.client.delete(pods, { namespace, name }, { uid }, signal));
+  }
+
+  async #unlessGone(attempt: () => Promise<unknown>): Promise<void> {
     try {
-      await this.#client.delete(pods, { namespace, name }, { uid }, signal);
+      await attempt();
     } catch (error) {
       if (!isNotFound(error) && !isTaken(error)) throw error;
     }
   }
 }
 
-function newPod(workload: Workload, random: Random): NewObject {
-  const tolerationSeconds = Math.round(workload.toleration / 1000);
-  const object = {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: {
-      name: `${workload.name}-${suffix(random)}`,
-      namespace: workloadNamespace,
-      labels: { app: workload.name, [label]: workload.name },
-      annotations: { "siteward.dev/kept-by": "siteward up, in place of a ReplicaSet" },
-    },
-    spec: {
-      containers: [{ name: "main", image: "simulated" }],
-      ...(workload.zone !== undefined && { nodeSelector: { [zoneLabel]: workload.zone } }),
-      terminationGracePeriodSeconds: 30,
-      tolerations: ["not-ready", "unreachable"].map((state) => ({
-        key: `node.kubernetes.io/${state}`,
-        operator: "Exists",
-        effect: "NoExecute",
-        tolerationSeconds,
-      })),
-    },
-  };
+/** Its ReplicaSet is gone: what a garbage collector would do is done here, for these pods alone. */
+function isOrphan(pod: Pod, uids: ReadonlySet<string>): boolean {
+  const owner = controllerOf(pod);
+  const isOurs = owner?.kind === replicaSets.kind && owner.apiVersion === apiVersionOf(replicaSets);
+  return isOurs && !uids.has(owner.uid) && !isTerminating(pod);
+}
+
+const labelsOf = ({ name }: Workload): Readonly<Record<string, string>> => ({ app: name, [label]: name });
+
+function newReplicaSet(workload: Workload): NewObject {
+  const { kind } = replicaSets;
+  const metadata = { name: workload.name, namespace: workloadNamespace, labels: labelsOf(workload) };
+  const object = { apiVersion: apiVersionOf(replicaSets), kind, metadata, spec: specOf(workload) };
   return object;
 }
 
-/** Letters that make no words, as in generated names. */
-function suffix(random: Random): string {
-  const letters = "bcdfghjklmnpqrstvwxz2456789";
-  return Array.from({ length: 5 }, () => letters[Math.floor(random.next() * letters.length)]).join("");
+function specOf(workload: Workload): object {
+  const { replicas, toleration, zone } = workload;
+  const labels = labelsOf(workload);
+  const tolerationSeconds = Math.round(toleration / 1000);
+  return {
+    replicas,
+    selector: { matchLabels: labels },
+    template: {
+      metadata: { labels },
+      spec: {
+        containers: [{ name: "main", image: "simulated" }],
+        ...(zone !== undefined && { nodeSelector: { [zoneLabel]: zone } }),
+        terminationGracePeriodSeconds: 30,
+        tolerations: ["not-ready", "unreachable"].map((state) => ({
+          key: `node.kubernetes.io/${state}`,
+          operator: "Exists",
+          effect: "NoExecute",
+          tolerationSeconds,
+        })),
+      },
+    },
+  };
 }

@@ -58,7 +58,7 @@ describe.skipIf(missingAssets())("siteward status beside real agents", () => {
   test("a follower is well too (0), names the board that leads, and knows how old its Lease is", async () => {
     const { code, stdout } = await status(follower);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^Leader +pi-1, term \d+, since .*; lease \d+m?s old of 6s; this board is standby$/m);
+    expect(stdout).toMatch(/^Leader +pi-1, term \d+, since .*; lease of 6s, seen \d+m?s ago; this board is standby$/m);
     const age = follower.status()?.leader?.leaseAgeMs ?? Number.POSITIVE_INFINITY;
     // It sleeps until the term that it saw would end, and a retry more.
     expect(age).toBeLessThan(6000 + 2 * 1000 + 1000);

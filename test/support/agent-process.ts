@@ -9,7 +9,7 @@ export interface AgentOptions {
   readonly board: string;
   readonly kubeconfig: string;
   /** Sections of the configuration that differ from the defaults. */
-  readonly config?: Readonly<Record<string, object>>;
+  readonly config?: Readonly<Record<string, object | string>>;
   readonly flags?: readonly string[];
   /** A command that prepares surroundings and then becomes the one that follows it. */
   readonly through?: readonly string[];
@@ -30,6 +30,7 @@ export interface AgentStatus {
     readonly leaseAgeMs?: number;
   };
   readonly link?: { readonly api: { readonly state: string; readonly lastError?: string } };
+  readonly zones?: readonly { readonly name: string; readonly state: string; readonly rate: number }[];
   readonly watches?: readonly { readonly resource: string; readonly state: string; readonly objects: number }[];
 }
 

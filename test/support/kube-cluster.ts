@@ -60,6 +60,11 @@ export class KubeCluster {
     return `https://127.0.0.1:${this.#ports[0]}`;
   }
 
+  /** Of the API server's store. */
+  get etcd(): string {
+    return `http://127.0.0.1:${this.#ports[1]}`;
+  }
+
   async start(): Promise<void> {
     const { privateKey } = generateKeyPairSync("rsa", {
       modulusLength: 2048,

@@ -44,7 +44,7 @@ export class KubeSite {
 
   agent(
     board: string,
-    config: Readonly<Record<string, object>> = {},
+    config: Readonly<Record<string, object | string>> = {},
     kubeconfig = this.cluster.kubeconfig,
   ): AgentProcess {
     const agent = new AgentProcess({ dir: this.cluster.dir, board, kubeconfig, config });

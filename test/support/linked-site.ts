@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { SystemClock } from "../../agent/base/clock.ts";
@@ -135,6 +135,17 @@ export class LinkedSite {
       items: readonly { metadata: { name: string; deletionTimestamp?: string } }[];
     }>("GET", "/api/v1/namespaces/default/pods");
     return items.some(({ metadata }) => metadata.name === name && metadata.deletionTimestamp === undefined);
+  }
+
+  /** A board whose card is a copy of what the agent's board has now: the same name, the same memories. */
+  clone(): AgentProcess {
+    const dir = path.join(this.dir, "clone");
+    const kubeconfig = path.join(this.dir, "kubeconfig");
+    cpSync(path.join(this.agent.dir, "state"), path.join(dir, this.agent.board, "state"), { recursive: true });
+    const agent = new AgentProcess({ dir, board: this.agent.board, kubeconfig, config: this.#options.config });
+    this.#others.push(agent);
+    agent.start();
+    return agent;
   }
 
   async taints(board: number): Promise<readonly string[]> {

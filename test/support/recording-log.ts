@@ -1,4 +1,4 @@
-import type { Fields, Level, Logger } from "../../agent/base/logger.ts";
+import { FieldLogger, type Fields, type Level } from "../../agent/base/logger.ts";
 
 export interface LogLine {
   readonly level: Level;
@@ -7,41 +7,17 @@ export interface LogLine {
 }
 
 /** Keeps what was said, by itself and by its children. */
-export class RecordingLog implements Logger {
+export class RecordingLog extends FieldLogger {
   readonly lines: LogLine[];
-  readonly #fields: Fields;
 
-  constructor(lines: LogLine[] = [], fields: Fields = {}) {
+  constructor() {
+    const lines: LogLine[] = [];
+    super({ level: "debug", take: (level, message, fields) => lines.push({ level, message, fields }) });
     this.lines = lines;
-    this.#fields = fields;
   }
 
   /** The messages of one level, or of all. */
   said(level?: Level): string[] {
     return this.lines.filter((line) => level === undefined || line.level === level).map(({ message }) => message);
-  }
-
-  error(message: string, fields?: Fields): void {
-    this.#say("error", message, fields);
-  }
-
-  warn(message: string, fields?: Fields): void {
-    this.#say("warn", message, fields);
-  }
-
-  info(message: string, fields?: Fields): void {
-    this.#say("info", message, fields);
-  }
-
-  debug(message: string, fields?: Fields): void {
-    this.#say("debug", message, fields);
-  }
-
-  child(fields: Fields): Logger {
-    return new RecordingLog(this.lines, { ...this.#fields, ...fields });
-  }
-
-  #say(level: Level, message: string, fields: Fields = {}): void {
-    this.lines.push({ level, message, fields: { ...this.#fields, ...fields } });
   }
 }

@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { bootClock, bootId, compatibles, model, processMemory, ramBytes } from "../../../agent/board/facts.ts";
+import {
+  bootClock,
+  bootId,
+  compatibles,
+  hardware,
+  model,
+  processMemory,
+  ramBytes,
+} from "../../../agent/board/facts.ts";
 import { readFact } from "../../../agent/board/read-fact.ts";
 
 const machine = (files: Readonly<Record<string, string>>) => (file: string) => files[file];
@@ -42,4 +50,13 @@ test("what the process takes is told apart: all of it, its own, its peak", () =>
 test("a fact that this machine does not have is undefined, not an error", () => {
   expect(readFact("/proc/self/status")).toContain("VmRSS");
   expect(readFact("/sys/firmware/nowhere")).toBeUndefined();
+});
+
+test("hardware is told by its serial number, never by what a cloned card brings along", () => {
+  const files: Record<string, string> = { "/etc/machine-id": "cloned\n" };
+  expect(hardware((file) => files[file])).toBeUndefined();
+  files["/sys/class/dmi/id/product_uuid"] = "4C4C4544-0042\n";
+  expect(hardware((file) => files[file])).toBe("4C4C4544-0042");
+  files["/sys/firmware/devicetree/base/serial-number"] = "10000000e3b0c442\0";
+  expect(hardware((file) => files[file])).toBe("10000000e3b0c442");
 });

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
@@ -132,19 +133,25 @@ function mounted(options: string): string {
   return folder;
 }
 
-mounting("on a read-only file system it ends with 1, and says what to look at", async () => {
-  const folder = mounted("size=1m,ro");
+mounting("on a read-only file system it stays, says what to look at, and begins when it can write", async () => {
+  const folder = mounted("size=4m,ro");
   const agent = agentWith({ state: { folder } });
-  expect(await ended(agent)).toBe(1);
-  expect(agent.log()).toMatch(/cannot be read or written\n {2}Check that the folder exists, .* not mounted read-only/);
-  expect(lastWords(agent)?.[0]).toMatch(/^AgentEnded: /);
+  await started(agent);
+  expect(lastWords(agent)).toEqual([
+    expect.stringMatching(/^AgentHeld: \S+state\.db: the file cannot be read or written$/),
+  ]);
+  expect(agent.log()).toMatch(/error the agent cannot go on now, and tries again .*not mounted read-only/);
+  execFileSync("mount", ["-o", "remount,rw", folder], { stdio: "pipe" });
+  await until("it begins", () => !lastWords(agent)?.some((words) => words.startsWith("AgentHeld")), 15);
+  expect(readdirSync(folder)).toEqual(expect.arrayContaining(["cache.db", "state.db"]));
 });
 
-mounting("on a full file system it ends with 1, and says so", async () => {
+mounting("on a full file system it stays, says so, and begins when there is room; a stop ends it at once", async () => {
   const folder = mounted("size=64k");
   writeFileSync(path.join(folder, "filler"), Buffer.alloc(56 * 1024));
   const agent = agentWith({ state: { folder } });
-  expect(await ended(agent)).toBe(1);
-  expect(agent.log()).toMatch(/there is no room left on the disk\n {2}Free space on the disk/);
-  expect(readFileSync(agent.statusFile, "utf8")).toContain("no room left");
+  await started(agent);
+  expect(lastWords(agent)).toEqual([expect.stringMatching(/^AgentHeld: .*there is no room left on the disk$/)]);
+  expect(agent.log()).toMatch(/Free space on the disk that holds the file/);
+  expect(await agent.stop()).toBe(0);
 });

@@ -76,7 +76,7 @@ test("a follower says who leads", async () => {
     leader: { ...leading(), role: "standby", holder: "edge-05", renewP95: undefined, missedRenewals: undefined },
   });
   const { out } = await status();
-  expect(out).toMatch(/^Leader +edge-05, term 17.*; this board is standby$/m);
+  expect(out).toMatch(/^Leader +edge-05, term 17.*; lease of 1m, seen 2s ago; this board is standby$/m);
 });
 
 test("critical is 2", async () => {

@@ -1,4 +1,5 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -25,11 +26,11 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** A program in place of an agent: it says "up", and then does what is asked. */
-function start(program: string): void {
+/** A program in place of an agent: it is prepared, says "up", and then does what is asked. */
+function start(program: string, prepared = ""): void {
   const command = {
     program: process.execPath,
-    arguments: ["-e", `console.log("up", process.env.BOARD); ${program}`],
+    arguments: ["-e", `${prepared} console.log("up", process.env.BOARD); ${program}`],
     environment: { BOARD: "pi-1" },
     log: path.join(folder, "agent.log"),
   };
@@ -51,7 +52,7 @@ test("what it says goes to its log, and its memory is known while it runs", asyn
 });
 
 test("asked to end it may say goodbye", async () => {
-  start(`${stay} process.on("SIGTERM", () => { console.log("bye"); process.exit(0); });`);
+  start(stay, 'process.on("SIGTERM", () => { console.log("bye"); process.exit(0); });');
   await until(() => said() !== "");
   power.abort();
   await running;
@@ -61,7 +62,7 @@ test("asked to end it may say goodbye", async () => {
 });
 
 test("without power it says nothing more", async () => {
-  start(`${stay} process.on("SIGTERM", () => console.log("bye"));`);
+  start(stay, 'process.on("SIGTERM", () => console.log("bye"));');
   await until(() => said() !== "");
   agent.kill();
   power.abort();
@@ -70,7 +71,7 @@ test("without power it says nothing more", async () => {
 });
 
 test("one that is suspended is still stopped in good order", async () => {
-  start(`${stay} process.on("SIGTERM", () => process.exit(0));`);
+  start(stay, 'process.on("SIGTERM", () => process.exit(0));');
   await until(() => said() !== "");
   agent.suspend();
   expect(agent.state).toBe("suspended");
@@ -91,6 +92,30 @@ test("one whose configuration cannot be used is left alone", async () => {
   expect(agent.state).toBe("failed");
   expect(said()).toBe("up pi-1\n");
 });
+
+test("one whose watcher is gone sees its standard input end", async () => {
+  const [main, board] = [path.join(folder, "watcher.mts"), path.join(folder, "agent.log")];
+  const source = path.resolve(import.meta.dirname, "../../../agent");
+  const program = `${stay} console.log(process.pid); process.stdin.once("close", () => process.exit(0)).resume();`;
+  writeFileSync(
+    main,
+    `import { SystemClock } from "${source}/base/clock.ts";
+    import { SystemRandom } from "${source}/base/random.ts";
+    import { AgentProcess } from "${source}/embedded/agent-process.ts";
+    const ambient = { clock: new SystemClock(), random: new SystemRandom(), log: console };
+    const command = { program: process.execPath, arguments: ["-e", ${JSON.stringify(program)}], environment: {}, log: "${board}" };
+    await new AgentProcess(ambient, { command }).run(new AbortController().signal);`,
+  );
+  const watcher = spawn(process.execPath, [main], { stdio: "ignore" });
+  running = Promise.resolve();
+  await until(() => Number(said()) > 0, 10_000);
+  const pid = Number(said());
+  expect(isAlive(pid)).toBe(true);
+  watcher.kill("SIGKILL");
+  await until(() => !isAlive(pid), 5000);
+});
+
+const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`);
 
 async function until(holds: () => boolean, limit = 2500): Promise<void> {
   for (const end = Date.now() + limit; !holds() && Date.now() < end; ) await new Promise((go) => setTimeout(go, 10));

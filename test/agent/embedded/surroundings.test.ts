@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { nodes, pods } from "../../../agent/api/resources.ts";
+import { nodes, pods, replicaSets } from "../../../agent/api/resources.ts";
 import { silent } from "../../../agent/base/logger.ts";
 import { TaskGroup } from "../../../agent/base/tasks.ts";
 import { Mirror } from "../../../agent/embedded/mirror.ts";
@@ -34,11 +34,13 @@ function start(...workloads: Workload[]): void {
   const mirrors = {
     nodes: new Mirror(ambient, { client, resource: nodes }),
     pods: new Mirror(ambient, { client, resource: pods }),
+    replicaSets: new Mirror(ambient, { client, resource: replicaSets }),
   };
   tasks.start("nodes", (signal) => mirrors.nodes.run(signal));
   tasks.start("pods", (signal) => mirrors.pods.run(signal));
+  tasks.start("replica sets", (signal) => mirrors.replicaSets.run(signal));
   tasks.start("scheduler", (signal) => new Scheduler(ambient, { client, ...mirrors }).run(signal));
-  const keeper = new WorkloadKeeper(ambient, { client, pods: mirrors.pods, workloads });
+  const keeper = new WorkloadKeeper(ambient, { client, ...mirrors, workloads });
   tasks.start("workloads", (signal) => keeper.run(signal));
 }
 
@@ -105,6 +107,61 @@ test("pods that no board takes wait, and say why; a board that appears takes the
   expect(placed()).toEqual({ "pi-2": 4 });
 });
 
+test("a workload is a ReplicaSet that owns its pods, and counts them", async () => {
+  board("pi-1");
+  start(web);
+  await clock.advance("1s");
+  const set = api.read("replicasets", "web");
+  expect(set?.spec).toMatchObject({ replicas: 4, selector: { matchLabels: { app: "web" } } });
+  expect(set?.status).toMatchObject({ replicas: 4, fullyLabeledReplicas: 4 });
+  const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web", uid: set?.metadata.uid, controller: true };
+  for (const name of podNames()) {
+    expect(api.read("pods", name)?.metadata.ownerReferences).toEqual([{ ...owner, blockOwnerDeletion: true }]);
+  }
+  for (const name of podNames().slice(0, 3)) ready(name);
+  await clock.advance("1s");
+  expect(api.read("replicasets", "web")?.status).toMatchObject({ replicas: 4, readyReplicas: 3, availableReplicas: 3 });
+});
+
+test("a person scales it down: those go first that are ready nowhere", async () => {
+  board("pi-1");
+  start(web);
+  await clock.advance("1s");
+  const [first, second] = podNames();
+  for (const name of [first, second]) ready(name ?? "");
+  await clock.advance("1s");
+  api.write("replicasets", "web", (set) => Object.assign(set.spec ?? {}, { replicas: 2 }));
+  await clock.advance("1s");
+  const left = podNames().filter((name) => api.read("pods", name)?.metadata.deletionTimestamp === undefined);
+  expect(left).toEqual([first, second]);
+  expect(api.read("replicasets", "web")?.status).toMatchObject({ replicas: 2, readyReplicas: 2 });
+});
+
+test("a person deletes it: its pods go, others stay, and it is not made again", async () => {
+  board("pi-1");
+  start(web);
+  await clock.advance("1s");
+  api.create("pods", { metadata: { name: "loose", namespace: "default" }, spec: { nodeName: "pi-1" } });
+  api.remove("replicasets", "web");
+  await clock.advance("1m");
+  const left = podNames().filter((name) => api.read("pods", name)?.metadata.deletionTimestamp === undefined);
+  expect(left).toEqual(["loose"]);
+  expect(api.read("replicasets", "web")).toBeUndefined();
+});
+
+test("a ReplicaSet of a person is kept as well; one that was there before becomes what is asked for now", async () => {
+  board("pi-1");
+  const template = { metadata: { labels: { app: "own" } }, spec: { containers: [{ name: "main", image: "x" }] } };
+  const spec = { replicas: 2, selector: { matchLabels: { app: "own" } }, template };
+  api.create("replicasets", { metadata: { name: "own", namespace: "default" }, spec });
+  api.create("replicasets", { metadata: { name: "web", namespace: "default" }, spec: { ...spec, replicas: 9 } });
+  start(web);
+  await clock.advance("5s");
+  expect(podNames().filter((name) => name.startsWith("own-"))).toHaveLength(2);
+  const kept = podNames().filter((name) => api.read("pods", name)?.metadata.deletionTimestamp === undefined);
+  expect(kept.filter((name) => name.startsWith("web-"))).toHaveLength(4);
+});
+
 test("an API that does not answer for a while is waited for", async () => {
   board("pi-1");
   link.isCut = true;
@@ -117,6 +174,11 @@ test("an API that does not answer for a while is waited for", async () => {
 
 const board = (name: string, zone = "zone-a"): unknown =>
   api.create("nodes", { metadata: { name, labels: { "topology.kubernetes.io/zone": zone } }, spec: {} });
+
+const ready = (name: string): unknown =>
+  api.write("pods", name, (pod) => {
+    pod.status = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
+  });
 
 const podNames = (): string[] =>
   [...api.objects.keys()].filter((key) => key.startsWith("pods/")).map((key) => key.slice("pods/".length));

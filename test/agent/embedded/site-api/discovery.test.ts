@@ -30,9 +30,9 @@ test("groups and resources are found one by one", async () => {
     "coordination.k8s.io/v1",
     "discovery.k8s.io/v1",
     "networking.k8s.io/v1",
+    "policy/v1",
     "authentication.k8s.io/v1",
     "authorization.k8s.io/v1",
-    "policy/v1",
   ]);
   expect((await site.get("/apis/apps")).body).toMatchObject({ kind: "APIGroup", name: "apps" });
   const core = itemsAt((await site.get("/api/v1")).body, "resources");
@@ -95,6 +95,7 @@ test("the documentation names every kind, and offers what clients look for", asy
     "apis/coordination.k8s.io/v1",
     "apis/discovery.k8s.io/v1",
     "apis/networking.k8s.io/v1",
+    "apis/policy/v1",
   ]);
   const { body } = await site.get(textAt(paths, "apis/apps/v1", "serverRelativeURL"));
   const patch = valueAt(body, "paths", "/apis/apps/v1/namespaces/{namespace}/daemonsets/{name}", "patch");

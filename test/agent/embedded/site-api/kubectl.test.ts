@@ -4,8 +4,15 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { nodes, pods, replicaSets } from "../../../../agent/api/resources.ts";
 import { SystemClock } from "../../../../agent/base/clock.ts";
+import { TaskGroup } from "../../../../agent/base/tasks.ts";
+import { HttpExchange } from "../../../../agent/embedded/http-exchange.ts";
+import { Mirror } from "../../../../agent/embedded/mirror.ts";
+import { Scheduler } from "../../../../agent/embedded/scheduler.ts";
 import { SiteApi } from "../../../../agent/embedded/site-api/site-api.ts";
+import { SiteClient } from "../../../../agent/embedded/site-client.ts";
+import { WorkloadKeeper } from "../../../../agent/embedded/workloads.ts";
 import { RecordingLog } from "../../../support/recording-log.ts";
 import { SeededRandom } from "../../../support/seeded-random.ts";
 
@@ -95,7 +102,7 @@ metadata: {name: ${name}, labels: {app: web}}
 spec: {nodeName: ${node}, containers: [{name: main, image: "busybox:1"}]}
 `;
 
-  const loose = (name: string): string => bound(name, '""');
+  const loose = (name: string): string => bound(name, "").replace("nodeName: , ", "");
 
   test("applies several documents, again without a change, and with one", async () => {
     const documents = (value: string): string => `${board("apply-1")}---\n${loose("apply-pod")}---
@@ -293,6 +300,54 @@ spec:
     await kubectl("run loose --image=busybox:1");
     expect(await kubectl("delete pod loose")).toContain('pod "loose" deleted');
     await kubectl("delete node drain-1");
+  });
+
+  test("gets, scales, drains and deletes the pods of a ReplicaSet, with somebody who keeps it", async () => {
+    const ambient = { clock: new SystemClock(), random: new SeededRandom(), log: new RecordingLog() };
+    const http = new HttpExchange(Number(new URL(server).port));
+    const client = new SiteClient(ambient, { exchange: http.exchange, timeout: 10_000, userAgent: "test" });
+    const mirrors = {
+      nodes: new Mirror(ambient, { client, resource: nodes }),
+      pods: new Mirror(ambient, { client, resource: pods }),
+      replicaSets: new Mirror(ambient, { client, resource: replicaSets }),
+    };
+    const workloads = [{ name: "web", replicas: 2, toleration: 5000, zone: undefined }];
+    const parts = new TaskGroup();
+    for (const [name, mirror] of Object.entries(mirrors)) parts.start(name, (signal) => mirror.run(signal));
+    const keeper = new WorkloadKeeper(ambient, { client, ...mirrors, workloads });
+    parts.start("keeper", (signal) => keeper.run(signal));
+    parts.start("scheduler", (signal) => new Scheduler(ambient, { client, ...mirrors }).run(signal));
+    await kubectl("create -f -", board("keep-1"));
+    await kubectl("taint node keep-1 node.kubernetes.io/not-ready-");
+    const shown = async (): Promise<string[] | undefined> => rows(await kubectl("get rs web"))[1]?.slice(0, 4);
+    await expect.poll(shown, { timeout: 10_000 }).toEqual(["web", "2", "2", "0"]);
+    const boards = (): Promise<string> => kubectl("get pods -l app=web -o jsonpath={.items[*].spec.nodeName}");
+    await expect.poll(boards, { timeout: 10_000 }).toBe("keep-1 keep-1");
+    expect(await kubectl("describe rs web")).toMatch(/Replicas:\s+2 current \/ 2 desired/);
+    const [pod = ""] = (await kubectl("get pods -l app=web -o name")).split("\n");
+    expect(await kubectl(`describe ${pod}`)).toMatch(/Controlled By:\s+ReplicaSet\/web/);
+    expect(await kubectl("scale rs web --replicas=3")).toBe("replicaset.apps/web scaled\n");
+    await expect.poll(shown, { timeout: 10_000 }).toEqual(["web", "3", "3", "0"]);
+    await expect.poll(boards, { timeout: 10_000 }).toBe("keep-1 keep-1 keep-1");
+    expect((await tried("scale rs web --current-replicas=9 --replicas=1")).err).toContain("Expected replicas to be 9");
+
+    const drained = tried("drain keep-1 --timeout=20s");
+    await expect
+      .poll(async () => kubectl("get pods -l app=web -o name --field-selector spec.nodeName="))
+      .toMatch(/web/);
+    const ending = (await kubectl("get pods -o name --field-selector spec.nodeName=keep-1"))
+      .split("\n")
+      .filter(Boolean);
+    expect(ending).toHaveLength(3);
+    await kubectl(`delete ${ending.join(" ")} --force --grace-period=0`);
+    expect(await drained).toMatchObject({ code: 0, out: expect.stringContaining("node/keep-1 drained") });
+
+    await kubectl("delete rs web");
+    await expect.poll(async () => kubectl("get pods -o name"), { timeout: 10_000 }).toBe("");
+    parts.stop();
+    await parts.join();
+    http.close();
+    await kubectl("delete node keep-1");
   });
 
   test("finds out what is served", async () => {

@@ -80,7 +80,7 @@ describe("over HTTP", () => {
   });
 
   test("a watch arrives as things happen, and ends with its reader", async () => {
-    const response = await open("GET", `${configMaps}?watch=true&allowWatchBookmarks=true`, undefined, {
+    const response = await open("GET", `${configMaps}?watch=true`, undefined, {
       "accept-encoding": "gzip",
     });
     expect(response.headers["content-encoding"]).toBeUndefined();

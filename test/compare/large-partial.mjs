@@ -1,0 +1,50 @@
+// More than fifty boards: when most of them are silent the zone goes on at the secondary rate, and stops in a smaller zone.
+const names = (prefix, count) =>
+  Array.from({ length: count }, (_, index) => `${prefix}${String(index + 1).padStart(2, "0")}`);
+const large = names("l", 52);
+const lostFirst = large.slice(0, 1);
+const lostThen = large.slice(1, 30);
+const small = names("s", 50);
+const lost = (now, node) => now.tainted(node, "unreachable:NoExecute");
+
+export default {
+  title: "a zone of more than fifty boards, and one of fifty",
+  options: { "node-eviction-rate": "0.1", "secondary-node-eviction-rate": "4" },
+  steps: [
+    {
+      name: "two zones",
+      do: async (site) => {
+        await site.nodes(large, { zone: "large" });
+        await site.nodes(small, { zone: "small" });
+        await site.pod("web", { node: "l30" });
+      },
+      until: (now) =>
+        [...large, ...small].every((node) => now.condition(node) === "True") && now.podReady("web") === "True",
+    },
+    {
+      name: "one of each takes the token of its zone",
+      do: (site) => site.silence(...lostFirst, "s01"),
+      until: (now) => [...lostFirst, "s01"].every((node) => lost(now, node)),
+      timing: 3,
+    },
+    {
+      name: "thirty of each: the large zone is tainted board by board, the other one not",
+      do: (site) => site.silence(...lostThen, ...small.slice(1, 30)),
+      until: (now) => lostThen.every((node) => lost(now, node)) && now.podReady("web") === "False",
+      within: 45,
+      timing: 4,
+    },
+    {
+      name: "eleven are back in each: no more partly disrupted, and all have their taint already",
+      do: (site) => site.wake(...large.slice(0, 11), ...small.slice(0, 11)),
+      until: (now) => large.slice(0, 11).every((node) => !now.taints(node).length),
+      quiet: 0.5,
+    },
+    {
+      name: "all are back",
+      do: (site) => site.wake(...large.slice(11, 30), ...small.slice(11, 30)),
+      until: (now) => [...large, ...small].every((node) => now.condition(node) === "True" && !now.taints(node).length),
+      timing: 3,
+    },
+  ],
+};
