@@ -43,7 +43,7 @@ export function applyJsonPatch(target: JsonValue, patch: JsonValue): JsonValue {
         break;
       }
       case "test":
-        if (!isSameJson(found(document, path), operand(operation))) {
+        if (!isSameJson(tested(document, path), operand(operation))) {
           throw new PatchError("inapplicable", `the test of ${String(operation.path)} does not hold`);
         }
         break;
@@ -77,6 +77,13 @@ function child(value: JsonValue, part: string): JsonValue {
   const next = isJsonArray(value) ? value[indexOf(value, part, value.length - 1)] : member(value, part);
   if (next === undefined) throw missing(part);
   return next;
+}
+
+/** As for the kube-apiserver, a member that is not there is the same as one that is null. */
+function tested(document: JsonValue, path: Path): JsonValue {
+  const last = path.at(-1);
+  const around = found(document, path.slice(0, -1));
+  return last !== undefined && isJsonObject(around) ? (member(around, last) ?? null) : found(document, path);
 }
 
 const found = (document: JsonValue, path: Path): JsonValue => path.reduce(child, document);
@@ -117,10 +124,10 @@ const replaced =
   (value: JsonValue): Edit =>
   (container, part) => {
     if (container === undefined) return value;
+    // As the kube-apiserver does and RFC 6902 does not: a member that is not there is added.
+    if (isJsonObject(container)) return withMember(container, part, value);
     child(container, part);
-    return isJsonArray(container)
-      ? container.with(Number(part), value)
-      : withMember(container as JsonObject, part, value);
+    return isJsonArray(container) ? container.with(Number(part), value) : container;
   };
 
 const removed: Edit = (container, part) => {

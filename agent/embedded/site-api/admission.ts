@@ -17,7 +17,7 @@ export interface Identity {
 export function admitNew(kind: ServedKind, sent: Sent, identity: Identity, admission: Admission): ApiObject {
   const { name, namespace, uid } = identity;
   const { generateName, labels, annotations, finalizers, ownerReferences, managedFields } = sent.metadata;
-  if (textAt(sent.metadata, "resourceVersion") !== "") {
+  if (!["", "0"].includes(textAt(sent.metadata, "resourceVersion"))) {
     throw badRequest("resourceVersion should not be set on objects to be created");
   }
   const metadata = defined({
@@ -72,10 +72,10 @@ function checkIdentity(kind: ServedKind, { metadata }: Sent, before: ApiObject, 
     if (isPatch) throw invalid(kind, name, [invalidValue("metadata.uid", metadata.uid, "field is immutable")]);
     throw conflict(kind, name, `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${uid}`);
   }
-  const deletion = before.metadata.deletionTimestamp;
-  if ((metadata.deletionTimestamp ?? deletion) !== deletion) {
-    const problem = invalidValue("metadata.deletionTimestamp", metadata.deletionTimestamp, "field is immutable");
-    throw invalid(kind, name, [problem]);
+  for (const member of ["deletionTimestamp", "deletionGracePeriodSeconds"]) {
+    const was = before.metadata[member];
+    if ((metadata[member] ?? was) === was) continue;
+    throw invalid(kind, name, [invalidValue(`metadata.${member}`, metadata[member], "field is immutable")]);
   }
   const version = textAt(metadata, "resourceVersion");
   const current = before.metadata.resourceVersion;
@@ -88,11 +88,11 @@ function checkIdentity(kind: ServedKind, { metadata }: Sent, before: ApiObject, 
 
 /** What only the server writes stays as it was. */
 function metadataOf(sent: Sent, before: ApiObject): Metadata {
-  const { labels, annotations, finalizers, ownerReferences, managedFields } = sent.metadata;
+  const { generateName, labels, annotations, finalizers, ownerReferences, managedFields } = sent.metadata;
   const kept = before.metadata;
   const metadata = defined({
     name: kept.name,
-    generateName: kept.generateName,
+    generateName,
     namespace: kept.namespace,
     uid: kept.uid,
     generation: kept.generation,

@@ -4,11 +4,11 @@ import { applyStrategicMerge } from "../../api/strategic-merge.ts";
 import { timestamp } from "../../api/timestamps.ts";
 import type { ObjectCall, Site } from "./call.ts";
 import { createdResponse } from "./create.ts";
-import { bodyOf, objectOf, parsedYaml, type Sent } from "./document.ts";
-import { type ApiResponse, response } from "./exchange.ts";
+import { bodyOf, parsedYaml, received, type Sent } from "./document.ts";
+import { type ApiResponse, response, warnings } from "./exchange.ts";
 import { badRequest, invalidOptions, notFound } from "./failure.ts";
 import type { ApiObject } from "./object.ts";
-import { isDryRun } from "./options.ts";
+import { fieldValidationIn, isDryRun } from "./options.ts";
 import { required } from "./problems.ts";
 import { apiVersionOf, type ServedKind } from "./served-kind.ts";
 import { createObject, replaceObject } from "./write.ts";
@@ -26,7 +26,8 @@ export function apply(
   const manager = query.get("fieldManager") ?? "";
   if (manager === "") throw invalidOptions("PatchOptions", [required("fieldManager", "is required for apply patch")]);
   const dryRun = isDryRun(query, "PatchOptions");
-  const applied = objectOf(parsedYaml(bodyOf(request)), kind);
+  const validation = fieldValidationIn(query, "PatchOptions");
+  const { sent: applied, warnings: told } = received(parsedYaml(bodyOf(request)), kind, validation, []);
   if (itemsAt(applied.metadata, "managedFields").length > 0) throw badRequest("metadata.managedFields must be nil");
   if ((applied.metadata.name ?? name) !== name) {
     throw badRequest(
@@ -38,10 +39,15 @@ export function apply(
   if (before === undefined) {
     if (subresource !== undefined) throw notFound(kind, name);
     const metadata = { ...applied.metadata, name, managedFields: [entry] };
-    return createdResponse(kind, shown.one(createObject(site, kind, namespace, { ...applied, metadata }, dryRun)));
+    return createdResponse(
+      kind,
+      shown.one(createObject(site, kind, namespace, { ...applied, metadata }, dryRun)),
+      told,
+    );
   }
   const sent = merged(before.object, applied, entry, kind);
-  return response(200, shown.one(replaceObject(site, kind, before, sent, { subresource, isPatch: true, dryRun })));
+  const after = replaceObject(site, kind, before, sent, { subresource, isPatch: true, dryRun });
+  return response(200, shown.one(after), warnings(told));
 }
 
 function managedBy(manager: string, kind: ServedKind, subresource: string | undefined, time: string): JsonObject {

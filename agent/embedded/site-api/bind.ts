@@ -19,6 +19,7 @@ export function bind(site: Site, call: ObjectCall): ApiResponse {
   const { request, query, kind, name } = call;
   const body = documentIn(request);
   if (!isJsonObject(body)) throw badRequest("the object provided is unrecognized (must be of type Binding)");
+  if (textAt(body, "metadata", "name") !== name) throw badRequest("name in URL does not match name in Binding object");
   const node = textAt(body, "target", "name");
   if (node === "") throw invalid(binding, name, [required("target.name")]);
   const dryRun = isDryRun(query, "CreateOptions");

@@ -53,8 +53,6 @@ const groupVersions: readonly GroupVersion[] = [
   }),
   reviews("authentication.k8s.io", "SelfSubjectReview"),
   reviews("authorization.k8s.io", "SelfSubjectAccessReview", "SelfSubjectRulesReview"),
-  // Evictions are created in pods; the group has no resource of its own.
-  { group: "policy", version: "v1", listed: [] },
 ];
 
 const groups = groupVersions.filter(({ group }) => group !== "");

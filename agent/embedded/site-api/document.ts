@@ -1,9 +1,12 @@
 import { CORE_SCHEMA, load, YAMLException } from "js-yaml";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../api/json.ts";
-import type { ApiRequest } from "./exchange.ts";
+import type { Call } from "./call.ts";
+import { type ApiRequest, json } from "./exchange.ts";
 import { badRequest, tooLargeBody, unsupportedMediaType } from "./failure.ts";
-import { metadataTypes } from "./names.ts";
+import type { FieldValidation } from "./options.ts";
 import { decodeProtobuf } from "./protobuf/decode.ts";
+import { MemberError, type ReadMembers, readMembers } from "./schema/members.ts";
+import { repeatedMembers } from "./schema/repeated.ts";
 import { apiVersionOf, type ServedKind } from "./served-kind.ts";
 
 /** As the kube-apiserver limits what it reads. */
@@ -67,30 +70,64 @@ export interface Sent extends JsonObject {
   readonly metadata: JsonObject;
 }
 
-export const objectIn = (request: ApiRequest, kind: ServedKind): Sent => objectOf(documentIn(request), kind);
+/** What a request brings, read as an object of a kind. */
+export interface Received {
+  readonly sent: Sent;
+  /** What the client is to be told: members that the kind does not have, or that stand there twice. */
+  readonly warnings: readonly string[];
+}
 
-/** Throws a Failure unless the value can be read as an object of the kind. */
-export function objectOf(value: JsonValue, kind: ServedKind): Sent {
-  if (!isJsonObject(value)) throw badRequest(`the object provided is unrecognized (must be of type ${kind.kind})`);
-  const { kind: itsKind = kind.kind, apiVersion = apiVersionOf(kind), metadata, ...rest } = value;
+/** The object in a body. */
+export function objectIn({ request, kind }: Call, validation: FieldValidation): Received {
+  const document = documentIn(request);
+  return received(document, kind, validation, repeatedIn(request, validation));
+}
+
+/** Members that stand in a JSON body twice. In YAML they are no document at all. */
+export const repeatedIn = (request: ApiRequest, validation: FieldValidation): readonly string[] =>
+  validation === "Ignore" || !/\bjson$/.test(contentTypeOf(request) || json) ? [] : repeatedMembers(bodyOf(request));
+
+/** Throws a Failure unless the value can be read as an object of the kind, and as strictly as the client wants it. */
+export function received(
+  value: JsonValue,
+  kind: ServedKind,
+  validation: FieldValidation,
+  repeated: readonly string[],
+): Received {
+  // As a document without any member.
+  if (value !== null && !isJsonObject(value)) {
+    throw badRequest(`the object provided is unrecognized (must be of type ${kind.kind})`);
+  }
+  const { kind: itsKind = kind.kind, apiVersion = apiVersionOf(kind), ...rest } = value ?? {};
   if (itsKind !== kind.kind || apiVersion !== apiVersionOf(kind)) {
     throw badRequest(
       `${String(itsKind)} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${kind.kind} of ${apiVersionOf(kind)}`,
     );
   }
-  const parts: readonly [string, JsonValue | undefined][] = [
-    ["metadata", metadata],
-    ["spec", value.spec],
-    ["status", value.status],
+  const { object, unknown } = membersIn(rest, kind);
+  const problems = [
+    ...unknown.map((path) => `unknown field ${JSON.stringify(path)}`),
+    ...repeated.map((path) => `duplicate field ${JSON.stringify(path)}`),
   ];
-  const wrong = parts.find(([, part]) => part !== undefined && part !== null && !isJsonObject(part));
-  const why = wrong ? `${wrong[0]} must be an object` : isJsonObject(metadata) ? metadataTypes(metadata) : undefined;
-  if (why !== undefined)
+  if (validation === "Strict" && problems.length > 0) {
     throw badRequest(
-      `${kind.kind} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${kind.kind}: ${why}`,
+      `${kind.kind} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${kind.kind}: strict decoding error: ${problems.join(", ")}`,
     );
-  // A null stands for a member that is not there.
-  const members = Object.entries(rest).filter(([, part]) => part !== null);
-  const meta = Object.entries(isJsonObject(metadata) ? metadata : {}).filter(([, part]) => part !== null);
-  return { ...Object.fromEntries(members), metadata: Object.fromEntries(meta) };
+  }
+  const { metadata } = object;
+  return {
+    sent: { ...object, metadata: isJsonObject(metadata) ? metadata : {} },
+    warnings: validation === "Ignore" ? [] : problems,
+  };
+}
+
+function membersIn(value: JsonObject, { kind, ...rest }: ServedKind): ReadMembers {
+  try {
+    return readMembers(kind, value);
+  } catch (error) {
+    if (!(error instanceof MemberError)) throw error;
+    throw badRequest(
+      `${kind} in version ${JSON.stringify(apiVersionOf(rest))} cannot be handled as a ${kind}: ${error.message}`,
+    );
+  }
 }

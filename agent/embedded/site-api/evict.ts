@@ -2,6 +2,7 @@ import { isJsonObject, textAt } from "../../api/json.ts";
 import { timestamp } from "../../api/timestamps.ts";
 import type { ObjectCall, Site } from "./call.ts";
 import { checkPreconditions } from "./delete.ts";
+import { takeFromBudget } from "./disruption.ts";
 import { documentIn } from "./document.ts";
 import { type ApiResponse, jsonResponse } from "./exchange.ts";
 import { badRequest } from "./failure.ts";
@@ -9,24 +10,23 @@ import { existing } from "./get.ts";
 import { objectAt } from "./kinds/pods.ts";
 import { deleteOptionsIn, isDryRun } from "./options.ts";
 import { withCondition } from "./pod-conditions.ts";
-import { isTerminating } from "./termination.ts";
 import { deleteObject, storeChange } from "./write.ts";
 
-/** A deletion that says why: no disruption budgets are served, so none stands in its way. */
+/** A deletion that says why, if the disruption budget that the pod is under allows it. */
 export function evict(site: Site, call: ObjectCall): ApiResponse {
   const { request, query, kind, name } = call;
   const body = documentIn(request);
   if (!isJsonObject(body)) throw badRequest("the object provided is unrecognized (must be of type Eviction)");
   const named = textAt(body, "metadata", "name");
-  if (named !== "" && named !== name) {
+  if (named !== name) {
     throw badRequest(`name in URL does not match name in Eviction object: ${JSON.stringify(named)}`);
   }
   const options = deleteOptionsIn(query, objectAt(body, "deleteOptions"));
   const dryRun = options.dryRun || isDryRun(query, "CreateOptions");
   const before = existing(site, call);
   checkPreconditions(kind, before.object, options);
-  const target = isTerminating(before.object) ? before.object : withCondition(before.object, disruption(site));
-  const told = storeChange(site, kind, before, target, dryRun);
+  takeFromBudget(site, before.object, dryRun);
+  const told = storeChange(site, kind, before, withCondition(before.object, disruption(site)), dryRun);
   deleteObject(site, kind, told, options.gracePeriodSeconds, dryRun);
   return jsonResponse(201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });
 }

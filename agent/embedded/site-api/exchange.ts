@@ -19,13 +19,22 @@ export interface ApiResponse {
 }
 
 export const json = "application/json";
+/** Headers are bounded; who sends much that is wrong is told of some of it. */
+const mostWarnings = 16;
+const longestWarning = 256;
 
 export function response(status: number, text: string, headers: Readonly<Record<string, string>> = {}): ApiResponse {
   return streamed(status, [text], headers);
 }
 
-/** A header that kubectl shows as "Warning: ...". */
-export const warning = (text: string): Readonly<Record<string, string>> => ({ warning: `299 - "${text}"` });
+/** A header that kubectl shows as "Warning: ...", one for each text; none where there is no text. */
+export function warnings(texts: readonly string[]): Readonly<Record<string, string>> {
+  const shown = texts.slice(0, mostWarnings).map((text) => {
+    const printable = text.slice(0, longestWarning).replace(/[^\x20-\x7e]/g, "?");
+    return `299 - "${printable.replace(/["\\]/g, "\\$&")}"`;
+  });
+  return shown.length === 0 ? {} : { warning: shown.join(", ") };
+}
 
 export const jsonResponse = (status: number, value: object): ApiResponse => response(status, JSON.stringify(value));
 

@@ -170,6 +170,15 @@ export const tooLargeBody = (limit: number): Failure =>
     message: `the body of the request is too large: the limit is ${limit} bytes`,
   });
 
+/** `seconds`: when to come again, where that is known. */
+export const tooManyRequests = (message: string, cause: Cause, seconds?: number): Failure =>
+  new Failure({
+    code: 429,
+    reason: "TooManyRequests",
+    message,
+    details: { causes: [cause], ...(seconds !== undefined && { retryAfterSeconds: seconds }) },
+  });
+
 export const expired = (message: string, token?: string): Failure =>
   new Failure({ code: 410, reason: "Expired", message, ...(token !== undefined && { continue: token }) });
 

@@ -10,9 +10,11 @@ import { get } from "./get.ts";
 import { list } from "./list.ts";
 import { flagIn } from "./options.ts";
 import { patch } from "./patch.ts";
+import { isWatch, prettyResponse, wantsPretty } from "./pretty.ts";
 import { representationFor } from "./representation.ts";
 import { answerReview } from "./reviews.ts";
 import { routeOf } from "./routes.ts";
+import { isScale, scale } from "./scale.ts";
 import { update } from "./update.ts";
 import { watch } from "./watch.ts";
 
@@ -20,10 +22,16 @@ import { watch } from "./watch.ts";
 export function answer(site: Site, request: ApiRequest, log: Logger): ApiResponse {
   try {
     if (site.closing.aborted) throw unavailable("the server is shutting down");
-    return routed(site, request);
+    return laidOut(request, routed(site, request));
   } catch (error) {
-    return failureOf(error, request, log).response();
+    return laidOut(request, failureOf(error, request, log).response());
   }
+}
+
+function laidOut(request: ApiRequest, response: ApiResponse): ApiResponse {
+  const [, ...search] = request.path.split("?");
+  const pretty = wantsPretty(new URLSearchParams(search.join("?")), headerOf(request, "user-agent"));
+  return pretty && !isWatch(request) ? prettyResponse(response) : response;
 }
 
 function routed(site: Site, request: ApiRequest): ApiResponse {
@@ -63,6 +71,7 @@ function withCollection(site: Site, call: Call): ApiResponse {
 }
 
 function withObject(site: Site, call: ObjectCall): ApiResponse {
+  if (isScale(call)) return scale(site, call);
   switch (call.request.method) {
     case "GET":
       return get(site, call);

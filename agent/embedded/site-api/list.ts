@@ -21,6 +21,8 @@ export function list(site: Site, call: Call): ApiResponse {
     ]);
   }
   const selection = selectionIn(query, kind);
+  // Lists are done sooner than anybody would stop waiting.
+  numberIn(query, "timeoutSeconds");
   const { at, limit, after } = startOf(site.store, query);
   if (limit === undefined) return listOf(site, call, selection, at, after);
   return limitedList(site.store, call, selection, { at, limit, after });

@@ -30,13 +30,16 @@ const labelName = new RegExp(`^${qualified}$`);
 const labelValue = new RegExp(`^(${qualified})?$`);
 const mostAnnotationBytes = 256 * 1024;
 
-export function nameProblems({ names = "subdomain" }: ServedKind, name: string): readonly Problem[] {
-  const { pattern, longest, sentence } = forms[names];
-  if (name.length > longest) return [invalidValue("metadata.name", name, `must be no more than ${longest} bytes`)];
-  return pattern.test(name) ? [] : [invalidValue("metadata.name", name, sentence)];
+export const nameProblems = ({ names = "subdomain" }: ServedKind, name: string): readonly Problem[] =>
+  formProblems("metadata.name", name, names);
+
+export function formProblems(field: string, name: string, form: keyof typeof forms): readonly Problem[] {
+  const { pattern, longest, sentence } = forms[form];
+  if (name.length > longest) return [invalidValue(field, name, `must be no more than ${longest} bytes`)];
+  return pattern.test(name) ? [] : [invalidValue(field, name, sentence)];
 }
 
-/** The parts of metadata that a client writes. What has the wrong type altogether is told by `metadataTypes`. */
+/** The parts of metadata that a client writes. Their types were checked when they were read. */
 export function metadataProblems(metadata: JsonObject): readonly Problem[] {
   return [
     ...labelProblems(metadata.labels),
@@ -46,36 +49,13 @@ export function metadataProblems(metadata: JsonObject): readonly Problem[] {
   ];
 }
 
-/** A sentence about the first member of metadata that cannot be read at all. */
-export function metadataTypes(metadata: JsonObject): string | undefined {
-  const isText = (value: JsonValue): boolean => typeof value === "string";
-  const isMap = (value: JsonValue): boolean => isJsonObject(value) && Object.values(value).every(isText);
-  const types: readonly [string, (value: JsonValue) => boolean, string][] = [
-    ["name", isText, "a string"],
-    ["generateName", isText, "a string"],
-    ["namespace", isText, "a string"],
-    ["uid", isText, "a string"],
-    ["resourceVersion", isText, "a string"],
-    ["labels", isMap, "an object of strings"],
-    ["annotations", isMap, "an object of strings"],
-    ["finalizers", (value) => isJsonArray(value) && value.every(isText), "a list of strings"],
-    ["ownerReferences", (value) => isJsonArray(value) && value.every(isJsonObject), "a list of objects"],
-    ["managedFields", (value) => isJsonArray(value) && value.every(isJsonObject), "a list of objects"],
-  ];
-  const wrong = types.find(([name, fits]) => {
-    const value = member(metadata, name);
-    return value !== undefined && value !== null && !fits(value);
-  });
-  return wrong && `metadata.${wrong[0]} must be ${wrong[2]}`;
-}
-
 const textsIn = (value: JsonValue | undefined): readonly [string, string][] =>
   isJsonObject(value) ? Object.entries(value).map(([key, text]) => [key, String(text)]) : [];
 
 function labelProblems(labels: JsonValue | undefined): readonly Problem[] {
   return textsIn(labels).flatMap(([key, value]) => [
     ...keyProblems("metadata.labels", key),
-    ...(value.length <= 63 && labelValue.test(value)
+    ...(isLabelValue(value)
       ? []
       : [
           invalidValue(
@@ -87,7 +67,9 @@ function labelProblems(labels: JsonValue | undefined): readonly Problem[] {
   ]);
 }
 
-function keyProblems(field: string, key: string): readonly Problem[] {
+export const isLabelValue = (value: string): boolean => value.length <= 63 && labelValue.test(value);
+
+export function keyProblems(field: string, key: string): readonly Problem[] {
   const [name = "", prefix, ...more] = key.split("/").reverse();
   const fits =
     more.length === 0 &&
@@ -106,9 +88,17 @@ function annotationProblems(annotations: JsonValue | undefined): readonly Proble
   return [...texts.flatMap(([key]) => keyProblems("metadata.annotations", key.toLowerCase())), ...long];
 }
 
+/** Finalizers of Kubernetes itself; all others say whose they are. */
+const standardFinalizers = ["orphan", "foregroundDeletion", "kubernetes"];
+
 function finalizerProblems(finalizers: JsonValue | undefined): readonly Problem[] {
-  const names = isJsonArray(finalizers) ? finalizers : [];
-  return names.flatMap((name) => (typeof name === "string" ? keyProblems("metadata.finalizers", name) : []));
+  const names = isJsonArray(finalizers) ? finalizers.map(String) : [];
+  return names.flatMap((name, i) => {
+    const field = `metadata.finalizers[${i}]`;
+    const malformed = keyProblems(field, name);
+    if (malformed.length > 0 || name.includes("/") || standardFinalizers.includes(name)) return malformed;
+    return [invalidValue(field, name, "name is neither a standard finalizer name nor is it fully qualified")];
+  });
 }
 
 function ownerProblems(owners: JsonValue | undefined): readonly Problem[] {

@@ -10,7 +10,7 @@ import {
 } from "../../api/selectors.ts";
 import { badRequest, invalidOptions } from "./failure.ts";
 import type { ApiObject } from "./object.ts";
-import { forbiddenField, type Problem, unsupportedValue } from "./problems.ts";
+import { forbiddenField, invalidValue, type Problem, unsupportedValue } from "./problems.ts";
 import type { ServedKind } from "./served-kind.ts";
 
 /** A whole number in a query; `undefined` where it is not given or empty. */
@@ -112,6 +112,19 @@ export function isDryRun(query: URLSearchParams, kind: string): boolean {
   return dryRunOf(query.getAll("dryRun"), kind);
 }
 
+const validations = ["Ignore", "Strict", "Warn"] as const;
+
+/** What happens to members that a kind does not have, or that stand there twice. */
+export type FieldValidation = (typeof validations)[number];
+
+/** Options of a write; `kind` names them in a failure. */
+export function fieldValidationIn(query: URLSearchParams, kind: string): FieldValidation {
+  const text = query.get("fieldValidation") ?? "";
+  const found = text === "" ? "Warn" : validations.find((one) => one === text);
+  if (found === undefined) throw invalidOptions(kind, [unsupportedValue("fieldValidation", text, validations)]);
+  return found;
+}
+
 export interface DeleteOptions {
   readonly dryRun: boolean;
   readonly gracePeriodSeconds: number | undefined;
@@ -129,6 +142,10 @@ export function deleteOptionsIn(query: URLSearchParams, body: JsonObject): Delet
   if (policy !== null && policy !== "Foreground" && policy !== "Background" && policy !== "Orphan") {
     const supported = ["Foreground", "Background", "Orphan"];
     throw invalidOptions("DeleteOptions", [unsupportedValue("propagationPolicy", policy, supported)]);
+  }
+  if (policy !== null && member(body, "orphanDependents") !== undefined) {
+    const why = "orphanDependents and propagationPolicy cannot be both set";
+    throw invalidOptions("DeleteOptions", [invalidValue("propagationPolicy", policy, why)]);
   }
   const preconditions = member(body, "preconditions") ?? null;
   return {

@@ -6,12 +6,13 @@ import { PatchError } from "../../api/patch-error.ts";
 import { applyStrategicMerge } from "../../api/strategic-merge.ts";
 import { apply } from "./apply.ts";
 import type { ObjectCall, Site } from "./call.ts";
-import { bodyOf, contentTypeOf, objectOf, parsedJson } from "./document.ts";
-import { type ApiResponse, response } from "./exchange.ts";
-import { badRequest, inapplicablePatch, unsupportedMediaType } from "./failure.ts";
+import { bodyOf, contentTypeOf, parsedJson, type Received, received, repeatedIn } from "./document.ts";
+import { type ApiResponse, response, warnings } from "./exchange.ts";
+import { badRequest, Failure, inapplicablePatch, invalid, unsupportedMediaType } from "./failure.ts";
 import { existing } from "./get.ts";
 import type { Entry } from "./object.ts";
-import { isDryRun } from "./options.ts";
+import { fieldValidationIn, isDryRun } from "./options.ts";
+import { invalidValue } from "./problems.ts";
 import { apiVersionOf, type ServedKind } from "./served-kind.ts";
 import { writable } from "./update.ts";
 import { replaceObject } from "./write.ts";
@@ -36,9 +37,13 @@ export function patch(site: Site, call: ObjectCall): ApiResponse {
   if (applies === undefined) throw unsupportedMediaType([...Object.keys(patchTypes), applyType]);
   const document = parsedJson(bodyOf(request));
   const before = existing(site, call);
-  const sent = objectOf(patched(applies, before, document, kind), kind);
   const dryRun = isDryRun(query, "PatchOptions");
-  return response(200, shown.one(replaceObject(site, kind, before, sent, { subresource, isPatch: true, dryRun })));
+  const validation = fieldValidationIn(query, "PatchOptions");
+  // Nothing is stored that the kind does not have: what is unknown came with the patch.
+  const repeated = repeatedIn(request, validation);
+  const { sent, warnings: told } = readPatched(patched(applies, before, document, kind), kind, validation, repeated);
+  const after = replaceObject(site, kind, before, sent, { subresource, isPatch: true, dryRun });
+  return response(200, shown.one(after), warnings(told));
 }
 
 function patched(applies: Applies, { object }: Entry, document: JsonValue, kind: ServedKind): JsonValue {
@@ -49,6 +54,16 @@ function patched(applies: Applies, { object }: Entry, document: JsonValue, kind:
     throw error.kind === "malformed"
       ? badRequest(`error decoding patch: ${error.message}`)
       : inapplicablePatch(error.message);
+  }
+}
+
+/** What a patch made of an object is no request of its own: where it cannot be read, the patch was wrong. */
+function readPatched(...[value, kind, validation, repeated]: Parameters<typeof received>): Received {
+  try {
+    return received(value, kind, validation, repeated);
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 400) throw error;
+    throw invalid({ group: "", kind: "" }, "", [invalidValue("patch", null, error.message)]);
   }
 }
 

@@ -36,6 +36,8 @@ export interface Traits {
   readonly rules?: Rules;
   /** What it is for does not happen here. Whoever creates one is told so. */
   readonly inert?: boolean;
+  /** What whoever creates one is told, where something is missing that usually looks after it. */
+  readonly unattended?: string;
   /** Subresources besides status, with the verbs of their discovery entry. */
   readonly subresources?: readonly Subresource[];
 }

@@ -14,9 +14,11 @@ import {
   controllerRevisionColumns,
   daemonSetColumns,
   deploymentColumns,
+  disruptionBudgetColumns,
   replicaSetColumns,
   statefulSetColumns,
 } from "./columns/workloads.ts";
+import { disruptionBudgetRules } from "./kinds/budgets.ts";
 import {
   configMapRules,
   eventRules,
@@ -102,6 +104,16 @@ export const namespacesServed = served("v1", "Namespace", "namespaces", "Cluster
   rules: namespaceRules,
 });
 
+export const budgetsServed = served("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "Namespaced", {
+  shortNames: ["pdb"],
+  status: true,
+  generation: true,
+  columns: disruptionBudgetColumns,
+  rules: disruptionBudgetRules,
+  unattended:
+    "no controller of this embedded site judges disruption budgets: until something writes its status, the pods that it selects are not evicted",
+});
+
 const podsServed = served("v1", "Pod", "pods", "Namespaced", {
   shortNames: ["po"],
   categories: all,
@@ -173,9 +185,14 @@ export const servedKinds: readonly ServedKind[] = [
     rules: deploymentRules,
   }),
   served("apps/v1", "ReplicaSet", "replicasets", "Namespaced", {
-    ...inert,
+    categories: all,
+    status: true,
+    generation: true,
     shortNames: ["rs"],
     fields: ["status.replicas"],
+    subresources: [
+      { name: "scale", kind: "Scale", group: "autoscaling", version: "v1", verbs: ["get", "patch", "update"] },
+    ],
     columns: replicaSetColumns,
     rules: replicaSetRules,
   }),
@@ -199,4 +216,5 @@ export const servedKinds: readonly ServedKind[] = [
     rules: endpointSliceRules,
   }),
   served("networking.k8s.io/v1", "Ingress", "ingresses", "Namespaced", { shortNames: ["ing"], status: true }),
+  budgetsServed,
 ];

@@ -6,6 +6,7 @@ import type { Logger } from "../../base/logger.ts";
 import { mostBodyBytes } from "./document.ts";
 import type { ApiRequest, ApiResponse } from "./exchange.ts";
 import { tooLargeBody } from "./failure.ts";
+import { isWatch } from "./pretty.ts";
 
 /** As the kube-apiserver: what is smaller is not worth the work. */
 const gzipFrom = 128 * 1024;
@@ -69,10 +70,10 @@ async function exchange({ clock, handle }: Parts, incoming: IncomingMessage, out
   const headers = Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]));
   const request = { method: incoming.method ?? "GET", path, headers, signal: gone.signal };
   const response = body === undefined ? tooLargeBody(mostBodyBytes).response() : await handle({ ...request, body });
-  const isWatch = /[?&]watch=(?!0\b|false\b)/.test(path);
-  const timer = isWatch ? undefined : clock.after(longestAnswer, () => outgoing.destroy());
+  const watches = isWatch(request);
+  const timer = watches ? undefined : clock.after(longestAnswer, () => outgoing.destroy());
   try {
-    await send(response, outgoing, gone.signal, !isWatch && /\bgzip\b/.test(headers["accept-encoding"] ?? ""));
+    await send(response, outgoing, gone.signal, !watches && /\bgzip\b/.test(headers["accept-encoding"] ?? ""));
   } finally {
     timer?.cancel();
   }

@@ -1,22 +1,22 @@
+import { withMember } from "../../api/json.ts";
 import type { ObjectCall, Site } from "./call.ts";
 import { objectIn } from "./document.ts";
-import { type ApiResponse, response } from "./exchange.ts";
+import { type ApiResponse, response, warnings } from "./exchange.ts";
 import { badRequest, methodNotAllowed, notFound } from "./failure.ts";
 import { noSuchPart } from "./get.ts";
-import { isDryRun } from "./options.ts";
+import { fieldValidationIn, isDryRun } from "./options.ts";
 import type { ServedKind } from "./served-kind.ts";
 import { createObject, replaceObject } from "./write.ts";
 
-export function update(
-  site: Site,
-  { request, query, kind, namespace, name, subresource: part, shown }: ObjectCall,
-): ApiResponse {
-  const subresource = writable(kind, part);
-  const sent = objectIn(request, kind);
+export function update(site: Site, call: ObjectCall): ApiResponse {
+  const { query, kind, namespace, name, shown } = call;
+  const subresource = writable(kind, call.subresource);
+  const { sent, warnings: told } = objectIn(call, fieldValidationIn(query, "UpdateOptions"));
   const dryRun = isDryRun(query, "UpdateOptions");
   const before = site.store.get(kind, namespace, name);
   if (before !== undefined) {
-    return response(200, shown.one(replaceObject(site, kind, before, sent, { subresource, isPatch: false, dryRun })));
+    const after = replaceObject(site, kind, before, sent, { subresource, isPatch: false, dryRun });
+    return response(200, shown.one(after), warnings(told));
   }
   if (!kind.createOnUpdate || subresource !== undefined) throw notFound(kind, name);
   if (sent.metadata.name !== name) {
@@ -24,7 +24,9 @@ export function update(
       `the name of the object (${String(sent.metadata.name ?? "")}) does not match the name on the URL (${name})`,
     );
   }
-  return response(201, shown.one(createObject(site, kind, namespace, sent, dryRun)));
+  // Which version of nothing it was meant to replace is not asked.
+  const object = { ...sent, metadata: withMember(sent.metadata, "resourceVersion", undefined) };
+  return response(201, shown.one(createObject(site, kind, namespace, object, dryRun)), warnings(told));
 }
 
 /** The subresources that are a view of the object itself. Throws a Failure for others. */

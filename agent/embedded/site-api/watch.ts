@@ -43,7 +43,7 @@ export function watch(site: Site, call: Call): ApiResponse {
     length: timeout > 0 ? timeout : shortestWatch * (1 + site.random.next()),
     signal: AbortSignal.any([call.request.signal, site.closing]),
   });
-  return streamed(200, stream.events(from, { listed, announced: initial === true && bookmarks }));
+  return streamed(200, stream.events(from, { listed, announced: listed && bookmarks }));
 }
 
 /** `sendInitialEvents`; undefined where the client leaves it to the resourceVersion. */

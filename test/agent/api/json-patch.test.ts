@@ -59,7 +59,7 @@ describe("does not apply at all", () => {
       "inapplicable",
     ],
     ["a removal of nothing", [{ op: "remove", path: "/nothing" }], "inapplicable"],
-    ["a replacement of nothing", [{ op: "replace", path: "/nothing", value: 1 }], "inapplicable"],
+    ["a replacement within nothing", [{ op: "replace", path: "/nothing/deeper", value: 1 }], "inapplicable"],
     ["a parent that is not there", [{ op: "add", path: "/no/thing", value: 1 }], "inapplicable"],
     ["an index beyond the end", [{ op: "add", path: "/list/2", value: 1 }], "inapplicable"],
     ["an index that is none", [{ op: "remove", path: "/list/01" }], "inapplicable"],

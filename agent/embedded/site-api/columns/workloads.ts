@@ -94,3 +94,18 @@ export const controllerRevisionColumns: readonly Column[] = [
   column("Revision", "Its number.", (revision) => count(revision, "revision")),
   ageColumn,
 ];
+
+const amountOf = (object: ApiObject, name: string): JsonValue => {
+  const amount = valueAt(object, "spec", name);
+  return amount === undefined ? "N/A" : String(amount);
+};
+
+export const disruptionBudgetColumns: readonly Column[] = [
+  nameColumn,
+  column("Min Available", "How many pods must stay.", (budget) => amountOf(budget, "minAvailable")),
+  column("Max Unavailable", "How many pods may be missing.", (budget) => amountOf(budget, "maxUnavailable")),
+  countColumn("Allowed Disruptions", "How many may be evicted now.", (budget) =>
+    count(budget, "status", "disruptionsAllowed"),
+  ),
+  ageColumn,
+];

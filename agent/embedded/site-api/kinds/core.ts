@@ -1,16 +1,26 @@
-import { isJsonObject, itemsAt, type JsonObject, textAt, valueAt } from "../../../api/json.ts";
-import { invalidValue, type Problem, required, unsupportedValue } from "../problems.ts";
+import {
+  isJsonObject,
+  isSameJson,
+  itemsAt,
+  type JsonObject,
+  type JsonValue,
+  numberAt,
+  textAt,
+  valueAt,
+} from "../../../api/json.ts";
+import { isLabelValue, keyProblems } from "../names.ts";
+import type { ApiObject } from "../object.ts";
+import { forbiddenField, invalidValue, type Problem, required, tooLong, unsupportedValue } from "../problems.ts";
 import type { Rules } from "../served-kind.ts";
 import { objectAt } from "./pods.ts";
+import { taintEffects } from "./tolerations.ts";
 
 /** As the TaintNodesByCondition admission does: nothing is scheduled there before somebody has judged the board. */
 const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
 
-const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-
 export const nodeRules: Rules = {
   created: (node) => {
-    const spec = objectAt(node, "spec");
+    const spec = objectAt(withCidrs(node), "spec");
     const taints = itemsAt(spec, "taints");
     const tainted = taints.some(
       (taint) => textAt(taint, "key") === notReady.key && textAt(taint, "effect") === notReady.effect,
@@ -19,19 +29,52 @@ export const nodeRules: Rules = {
       ...node,
       spec: tainted ? spec : { ...spec, taints: [...taints, notReady] },
       status: objectAt(node, "status"),
+      ...withAllocatable(node),
     };
   },
-  updated: (node) => ({ ...node, spec: objectAt(node, "spec") }),
-  problems: (node) =>
-    itemsAt(node, "spec", "taints").flatMap((taint, i): readonly Problem[] => {
-      // The real server names the field so.
-      const at = `metadata.taints[${i}]`;
-      if (textAt(taint, "key") === "") return [required(`${at}.key`)];
-      const effect = textAt(taint, "effect");
-      if (effect === "") return [required(`${at}.effect`)];
-      return taintEffects.includes(effect) ? [] : [unsupportedValue(`${at}.effect`, effect, taintEffects)];
-    }),
+  updated: (node) => ({ ...withCidrs(node), ...withAllocatable(node) }),
+  problems: (node, before) => {
+    const taints = itemsAt(node, "spec", "taints");
+    const [was, is] = [itemsAt(before, "spec", "podCIDRs"), itemsAt(node, "spec", "podCIDRs")];
+    const moved = was.length > 0 && !isSameJson(was, is);
+    return [
+      ...taints.flatMap((taint, i) => taintProblems(taint, taints.slice(0, i), i)),
+      ...(moved ? [forbiddenField("spec.podCIDRs", 'may not change except from "" to valid')] : []),
+    ];
+  },
 };
+
+function taintProblems(taint: JsonValue, others: readonly JsonValue[], i: number): readonly Problem[] {
+  // The real server names the field so.
+  const at = `metadata.taints[${i}]`;
+  const [key, value, effect] = [textAt(taint, "key"), textAt(taint, "value"), textAt(taint, "effect")];
+  if (key === "") return [required(`${at}.key`)];
+  if (effect === "") return [required(`${at}.effect`)];
+  const twice = others.some((other) => textAt(other, "key") === key && textAt(other, "effect") === effect);
+  return [
+    ...keyProblems(`${at}.key`, key),
+    ...(isLabelValue(value) ? [] : [invalidValue(`${at}.value`, value, "must be the value of a label")]),
+    ...(taintEffects.includes(effect) ? [] : [unsupportedValue(`${at}.effect`, effect, taintEffects)]),
+    ...(twice
+      ? [{ ...invalidValue(at, taint, "taints must be unique by key and effect pair"), reason: "FieldValueDuplicate" }]
+      : []),
+  ];
+}
+
+/** One range of addresses is also the first of all of them. */
+function withCidrs(node: JsonObject): JsonObject {
+  const spec = objectAt(node, "spec");
+  const [one, all] = [textAt(spec, "podCIDR"), itemsAt(spec, "podCIDRs")];
+  return { ...node, spec: one === "" || all[0] === one ? spec : { ...spec, podCIDRs: [one] } };
+}
+
+/** What a board has can be given away unless somebody says that less of it can. */
+function withAllocatable(node: JsonObject): JsonObject {
+  const status = objectAt(node, "status");
+  const capacity = objectAt(status, "capacity");
+  if (Object.keys(capacity).length === 0 || status.allocatable !== undefined) return {};
+  return { status: { ...status, allocatable: capacity } };
+}
 
 export const namespaceRules: Rules = {
   created: (namespace) => ({
@@ -100,24 +143,60 @@ function serviceSpec(spec: JsonObject, clusterIP: string): JsonObject {
   };
 }
 
+/** As the kube-apiserver: all values of one together. */
+const mostDataBytes = 1024 * 1024;
+
 export const configMapRules: Rules = {
-  problems: (map) => [...textProblems(map, "data"), ...textProblems(map, "binaryData")],
+  problems: (map, before) => {
+    const [texts, bytes] = [objectAt(map, "data"), objectAt(map, "binaryData")];
+    const twice = Object.keys(bytes).filter((key) => Object.hasOwn(texts, key));
+    const size = sizeOf(Object.values(texts)) + (sizeOf(Object.values(bytes)) * 3) / 4;
+    return [
+      ...frozenProblems(map, before, ["data", "binaryData"]),
+      ...dataKeyProblems("data", texts),
+      ...dataKeyProblems("binaryData", bytes),
+      ...twice.map((key) => invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData")),
+      ...(size > mostDataBytes ? [tooLong("", mostDataBytes)] : []),
+    ];
+  },
 };
 
 export const secretRules: Rules = {
   created: (secret) => withStringData({ type: "Opaque", ...secret }),
   updated: withStringData,
-  problems: (secret) => textProblems(secret, "data"),
+  problems: (secret, before) => {
+    const data = objectAt(secret, "data");
+    const size = (sizeOf(Object.values(data)) * 3) / 4;
+    return [
+      ...frozenProblems(secret, before, ["data"]),
+      ...dataKeyProblems("data", data),
+      ...(size > mostDataBytes ? [tooLong("data", mostDataBytes)] : []),
+    ];
+  },
 };
 
-/** Programs read these as texts by name, and would fail at the whole list because of one that is not. */
-function textProblems(object: JsonObject, member: string): readonly Problem[] {
-  const data = object[member] ?? {};
-  if (!isJsonObject(data)) return [invalidValue(member, data, "must be texts by name")];
-  return Object.entries(data).flatMap(([name, value]) =>
-    typeof value === "string" ? [] : [invalidValue(`${member}[${name}]`, value, "must be a text")],
-  );
+/** What was once declared immutable is replaced by making it anew. */
+function frozenProblems(
+  object: ApiObject,
+  before: ApiObject | undefined,
+  members: readonly string[],
+): readonly Problem[] {
+  if (before?.immutable !== true) return [];
+  const changed = ["immutable", ...members].filter((name) => !isSameJson(object[name] ?? null, before[name] ?? null));
+  return changed.map((name) => forbiddenField(name, "field is immutable when `immutable` is set"));
 }
+
+const sizeOf = (texts: readonly JsonValue[]): number =>
+  texts.reduce<number>((sum, text) => sum + Buffer.byteLength(String(text)), 0);
+
+/** Data become files of their keys' names. */
+const dataKeyProblems = (member: string, data: JsonObject): readonly Problem[] =>
+  Object.keys(data).flatMap((key) => {
+    const fits = /^[-._a-zA-Z0-9]{1,253}$/.test(key) && key !== "." && !key.startsWith("..");
+    return fits
+      ? []
+      : [invalidValue(`${member}[${key}]`, key, "a key consists of alphanumeric characters, '-', '_' or '.'")];
+  });
 
 /** `stringData` is a convenience for writing; what is stored is `data`. */
 function withStringData({ stringData, ...secret }: JsonObject): JsonObject {
@@ -139,22 +218,23 @@ export const eventRules: Rules = {
   },
 };
 
+const withSpec = (lease: ApiObject): JsonObject => ({ ...lease, spec: objectAt(lease, "spec") });
+
 export const leaseRules: Rules = {
+  created: withSpec,
+  updated: withSpec,
   problems: (lease) => {
-    const spec = objectAt(lease, "spec");
-    const duration = spec.leaseDurationSeconds ?? 1;
-    const positive = typeof duration === "number" && Number.isInteger(duration) && duration > 0;
-    const times = ["acquireTime", "renewTime"].flatMap((name) => {
-      const time = spec[name] ?? null;
-      const fits = time === null || (typeof time === "string" && isMicroTime(time));
-      return fits ? [] : [invalidValue(`spec.${name}`, time, "is not an RFC 3339 time with microseconds")];
-    });
+    const [duration, transitions] = [
+      numberAt(lease, "spec", "leaseDurationSeconds"),
+      numberAt(lease, "spec", "leaseTransitions"),
+    ];
     return [
-      ...(positive ? [] : [invalidValue("spec.leaseDurationSeconds", duration, "must be greater than 0")]),
-      ...times,
+      ...(duration === undefined || duration > 0
+        ? []
+        : [invalidValue("spec.leaseDurationSeconds", duration, "must be greater than 0")]),
+      ...(transitions === undefined || transitions >= 0
+        ? []
+        : [invalidValue("spec.leaseTransitions", transitions, "must be greater than or equal to 0")]),
     ];
   },
 };
-
-const isMicroTime = (text: string): boolean =>
-  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text));

@@ -10,9 +10,11 @@ import {
   valueAt,
   withMember,
 } from "../../../api/json.ts";
+import { formProblems } from "../names.ts";
 import type { ApiObject } from "../object.ts";
-import { forbiddenField, invalidValue, type Problem, required } from "../problems.ts";
+import { forbiddenField, invalidValue, type Problem, required, unsupportedValue } from "../problems.ts";
 import type { Rules } from "../served-kind.ts";
+import { tolerationProblems } from "./tolerations.ts";
 
 /** What pods have and templates of pods do not. */
 const ownDefaults = { enableServiceLinks: true, priority: 0, preemptionPolicy: "PreemptLowerPriority" };
@@ -47,6 +49,7 @@ export const objectAt = (value: JsonValue | undefined, ...path: readonly string[
 
 /** What the real server fills in, as far as somebody here looks at it. */
 export function podSpecDefaults(spec: JsonObject): JsonObject {
+  const period = numberAt(spec, "terminationGracePeriodSeconds");
   return {
     restartPolicy: "Always",
     terminationGracePeriodSeconds: 30,
@@ -54,6 +57,7 @@ export function podSpecDefaults(spec: JsonObject): JsonObject {
     securityContext: {},
     schedulerName: "default-scheduler",
     ...spec,
+    ...(period !== undefined && period < 0 && { terminationGracePeriodSeconds: 1 }),
     ...(Array.isArray(spec.containers) && { containers: spec.containers.map(containerDefaults) }),
   };
 }
@@ -69,8 +73,17 @@ function containerDefaults(container: JsonValue): JsonValue {
     terminationMessagePolicy: "File",
     imagePullPolicy: latest ? "Always" : "IfNotPresent",
     ...container,
+    ...requested(container),
     ...(ports.length > 0 && { ports }),
   };
+}
+
+/** What is limited and not asked for is asked for up to the limit. */
+function requested(container: JsonObject): JsonObject {
+  const limits = objectAt(container, "resources", "limits");
+  if (Object.keys(limits).length === 0) return {};
+  const resources = objectAt(container, "resources");
+  return { resources: { ...resources, requests: { ...limits, ...objectAt(resources, "requests") } } };
 }
 
 /** As the DefaultTolerationSeconds admission does: only where the pod tolerates neither by itself. */
@@ -111,16 +124,31 @@ function qosClass(pod: JsonObject): string {
 }
 
 export function podSpecProblems(spec: JsonValue | undefined, field: string): readonly Problem[] {
+  const [policy, node] = [textAt(spec, "restartPolicy"), textAt(spec, "nodeName")];
+  return [
+    ...containerProblems(spec, field),
+    ...tolerationProblems(spec, field),
+    ...(restartPolicies.includes(policy) ? [] : [unsupportedValue(`${field}.restartPolicy`, policy, restartPolicies)]),
+    ...(node === "" ? [] : formProblems(`${field}.nodeName`, node, "subdomain")),
+  ];
+}
+
+const restartPolicies = ["Always", "OnFailure", "Never"];
+
+function containerProblems(spec: JsonValue | undefined, field: string): readonly Problem[] {
   const containers = itemsAt(spec, "containers");
   if (containers.length === 0) return [required(`${field}.containers`)];
   return containers.flatMap((container, i) => {
     const at = `${field}.containers[${i}]`;
     const name = member(container, "name");
-    if (typeof name !== "string" || name === "") return [required(`${at}.name`)];
+    const unnamed = typeof name !== "string" || name === "";
+    const imageless = textAt(container, "image") === "" ? [required(`${at}.image`)] : [];
+    if (unnamed) return [required(`${at}.name`), ...imageless];
     const twice = containers.findIndex((other) => textAt(other, "name") === name) < i;
     return [
+      ...formProblems(`${at}.name`, name, "label"),
       ...(twice ? [{ ...invalidValue(`${at}.name`, name, "is there twice"), reason: "FieldValueDuplicate" }] : []),
-      ...(textAt(container, "image") === "" ? [required(`${at}.image`)] : []),
+      ...imageless,
     ];
   });
 }

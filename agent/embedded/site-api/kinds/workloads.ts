@@ -4,13 +4,15 @@ import {
   type JsonObject,
   type JsonValue,
   member,
+  numberAt,
   textAt,
   valueAt,
 } from "../../../api/json.ts";
 import type { ApiObject } from "../object.ts";
-import { invalidValue, type Problem, required } from "../problems.ts";
+import { invalidValue, type Problem, required, unsupportedValue } from "../problems.ts";
 import type { Rules } from "../served-kind.ts";
 import { objectAt, podSpecDefaults, podSpecProblems } from "./pods.ts";
+import { selectorProblems } from "./selectors.ts";
 
 const counted = {
   currentNumberScheduled: 0,
@@ -92,15 +94,30 @@ function workload(defaults: JsonObject, status: JsonObject): Rules {
     created: (object) => ({ ...withDefaults(object), status }),
     updated: withDefaults,
     problems: (object, before) => [
-      ...selectorProblems(object, before),
+      ...replicaProblems(object),
+      ...templateProblems(object, before),
       ...podSpecProblems(valueAt(object, "spec", "template", "spec"), "spec.template.spec"),
+      ...restartProblems(object),
     ],
   };
 }
 
-function selectorProblems(object: ApiObject, before: ApiObject | undefined): readonly Problem[] {
+function replicaProblems(object: ApiObject): readonly Problem[] {
+  const replicas = numberAt(object, "spec", "replicas") ?? 0;
+  return replicas >= 0 ? [] : [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")];
+}
+
+/** Their pods are to run for good. */
+function restartProblems(object: ApiObject): readonly Problem[] {
+  const policy = textAt(object, "spec", "template", "spec", "restartPolicy");
+  return policy === "Always" ? [] : [unsupportedValue("spec.template.spec.restartPolicy", policy, ["Always"])];
+}
+
+function templateProblems(object: ApiObject, before: ApiObject | undefined): readonly Problem[] {
   const selector = valueAt(object, "spec", "selector");
   if (!isJsonObject(selector) || Object.keys(selector).length === 0) return [required("spec.selector")];
+  const malformed = selectorProblems(selector, "spec.selector");
+  if (malformed.length > 0) return malformed;
   if (before !== undefined && !isSameJson(selector, valueAt(before, "spec", "selector"))) {
     return [invalidValue("spec.selector", selector, "field is immutable")];
   }

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../api/json.ts";
-import { type Field, type Message, schema } from "./schema.ts";
+import { type Field, type Message, schema } from "../schema/schema.ts";
 import { type Piece, piecesOf } from "./wire.ts";
 
 /** A body that is no protobuf of Kubernetes, or has something in it that is not read here. */
@@ -75,6 +75,7 @@ function valueIn(value: Piece["value"], type: string): JsonValue {
     case "text":
       return textOf(value);
     case "int":
+    case "long":
       return numberOf(value);
     case "bool":
       return numberOf(value) !== 0;

@@ -1,0 +1,158 @@
+import { isJsonObject, type JsonObject, type JsonValue, textAt } from "../../../agent/api/json.ts";
+import type { ApiRequest, ApiResponse } from "../../../agent/embedded/site-api/exchange.ts";
+import type { Handle } from "../embedded-server.ts";
+import type { Event } from "../watch-stream.ts";
+
+/** A server that is right in everything but one. */
+export interface Mutant {
+  /** What it does wrong. */
+  readonly does: string;
+  /** The rules that must find it out, each by itself. */
+  readonly breaks: readonly string[];
+  readonly made: (handle: Handle) => Handle;
+  /** Its HTTP is wrong too, or what it does wrong would not be seen. */
+  readonly plainHttp?: boolean;
+}
+
+/** A request, taken apart. */
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly isWatch: boolean;
+  /** The body where it is a JSON object. */
+  readonly body: JsonObject;
+  readonly type: string;
+}
+
+export function asked({ method, path, headers, body = "" }: ApiRequest): Asked {
+  const [place = "", search = ""] = path.split("?");
+  const query = new URLSearchParams(search);
+  const sent = parsed(body);
+  const isWatch = query.get("watch") === "true";
+  return {
+    method,
+    path: place,
+    query,
+    isWatch,
+    body: isJsonObject(sent) ? sent : {},
+    type: headers["content-type"] ?? "",
+  };
+}
+
+/** The request is another one than was sent: something in it is not heeded. */
+export const hears =
+  (
+    change: (
+      asked: Asked,
+    ) => { readonly query?: Query; readonly body?: JsonValue; readonly headers?: Headers } | undefined,
+  ): Mutant["made"] =>
+  (handle) =>
+  (request) => {
+    const one = asked(request);
+    const heard = change(one);
+    if (heard === undefined) return handle(request);
+    const query = new URLSearchParams([...one.query].filter(([name]) => heard.query?.[name] === undefined));
+    for (const [name, value] of Object.entries(heard.query ?? {})) if (value !== "") query.set(name, value);
+    const path = query.size === 0 ? one.path : `${one.path}?${query}`;
+    const body = heard.body === undefined ? {} : { body: JSON.stringify(heard.body) };
+    return handle({ ...request, path, ...body, headers: { ...request.headers, ...heard.headers } });
+  };
+
+/** "": the parameter is left out. */
+type Query = Readonly<Record<string, string>>;
+type Headers = Readonly<Record<string, string>>;
+
+/** An answer that is no stream is another one than belongs there; undefined: it stays. */
+export const says =
+  (change: (body: JsonObject, asked: Asked, status: number) => Said | undefined): Mutant["made"] =>
+  (handle) =>
+  async (request) => {
+    const one = asked(request);
+    const response = await handle(request);
+    if (one.isWatch || !isJson(response)) return response;
+    const text = await textOf(response);
+    const body = parsed(text);
+    const said = isJsonObject(body) ? change(body, one, response.status) : undefined;
+    if (said === undefined) return { ...response, body: sent([text]) };
+    const headers = { ...response.headers, ...said.headers };
+    return { status: said.status ?? response.status, headers, body: sent([JSON.stringify(said.body ?? body)]) };
+  };
+
+interface Said {
+  readonly status?: number;
+  readonly body?: JsonObject;
+  readonly headers?: Headers;
+}
+
+/** A stream of events is another one than belongs there. */
+export const tells =
+  (change: (events: AsyncIterable<Event>, asked: Asked) => AsyncIterable<Event>): Mutant["made"] =>
+  (handle) =>
+  async (request) => {
+    const one = asked(request);
+    const response = await handle(request);
+    if (!one.isWatch || response.status !== 200) return response;
+    return { ...response, body: sent(linesOf(change(eventsIn(response), one))) };
+  };
+
+/** Each event is told as none, one or several others; `i` counts those of this watch, bookmarks left out. */
+export const each = (change: (event: Event, i: number) => readonly Event[]): Mutant["made"] =>
+  tells(async function* (events) {
+    let i = 0;
+    for await (const event of events) yield* change(event, event.type === "BOOKMARK" ? i : i++);
+  });
+
+/** The mutant meddles with the server itself, with requests of its own. */
+export const meddles = (
+  change: (handle: Handle, request: ApiRequest, asked: Asked) => Promise<ApiResponse>,
+): Mutant["made"] => {
+  return (handle) => (request) => change(handle, request, asked(request));
+};
+
+async function* eventsIn({ body }: ApiResponse): AsyncGenerator<Event, void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const part of body) {
+    const lines = (rest + decoder.decode(part, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const value = parsed(line);
+      const object = isJsonObject(value) ? value.object : undefined;
+      yield { type: textAt(value, "type"), object: isJsonObject(object) ? object : {} };
+    }
+  }
+}
+
+async function* linesOf(events: AsyncIterable<Event>): AsyncGenerator<string, void> {
+  for await (const event of events) yield `${JSON.stringify(event)}\n`;
+}
+
+export async function* sent(parts: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Uint8Array, void> {
+  const encoder = new TextEncoder();
+  for await (const part of parts) yield encoder.encode(part);
+}
+
+export async function textOf({ body }: ApiResponse): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const part of body) parts.push(part);
+  return Buffer.concat(parts).toString();
+}
+
+const isJson = ({ headers }: ApiResponse): boolean => headers["content-type"]?.startsWith("application/json") ?? false;
+
+export function parsed(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return null;
+  }
+}
+
+export const isSuccess = (status: number): boolean => status < 300;
+
+/** A document with its metadata changed; one that has none stays. */
+export const withMetadata = (body: JsonObject, change: (metadata: JsonObject) => JsonObject): JsonObject => {
+  const { metadata } = body;
+  return isJsonObject(metadata) ? { ...body, metadata: change(metadata) } : body;
+};
