@@ -11,7 +11,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/kube/**", "test/scenarios/**"],
+          exclude: ["test/kube/**", "test/scenarios/**", "test/power/**"],
           setupFiles: ["test/support/mutation-detector.ts"],
           testTimeout: 30_000,
         },
@@ -19,7 +19,7 @@ export default defineConfig({
       {
         test: {
           name: "scenarios",
-          include: ["test/scenarios/**/*.test.ts"],
+          include: ["test/scenarios/**/*.test.ts", "test/power/**/*.test.ts"],
           testTimeout: 180_000,
           maxWorkers: 2,
           // Real time and real processes on a machine that others use: a story that fails is told once more, and said.

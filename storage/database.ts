@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import Sqlite from "better-sqlite3";
-import { kindOf, StorageError } from "./errors.ts";
+import { isOfSqlite, kindOf, StorageError } from "./errors.ts";
+import { shapeAfter, shapeOf } from "./shape.ts";
 
 /** What we use of the binding. */
 export interface SqliteDriver {
@@ -52,8 +53,11 @@ export interface Sizes {
 /** Everything here is synchronous and blocks the one thread, so a foreign lock is not waited for at length. */
 const lockTimeout = 250;
 
-/** Small pages: a change of one small object then costs 2 KiB per page it touches, not 4. */
-const pageSize = 2048;
+/** By this a file says whose it is. */
+const applicationId = 0x73697465;
+
+/** As small as an object is: what is written for a change is whole pages, into the log and from there into the file. */
+const pageSize = 1024;
 
 /** One SQLite file in WAL mode. Every error of the binding that concerns the file comes out as a StorageError. */
 export class Database {
@@ -63,6 +67,8 @@ export class Database {
   #depth = 0;
   /** What failed inside calls that joined the transaction under way. */
   readonly #failures: unknown[] = [];
+  /** It was looked through after an error that had not been foreseen, and is sound: the error is a bug of ours. */
+  #isSound = false;
 
   private constructor(driver: SqliteDriver, options: DatabaseOptions) {
     this.#driver = driver;
@@ -75,6 +81,7 @@ export class Database {
     try {
       database.#configure();
       database.#migrate();
+      database.#guard(() => database.#checkShape());
     } catch (error) {
       database.#driver.close();
       throw error;
@@ -151,6 +158,13 @@ export class Database {
     return { file: sizeOf(this.file), wal: sizeOf(`${this.file}-wal`) };
   }
 
+  /** Reads the whole file. What it finds wrong, in SQLite's words; throws where even that cannot be found out. */
+  firstProblem(): string | undefined {
+    const found = this.#driver.prepare("PRAGMA quick_check(1)").all() as readonly { readonly quick_check: string }[];
+    const text = found[0]?.quick_check;
+    return text === "ok" ? undefined : (text ?? "it cannot be checked");
+  }
+
   /** The error for something in the file that cannot be what we wrote. */
   damaged(cause: unknown): StorageError {
     return this.#error("damaged", cause);
@@ -190,6 +204,7 @@ export class Database {
     const { migrations } = this.#options;
     const known = migrations.at(-1)?.number ?? 0;
     const found = this.#version();
+    this.#checkOwner(found);
     if (found > known) throw this.#error("newer", new Error(`it has format ${found}, this version knows ${known}`));
     for (const { number, sql } of migrations) {
       if (number <= found) continue;
@@ -202,9 +217,28 @@ export class Database {
           // A file without our number that has tables of its own: a database, but not ours.
           throw kindOf(error) === undefined ? this.#error("damaged", error) : this.#translated(error);
         }
+        this.#exec(`PRAGMA application_id = ${applicationId}`);
         this.#exec(`PRAGMA user_version = ${number}`);
       });
     }
+    // The format is in the file itself from now on, whatever becomes of its log.
+    if (found < known) this.checkpoint();
+  }
+
+  /** What another program made is not ours to put tables into, wherever it lies. */
+  #checkOwner(version: number): void {
+    const id = this.prepare<{ application_id: number }>("PRAGMA application_id").get()?.application_id ?? 0;
+    const isForeign = id !== applicationId && id !== 0;
+    if (isForeign || (version === 0 && this.#guard(() => shapeOf(this.#driver)).length > 0)) {
+      throw this.#error("damaged", new Error("it belongs to another program"));
+    }
+  }
+
+  /** A log that belongs to another file, or somebody's hand, can leave tables that are not ours. */
+  #checkShape(): void {
+    const [wanted, found] = [shapeAfter(this.#options.migrations), shapeOf(this.#driver)];
+    if (wanted.join() !== found.join())
+      throw this.#error("damaged", new Error("its tables are not those it should have"));
   }
 
   #version(): number {
@@ -229,7 +263,20 @@ export class Database {
 
   #translated(error: unknown): unknown {
     const kind = kindOf(error);
-    return kind === undefined ? error : this.#error(kind, error);
+    if (kind !== undefined) return this.#error(kind, error);
+    return isOfSqlite(error) && !this.#examine() ? this.#error("damaged", error) : error;
+  }
+
+  /** Damage shows in many ways: as a table that is not there, as a key that is there twice. Reads the whole file, once. */
+  #examine(): boolean {
+    if (this.#isSound) return true;
+    try {
+      this.#checkShape();
+      this.#isSound = this.firstProblem() === undefined;
+    } catch {
+      return false;
+    }
+    return this.#isSound;
   }
 
   #error(kind: StorageError["kind"], cause: unknown): StorageError {

@@ -1,25 +1,13 @@
-import { collapse } from "./collapse.ts";
 import type { Database } from "./database.ts";
-import { heldRows } from "./held-deltas.ts";
+import { type Applied, DeltaApplier } from "./delta-applier.ts";
+import { FirstList } from "./first-list.ts";
 import type { Indexer } from "./indexer.ts";
-import { Journal, type JournalRow } from "./journal.ts";
-import { type Change, type Delta, identityOf, isSame, type Key, keyOf, type StoredObject } from "./object.ts";
+import { Journal } from "./journal.ts";
+import { NewestRows } from "./newest-rows.ts";
+import { type Change, type Delta, identityOf, type Key, keyOf, type StoredObject } from "./object.ts";
+import type { ListHost, Next, Replacement } from "./replacement.ts";
 import { type Sorted, sortDeltas } from "./sort-deltas.ts";
-import { type Search, Staging } from "./staging.ts";
-
-/** A new list of everything, page by page. Nothing of it shows before `commit`; a power cut before leaves what was. */
-export interface Replacement<T> {
-  /** One transaction per page. */
-  page(objects: readonly T[]): void;
-  /**
-   * After the last page: a step of the search for what was not listed, in a transaction of bounded size, and whether there
-   * is more. `commit` does what is left of it.
-   */
-  bury(): boolean;
-  /** The end, in one transaction: the staged pages, deletions of what was not listed, and the position. */
-  commit(resourceVersion: string): void;
-  abort(): void;
-}
+import { StagedList } from "./staged-list.ts";
 
 /**
  * Pending deltas of one resource, on disk. `append` and `replace` put them there together with the watch position; `pop`
@@ -36,6 +24,7 @@ export class DeltaFIFO<T extends StoredObject> {
   readonly #database: Database;
   readonly #indexer: Indexer<T>;
   readonly #journal: Journal;
+  readonly #applier: DeltaApplier<T>;
   readonly #deltasPerObject: number;
   readonly #quiet: ((stored: T, incoming: T) => boolean) | undefined;
   #position: string | undefined;
@@ -45,9 +34,12 @@ export class DeltaFIFO<T extends StoredObject> {
   /** Keys of the first list, or of a journal found at start, that have not been popped yet. */
   #initial: number;
   #merged = 0;
-  #staging: Staging<T> | undefined;
+  #list: Replacement<T> | undefined;
+  /** So many objects of a first list are stored and not told yet, behind this key. */
+  #untold = 0;
+  #told: Key = "";
 
-  /** Drops what an unfinished Replace left behind. */
+  /** Drops what an unfinished list left behind. */
   constructor(parts: {
     readonly database: Database;
     readonly resource: string;
@@ -63,9 +55,10 @@ export class DeltaFIFO<T extends StoredObject> {
     this.#deltasPerObject = deltasPerObject;
     this.#quiet = quiet;
     this.#journal = new Journal(database, resource);
-    database.transaction(() => this.#journal.discard());
-    this.#position = this.#storedPosition = this.#journal.position;
+    this.#applier = new DeltaApplier({ journal: this.#journal, indexer });
     this.#populated = this.#journal.populated;
+    database.transaction(() => this.#discard());
+    this.#position = this.#storedPosition = this.#journal.position;
     this.#depth = this.#initial = this.#journal.depth;
   }
 
@@ -94,17 +87,18 @@ export class DeltaFIFO<T extends StoredObject> {
    * quiet, both wait in memory. Deletions of unknown objects are ignored. Ends a Replace that was not committed.
    */
   append(deltas: readonly Delta<T>[], resourceVersion: string): void {
-    const { loud, quiet } = this.#sorted(deltas);
+    const newest = new NewestRows(this.#journal, this.#depth === 0);
+    const { loud, quiet } = this.#sorted(deltas, newest);
     if (this.#waitsInMemory(deltas, loud)) {
       this.#keep(quiet, resourceVersion);
       return;
     }
-    const fresh = new Set<Key>();
+    const before = newest.keys;
     let merged = 0;
     this.#write({ position: resourceVersion, populated: true, quiet }, () => {
-      for (const delta of loud) merged += this.#put(delta, fresh);
+      for (const delta of loud) merged += this.#put(delta, newest);
     });
-    this.#depth += fresh.size;
+    this.#depth += newest.keys - before;
     this.#merged += merged;
   }
 
@@ -115,12 +109,14 @@ export class DeltaFIFO<T extends StoredObject> {
    */
   take(deltas: readonly Delta<T>[], resourceVersion: string): readonly Change<T>[] | undefined {
     if (this.#depth > 0) return undefined;
-    const { loud, quiet } = this.#sorted(deltas);
+    const { loud, quiet } = this.#sorted(deltas, new NewestRows(this.#journal, true));
     if (this.#waitsInMemory(deltas, loud)) {
       this.#keep(quiet, resourceVersion);
       return [];
     }
-    return this.#write({ position: resourceVersion, populated: true, quiet }, () => this.#applyHeld(loud, quiet));
+    return this.#write({ position: resourceVersion, populated: true, quiet }, () =>
+      this.#applier.applyHeld(loud, quiet),
+    );
   }
 
   /** A position without news. It waits in memory. */
@@ -130,46 +126,28 @@ export class DeltaFIFO<T extends StoredObject> {
 
   /** Begins a new list; one that was begun before and not committed is dropped. */
   replace(): Replacement<T> {
-    const staging = new Staging<T>({
-      journal: this.#journal,
-      indexer: this.#indexer,
-      isQuiet: (stored, incoming) => this.#isQuiet(stored, incoming),
-    });
     this.#write({}, () => {
-      this.#journal.discard();
+      this.#discard();
       this.#journal.stage();
     });
-    this.#staging = staging;
-    let search: Search | undefined = { among: "queued", after: undefined };
-    const check = (): void => {
-      if (this.#staging !== staging) throw new Error("this Replace has ended");
-    };
-    return {
-      page: (objects) => {
-        check();
-        this.#write({}, () => {
-          for (const object of objects) staging.list(object);
-        });
-      },
-      bury: () => {
-        check();
-        const from = search;
-        if (from !== undefined) search = this.#write({}, () => staging.bury(from));
-        return search !== undefined;
-      },
-      commit: (resourceVersion) => {
-        check();
-        this.#commit(staging, search, resourceVersion);
-      },
-      abort: () => {
-        if (this.#staging === staging) this.#endStaging();
-      },
-    };
+    this.#indexer.show();
+    return this.#begun(new StagedList(this.#host));
+  }
+
+  /**
+   * Begins the first list of a cache that was never filled: it comes to what `replace` comes to, is written once instead of
+   * twice, and is told in the order of its keys. Undefined: there was a list or a delta before.
+   */
+  fill(): Replacement<T> | undefined {
+    if (this.#populated) return undefined;
+    this.#write({}, () => this.#discard());
+    this.#indexer.hide();
+    return this.#begun(new FirstList(this.#host));
   }
 
   /** Queues a Sync for every stored object that has no delta waiting. While a list is under way it will tell all. */
   resync(): void {
-    if (this.#staging !== undefined) return;
+    if (this.#list !== undefined) return;
     let queued = 0;
     this.#write({}, () => {
       for (const { key, uid, version } of this.#journal.unmentioned()) {
@@ -186,12 +164,20 @@ export class DeltaFIFO<T extends StoredObject> {
    */
   pop(limit: number): readonly Change<T>[] {
     while (this.#depth > 0) {
-      const { keys, changes } = this.#write({}, () => this.#apply(limit));
+      const { keys, changes } =
+        this.#untold > 0 ? this.#tell(limit) : this.#write({}, () => this.#applier.applyQueued(limit));
       this.#depth -= keys;
       this.#initial = Math.max(0, this.#initial - keys);
       if (changes.length > 0) return changes;
     }
     return [];
+  }
+
+  /** Nobody is told of what the first list brought: where nobody listens yet, and whoever will looks at what is stored. */
+  leaveUntold(): void {
+    this.#depth -= this.#untold;
+    this.#initial = Math.max(0, this.#initial - this.#untold);
+    this.#untold = 0;
   }
 
   /** Writes what waits in memory. For a clean stop. */
@@ -200,10 +186,7 @@ export class DeltaFIFO<T extends StoredObject> {
   }
 
   /** One transaction, in which everything that waits in memory rides along. Memory follows when it has committed. */
-  #write<R>(
-    next: { readonly position?: string; readonly populated?: boolean; readonly quiet?: ReadonlyMap<Key, T> },
-    work: () => R,
-  ): R {
+  #write<R>(next: Next<T>, work: () => R): R {
     if (this.#database.inTransaction) throw new Error("a DeltaFIFO writes in transactions of its own");
     const { position = this.#position, populated = this.#populated, quiet = new Map<Key, T>() } = next;
     let result: R;
@@ -224,12 +207,12 @@ export class DeltaFIFO<T extends StoredObject> {
     return result;
   }
 
-  /** A Replace that was not committed ends before. */
-  #sorted(deltas: readonly Delta<T>[]): Sorted<T> {
-    this.#endStaging();
+  /** A list that was not committed ends before. */
+  #sorted(deltas: readonly Delta<T>[], newest: NewestRows): Sorted<T> {
+    this.#drop();
     return sortDeltas(deltas, {
       indexer: this.#indexer,
-      waits: (key) => this.#newest(key) !== undefined,
+      waits: (key) => newest.get(key) !== undefined,
       isQuiet: this.#quiet && ((stored, incoming) => this.#isQuiet(stored, incoming)),
     });
   }
@@ -253,98 +236,72 @@ export class DeltaFIFO<T extends StoredObject> {
     );
   }
 
-  #newest(key: Key): JournalRow | undefined {
-    return this.#depth === 0 ? undefined : this.#journal.newest(key);
-  }
-
   /** Returns how many deltas were merged. Of two deletions in a row the older stays, unless it is a tombstone. */
-  #put({ type, object }: Delta<T>, fresh: Set<Key>): number {
+  #put({ type, object }: Delta<T>, newest: NewestRows): number {
     const key = keyOf(object);
-    const newest = fresh.has(key) ? this.#journal.newest(key) : this.#newest(key);
+    const last = newest.get(key);
+    const identity = identityOf(object);
     const text = JSON.stringify(object);
-    if (newest !== undefined && newest.type === "Deleted" && type === "Deleted") {
-      if (newest.bytes === null) this.#journal.overwrite(newest.seq, identityOf(object), text);
-      return 0;
-    }
-    const seq = this.#journal.put(key, type, identityOf(object), text);
+    const isRepeated = last?.type === "Deleted" && type === "Deleted";
+    if (isRepeated && last.bytes !== null) return 0;
+    if (isRepeated) this.#journal.overwrite(last.seq, identity, text);
+    const seq = isRepeated ? last.seq : this.#journal.put(key, type, identity, text);
+    newest.put(key, { seq, type, ...identity, bytes: text.length });
+    if (isRepeated) return 0;
     this.#indexer.decoded.put(seq, object, text.length);
-    if (newest === undefined) {
-      fresh.add(key);
-      return 0;
-    }
-    return this.#journal.count(key) > this.#deltasPerObject ? this.#journal.condense(key) : 0;
+    return last !== undefined && this.#journal.count(key) > this.#deltasPerObject ? this.#journal.condense(key) : 0;
   }
 
-  /** Reads and erases the head of the queue as a whole, and key by key only what comes again behind it. */
-  #apply(limit: number): { readonly keys: number; readonly changes: readonly Change<T>[] } {
-    const { ceiling } = this.#journal;
-    const head = this.#journal.queued(undefined, ceiling, limit);
-    const last = head.at(-1);
-    if (last === undefined) return { keys: 0, changes: [] };
-    const byKey = new Map<Key, JournalRow[]>();
-    for (const row of head) {
-      const rows = byKey.get(row.key);
-      if (rows === undefined) byKey.set(row.key, [row]);
-      else rows.push(row);
-    }
-    for (const key of head.length < limit ? [] : this.#journal.behind(last.seq, ceiling)) {
-      byKey.set(key, [...this.#journal.rows(key, ceiling)]);
-    }
-    const changes: Change<T>[] = [];
-    for (const [key, rows] of byKey) {
-      changes.push(...this.#applyKey(key, rows));
-      if ((rows.at(-1)?.seq ?? 0) > last.seq) this.#journal.erase(key, ceiling);
-    }
-    this.#journal.eraseHead(last.seq);
-    return { keys: byKey.size, changes };
+  /** What a first list brought is stored already. */
+  #tell(limit: number): Applied<T> {
+    const stored = this.#indexer.after(this.#told, Math.min(limit, this.#untold));
+    const last = stored.at(-1);
+    if (last === undefined) throw this.#database.damaged(new Error("objects of the first list are gone"));
+    this.#told = last[0];
+    this.#untold -= stored.length;
+    return { keys: stored.length, changes: stored.map(([key, after]) => ({ key, before: undefined, after })) };
   }
 
-  /** `quiet`: what the same group brought before these, and what was already written in this transaction. */
-  #applyHeld(deltas: readonly Delta<T>[], quiet: ReadonlyMap<Key, T>): readonly Change<T>[] {
-    const told: Change<T>[] = [];
-    for (const [key, rows] of heldRows(deltas)) {
-      const before = quiet.get(key) ?? this.#indexer.get(key);
-      const { changes, after, row } = collapse(key, before, rows, ({ object }) => object);
-      if (after === undefined) {
-        if (before !== undefined) this.#indexer.remove(key, before);
-      } else if (row !== undefined && (before === undefined || !isSame(identityOf(before), row))) {
-        this.#indexer.put(key, before, after);
-      }
-      told.push(...changes);
-    }
-    return told;
+  get #host(): ListHost<T> {
+    return {
+      journal: this.#journal,
+      indexer: this.#indexer,
+      isQuiet: (stored, incoming) => this.#isQuiet(stored, incoming),
+      write: (next, work) => this.#write(next, work),
+      isUnderWay: (list) => this.#list === list,
+      commit: (next, untold, work) => this.#commit(next, untold, work),
+      drop: () => this.#drop(),
+    };
   }
 
-  #applyKey(key: Key, rows: readonly JournalRow[]): readonly Change<T>[] {
-    const before = this.#indexer.get(key);
-    const { changes, after, row } = collapse(key, before, rows, ({ seq }) => this.#object(seq));
-    if (after === undefined) {
-      if (before !== undefined) this.#indexer.remove(key, before);
-    } else if (row !== undefined && (before === undefined || !isSame(identityOf(before), row))) {
-      this.#indexer.adopt(key, before, after, row);
-    }
-    for (const { seq } of rows) this.#indexer.decoded.delete(seq);
-    return changes;
+  #begun(list: Replacement<T>): Replacement<T> {
+    this.#list = list;
+    return list;
   }
 
-  #object(seq: number): T {
-    return this.#indexer.decoded.get(seq) ?? this.#indexer.decode(this.#journal.text(seq));
-  }
-
-  #commit(staging: Staging<T>, search: Search | undefined, resourceVersion: string): void {
+  #commit(next: Next<T>, untold: number, work: () => void): void {
     const isFirst = !this.#populated;
-    this.#depth = this.#write({ position: resourceVersion, populated: true, quiet: staging.quiet }, () => {
-      for (let rest = search; rest !== undefined; ) rest = staging.bury(rest);
-      this.#journal.release();
+    const queued = this.#write({ ...next, populated: true }, () => {
+      work();
       return this.#journal.depth;
     });
-    this.#staging = undefined;
+    this.#list = undefined;
+    this.#indexer.show();
+    this.#untold += untold;
+    this.#depth = this.#untold + queued;
     if (isFirst) this.#initial = this.#depth;
   }
 
-  #endStaging(): void {
-    if (this.#staging === undefined) return;
-    this.#write({}, () => this.#journal.discard());
-    this.#staging = undefined;
+  #drop(): void {
+    if (this.#list === undefined) return;
+    this.#write({}, () => this.#discard());
+    this.#indexer.show();
+    this.#list = undefined;
+  }
+
+  /** Inside a transaction: of a list that was not committed nothing stays. */
+  #discard(): void {
+    this.#journal.discard();
+    if (!this.#populated) this.#indexer.clear();
   }
 }

@@ -13,6 +13,7 @@ export class IndexRows<T> {
   readonly #indices = new Map<string, NamedIndex<T>>();
   readonly #insert: Statement<unknown>;
   readonly #delete: Statement<unknown>;
+  readonly #clear: Statement<unknown>;
   readonly #keys: Statement<{ key: Key }>;
   readonly #firstValue: Statement<{ value: string | null }>;
   readonly #nextValue: Statement<{ value: string | null }>;
@@ -23,6 +24,7 @@ export class IndexRows<T> {
     // An index function may name a value twice.
     this.#insert = database.prepare(`INSERT OR IGNORE INTO index_rows ("index", value, key) VALUES (?, ?, ?)`);
     this.#delete = database.prepare(`DELETE FROM index_rows WHERE "index" = ? AND value = ? AND key = ?`);
+    this.#clear = database.prepare(`DELETE FROM index_rows WHERE "index" = ?`);
     this.#keys = database.prepare(
       `SELECT key FROM index_rows WHERE "index" = ? AND value = ? AND key > ? ORDER BY key LIMIT ?`,
     );
@@ -50,6 +52,11 @@ export class IndexRows<T> {
       for (const value of old) if (!now.has(value)) this.#delete.run(id, value, key);
       for (const value of now) if (!old.has(value)) this.#insert.run(id, value, key);
     }
+  }
+
+  /** Nothing is said of any object any more. */
+  clear(): void {
+    for (const { id } of this.#indices.values()) this.#clear.run(id);
   }
 
   /** True if every index says the same about both. */
@@ -98,7 +105,7 @@ export class IndexRows<T> {
   ): void {
     for (const [name, id] of stored) {
       if (Object.hasOwn(functions, name)) continue;
-      this.#database.prepare(`DELETE FROM index_rows WHERE "index" = ?`).run(id);
+      this.#clear.run(id);
       this.#database.prepare("DELETE FROM indices WHERE id = ?").run(id);
     }
     const insert = this.#database.prepare<{ id: number }>(

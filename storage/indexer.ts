@@ -22,14 +22,17 @@ export class Indexer<T extends StoredObject> {
   /** The newest states that were not worth a write; each lies on top of a stored object of the same uid. */
   readonly #quiet = new Map<Key, T>();
   #size: number | undefined;
+  #isHidden = false;
   readonly #text: Statement<{ text: string }>;
   readonly #identity: Statement<Identity>;
   readonly #keys: Statement<{ key: Key }>;
   readonly #count: Statement<{ count: number }>;
   readonly #update: Statement<unknown>;
   readonly #put: Statement<unknown>;
+  readonly #add: Statement<unknown>;
   readonly #adopt: Statement<unknown>;
   readonly #delete: Statement<unknown>;
+  readonly #clear: Statement<unknown>;
 
   /** Fills indices that are new since the file was last open. */
   constructor(parts: {
@@ -44,13 +47,16 @@ export class Indexer<T extends StoredObject> {
     this.decoded = new DecodeCache(decodedBytes);
     this.#text = database.prepare("SELECT text FROM objects WHERE resource = ? AND key = ?");
     this.#identity = database.prepare("SELECT uid, version FROM objects WHERE resource = ? AND key = ?");
-    this.#keys = database.prepare(`SELECT key FROM objects WHERE resource = ? AND key > ? ORDER BY key LIMIT ${page}`);
+    this.#keys = database.prepare(`SELECT key FROM objects WHERE resource = ? AND key > ? ORDER BY key LIMIT ?`);
     this.#count = database.prepare("SELECT count(*) AS count FROM objects WHERE resource = ?");
     this.#update = database.prepare("UPDATE objects SET version = ?, text = ? WHERE resource = ? AND key = ?");
     this.#put = database.prepare(
       `INSERT INTO objects (resource, key, uid, version, text) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (resource, key) DO UPDATE
        SET uid = excluded.uid, version = excluded.version, text = excluded.text`,
+    );
+    this.#add = database.prepare(
+      "INSERT OR IGNORE INTO objects (resource, key, uid, version, text) VALUES (?, ?, ?, ?, ?)",
     );
     // The text goes from table to table and never becomes a string here.
     this.#adopt = database.prepare(
@@ -60,12 +66,13 @@ export class Indexer<T extends StoredObject> {
        SET uid = excluded.uid, version = excluded.version, text = excluded.text`,
     );
     this.#delete = database.prepare("DELETE FROM objects WHERE resource = ? AND key = ?");
+    this.#clear = database.prepare("DELETE FROM objects WHERE resource = ?");
     this.#rows = new IndexRows(database, this.#resource);
     this.#rows.reconcile(indices, () => this.#entries());
   }
 
   get(key: Key): T | undefined {
-    return this.#quiet.get(key) ?? this.decoded.get(key) ?? this.#read(key, true);
+    return this.#isHidden ? undefined : this.#get(key);
   }
 
   /** By key. An object that appears or vanishes during the walk is seen if it lies ahead. */
@@ -76,7 +83,7 @@ export class Indexer<T extends StoredObject> {
   /** By key. What no longer has the value when its turn comes is left out. */
   *byIndex(name: string, value: string): IterableIterator<T> {
     let after = "";
-    for (;;) {
+    while (!this.#isHidden) {
       const keys = this.#rows.keys(name, value, after, page);
       for (const key of keys) {
         const object = this.get(key);
@@ -89,11 +96,12 @@ export class Indexer<T extends StoredObject> {
   }
 
   /** The values that some object has, in their order. */
-  indexValues(name: string): IterableIterator<string> {
-    return this.#rows.values(name);
+  *indexValues(name: string): IterableIterator<string> {
+    if (!this.#isHidden) yield* this.#rows.values(name);
   }
 
   get size(): number {
+    if (this.#isHidden) return 0;
     this.#size ??= this.#count.get(this.#resource)?.count ?? 0;
     return this.#size;
   }
@@ -102,6 +110,24 @@ export class Indexer<T extends StoredObject> {
     const quiet = this.#quiet.get(key);
     if (quiet !== undefined) return identityOf(quiet);
     return this.#identity.get(this.#resource, key);
+  }
+
+  /** Shows nothing to readers, until `show`. */
+  hide(): void {
+    this.#isHidden = true;
+  }
+
+  show(): void {
+    this.#isHidden = false;
+    this.#size = undefined;
+  }
+
+  /** The next objects behind a key, hidden or not; "" before the first. */
+  after(key: Key, limit: number): readonly (readonly [Key, T])[] {
+    return this.#keys.all(this.#resource, key, limit).flatMap((row) => {
+      const object = this.#passing(row.key);
+      return object === undefined ? [] : [[row.key, object] as const];
+    });
   }
 
   /** True if no index tells the two apart. */
@@ -142,6 +168,18 @@ export class Indexer<T extends StoredObject> {
     this.decoded.put(key, after, text.length);
   }
 
+  /**
+   * Inside a transaction: like `put`, for one of very many that are hardly ever there already; nothing of it stays decoded.
+   * True if it was not there.
+   */
+  add(key: Key, object: T): boolean {
+    const { uid, version } = identityOf(object);
+    const isNew = this.#add.run(this.#resource, key, uid, version, JSON.stringify(object)) > 0;
+    if (isNew) this.#rows.write(key, undefined, object);
+    else this.put(key, this.#get(key), object);
+    return isNew;
+  }
+
   /** Inside a transaction: makes the journal row `seq`, of which `after` is the object, the stored state. */
   adopt(key: Key, before: T | undefined, after: T, row: { readonly seq: number; readonly bytes: number }): void {
     if (before === undefined) this.#size = undefined;
@@ -156,6 +194,13 @@ export class Indexer<T extends StoredObject> {
     this.#delete.run(this.#resource, key);
     this.#rows.write(key, before, undefined);
     this.decoded.delete(key);
+  }
+
+  /** Inside a transaction: removes everything. */
+  clear(): void {
+    this.#size = undefined;
+    if (this.#clear.run(this.#resource) > 0) this.#rows.clear();
+    this.decoded.clear();
   }
 
   /** After a transaction that failed: what was remembered of it is not true. */
@@ -175,16 +220,25 @@ export class Indexer<T extends StoredObject> {
 
   *#entries(): IterableIterator<readonly [Key, T]> {
     let after = "";
-    for (;;) {
-      const rows = this.#keys.all(this.#resource, after);
+    while (!this.#isHidden) {
+      const rows = this.#keys.all(this.#resource, after, page);
       for (const { key } of rows) {
-        const object = this.#quiet.get(key) ?? this.decoded.peek(key) ?? this.#read(key, false);
+        const object = this.#passing(key);
         if (object !== undefined) yield [key, object];
       }
       const last = rows.at(-1);
       if (last === undefined || rows.length < page) return;
       after = last.key;
     }
+  }
+
+  #get(key: Key): T | undefined {
+    return this.#quiet.get(key) ?? this.decoded.get(key) ?? this.#read(key, true);
+  }
+
+  /** For a walk over everything. */
+  #passing(key: Key): T | undefined {
+    return this.#quiet.get(key) ?? this.decoded.peek(key) ?? this.#read(key, false);
   }
 
   #read(key: Key, keep: boolean): T | undefined {

@@ -1,7 +1,10 @@
-import { renameSync, rmSync } from "node:fs";
+import { copyFileSync, lstatSync, renameSync, rmSync, statSync } from "node:fs";
+import Sqlite from "better-sqlite3";
 import { Database, type Pragmas } from "./database.ts";
-import { StorageError } from "./errors.ts";
+import { kindOf, StorageError } from "./errors.ts";
+import { hasForeignLog } from "./log-header.ts";
 import { cacheMigrations, stateMigrations } from "./schema.ts";
+import { keepNewest } from "./set-aside.ts";
 
 export interface OpenedCache {
   readonly database: Database;
@@ -15,51 +18,88 @@ export interface OpenedState {
   readonly setAside: { readonly file: string; readonly why: StorageError } | undefined;
 }
 
+/** What both ways to open have in common. */
+interface Opening {
+  readonly file: string;
+  readonly pragmas: Pragmas;
+  /** There was such a file before: an empty one has lost what was in it. Otherwise it may just have been begun. */
+  readonly isKnown?: boolean;
+}
+
+/** How many damaged states are kept for a look. */
+const mostKept = 3;
+
 /** Opens cache.db. A damaged one is deleted: everything in it can be listed again. */
-export function openCache({ file, pragmas }: { readonly file: string; readonly pragmas: Pragmas }): OpenedCache {
-  const options = { file, pragmas, migrations: cacheMigrations };
+export function openCache({ file, pragmas, isKnown = false }: Opening): OpenedCache {
+  const open = (): Database => Database.open({ file, pragmas, migrations: cacheMigrations });
   try {
-    return { database: Database.open(options), rebuilt: undefined };
+    checkParts({ file, isKnown, disposable: true });
+    return { database: open(), rebuilt: undefined };
   } catch (error) {
     if (!isDamage(error)) throw error;
     removeCache(file);
-    return { database: Database.open(options), rebuilt: error };
+    return { database: open(), rebuilt: error };
   }
 }
 
 /** For a cache that turned out to be damaged while it was in use: abandon it, then this, then open it again. */
 export function removeCache(file: string): void {
-  for (const part of partsOf(file)) rmSync(part, { force: true });
+  moving({ file, disposable: true }, () => {
+    for (const part of partsOf(file)) {
+      // A folder is nothing that we made: it only has to get out of the way. One of them is kept.
+      if (kindAt(part) !== "folder") rmSync(part, { force: true });
+      else {
+        rmSync(`${part}.moved-away`, { recursive: true, force: true });
+        renameSync(part, `${part}.moved-away`);
+      }
+    }
+  });
 }
 
 /**
  * Opens state.db. A damaged one is kept beside the new one, for a person to look at; `stamp` makes its name unique.
  * `exclusive`: one process at a time; a second one fails with "busy".
+ *
+ * Of a log that cannot be one a copy is kept: what was folded into the file before is still worth having.
  */
-export function openState(options: {
-  readonly file: string;
-  readonly pragmas: Pragmas;
-  readonly stamp: string;
-  readonly exclusive?: boolean;
-}): OpenedState {
-  const { file, pragmas, stamp, exclusive = false } = options;
+export function openState(options: Opening & { readonly stamp: string; readonly exclusive?: boolean }): OpenedState {
+  const { file, pragmas, stamp, exclusive = false, isKnown = false } = options;
   const open = (): Database =>
     Database.open({ file, pragmas, migrations: stateMigrations, disposable: false, exclusive });
   try {
-    return { database: checked(open()), setAside: undefined };
+    checkParts({ file, isKnown, disposable: false });
+    // Looked at before SQLite writes over it, and acted on when the lock is ours.
+    const isForeign = hasForeignLog(file);
+    const database = checked(open());
+    return { database, setAside: isForeign ? keptLog(database, stamp) : undefined };
   } catch (error) {
     if (!isDamage(error)) throw error;
     // The main file goes last: if the power fails in between, the next start finds it damaged and moves it again.
-    for (const part of partsOf(file).toReversed()) rename(part, `${part}.damaged-${stamp}`);
-    return { database: open(), setAside: { file: `${file}.damaged-${stamp}`, why: error } };
+    setAside(partsOf(file).toReversed(), { file, stamp });
+    return { database: open(), setAside: { file: asideOf(file, stamp), why: error } };
+  }
+}
+
+function keptLog(database: Database, stamp: string): NonNullable<OpenedState["setAside"]> {
+  const { file } = database;
+  const aside = asideOf(`${file}-wal`, stamp);
+  try {
+    moving({ file, disposable: false }, () => {
+      copyFileSync(`${file}-wal`, aside);
+      keepNewest(file, { latest: stamp, most: mostKept });
+    });
+    return { file: aside, why: database.damaged(new Error("its log cannot be read")) };
+  } catch (error) {
+    database.abandon();
+    throw error;
   }
 }
 
 /** Reads the whole file, which is small, so that damage is found now and not when the fact is needed. */
 function checked(database: Database): Database {
   try {
-    const found = database.prepare<{ quick_check: string }>("PRAGMA quick_check(1)").get()?.quick_check;
-    if (found !== "ok") throw database.damaged(new Error(found));
+    const problem = database.firstProblem();
+    if (problem !== undefined) throw database.damaged(new Error(problem));
     return database;
   } catch (error) {
     database.abandon();
@@ -67,14 +107,76 @@ function checked(database: Database): Database {
   }
 }
 
-const isDamage = (error: unknown): error is StorageError => error instanceof StorageError && error.kind === "damaged";
+/** What SQLite would take for an empty database, or trip over: something else in the place of a file, or what is left of one. */
+function checkParts({ file, isKnown, disposable }: { file: string; isKnown: boolean; disposable: boolean }): void {
+  const damaged = (why: string): StorageError =>
+    new StorageError("damaged", { file, cause: new Error(why), disposable });
+  for (const part of partsOf(file)) {
+    const kind = kindAt(part);
+    if (kind !== "file" && kind !== "nothing") throw damaged(`${part} is not a file but ${named[kind]}`);
+  }
+  const [size, log] = [sizeOf(file), sizeOf(`${file}-wal`)];
+  if (size >= shortest) return;
+  if (log > 0) throw damaged("there is a log of it, and nothing else");
+  if (kindAt(file) === "file") checkFree(file, disposable);
+  if (size > 0) throw damaged("only its beginning is left");
+  if (isKnown && kindAt(file) === "file") throw damaged("it is empty");
+}
 
-const partsOf = (file: string): readonly string[] => [file, `${file}-wal`, `${file}-shm`];
-
-function rename(from: string, to: string): void {
+/** Nobody else has the file open in earnest. One that was only just begun by another process is empty too. */
+function checkFree(file: string, disposable: boolean): void {
   try {
-    renameSync(from, to);
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+    const driver = new Sqlite(file, { timeout: 0 });
+    try {
+      driver.exec("BEGIN EXCLUSIVE");
+    } finally {
+      driver.close();
+    }
+  } catch (cause) {
+    if (kindOf(cause) === "busy") throw new StorageError("busy", { file, cause, disposable });
   }
 }
+
+/** A database begins with a header of so many bytes. */
+const shortest = 100;
+
+const named = { folder: "a folder", link: "a link that leads nowhere", other: "something else" } as const;
+
+function kindAt(path: string): "nothing" | "file" | keyof typeof named {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return "nothing";
+  try {
+    const found = statSync(path);
+    return found.isFile() ? "file" : found.isDirectory() ? "folder" : "other";
+  } catch (error) {
+    // What may not be looked at is told when it is opened.
+    return hasCode(error, "ENOENT") || hasCode(error, "ELOOP") ? "link" : "file";
+  }
+}
+
+const sizeOf = (path: string): number =>
+  kindAt(path) === "file" ? (statSync(path, { throwIfNoEntry: false })?.size ?? 0) : 0;
+
+const isDamage = (error: unknown): error is StorageError => error instanceof StorageError && error.kind === "damaged";
+
+const partsOf = (file: string): readonly string[] => [file, `${file}-wal`, `${file}-shm`, `${file}-journal`];
+
+const asideOf = (part: string, stamp: string): string => `${part}.damaged-${stamp}`;
+
+function setAside(parts: readonly string[], { file, stamp }: { readonly file: string; readonly stamp: string }): void {
+  moving({ file, disposable: false }, () => {
+    for (const part of parts) if (kindAt(part) !== "nothing") renameSync(part, asideOf(part, stamp));
+    keepNewest(file, { latest: stamp, most: mostKept });
+  });
+}
+
+/** On a disk that is read-only nothing can be moved either. */
+function moving(about: { readonly file: string; readonly disposable: boolean }, work: () => void): void {
+  try {
+    work();
+  } catch (cause) {
+    throw new StorageError(hasCode(cause, "ENOSPC") ? "full" : "io", { ...about, cause });
+  }
+}
+
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && "code" in error && error.code === code;

@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { accessSync, constants, mkdirSync, statfsSync, statSync } from "node:fs";
 import path from "node:path";
 import type { Pragmas } from "./database.ts";
 import { StorageError } from "./errors.ts";
@@ -11,8 +11,10 @@ import { type OpenedCache, type OpenedState, openCache, openState } from "./open
 export class StateFolder {
   readonly state: OpenedState;
   readonly cache: OpenedCache;
+  readonly #folder: string;
 
-  private constructor(state: OpenedState, cache: OpenedCache) {
+  private constructor(folder: string, state: OpenedState, cache: OpenedCache) {
+    this.#folder = folder;
     this.state = state;
     this.cache = cache;
   }
@@ -25,14 +27,33 @@ export class StateFolder {
   }): StateFolder {
     const { folder, pragmas, stamp } = options;
     makeFolder(folder);
-    const durable: Pragmas = { ...pragmas, synchronous: "FULL" };
-    const state = openState({ file: path.join(folder, "state.db"), pragmas: durable, stamp, exclusive: true });
+    const [durable, disposable] = [path.join(folder, "state.db"), path.join(folder, "cache.db")];
+    // Each of them tells of the other that this is not the folder's first start: the state is made first.
+    const [hadState, hadCache] = [isFilled(durable), isFilled(disposable)];
+    const full: Pragmas = { ...pragmas, synchronous: "FULL" };
+    const state = openState({ file: durable, pragmas: full, stamp, exclusive: true, isKnown: hadCache });
     try {
-      const disposable: Pragmas = { ...pragmas, synchronous: "NORMAL" };
-      return new StateFolder(state, openCache({ file: path.join(folder, "cache.db"), pragmas: disposable }));
+      const normal: Pragmas = { ...pragmas, synchronous: "NORMAL" };
+      return new StateFolder(folder, state, openCache({ file: disposable, pragmas: normal, isKnown: hadState }));
     } catch (error) {
       state.database.abandon();
       throw error;
+    }
+  }
+
+  /** Which file state.db is: a copy of it, in this folder or in another, is another one. */
+  get copy(): string {
+    return String(statSync(path.join(this.#folder, "state.db"), { bigint: true }).ino);
+  }
+
+  /** Why nothing can be stored here at present; undefined: nothing is known against it. Asked often, so it writes nothing. */
+  obstacle(): string | undefined {
+    try {
+      accessSync(this.#folder, constants.W_OK);
+      const { bavail, bsize } = statfsSync(this.#folder);
+      return bavail * bsize < leastRoom ? `less than 1 MiB is left on the disk of ${this.#folder}` : undefined;
+    } catch (error) {
+      return `${this.#folder} cannot be written: ${error instanceof Error ? error.message : String(error)}`;
     }
   }
 
@@ -49,11 +70,23 @@ export class StateFolder {
   }
 }
 
+/** The cache grows with the site, and SQLite needs room to fold its logs in. */
+const leastRoom = 1024 * 1024;
+
+/** What cannot be looked at is told when it is opened. */
+function isFilled(file: string): boolean {
+  try {
+    return statSync(file).size > 0;
+  } catch {
+    return false;
+  }
+}
+
 function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
   } catch (cause) {
-    throw new StorageError("io", { file: folder, cause, disposable: false, hint: folderHint });
+    throw new StorageError("io", { file: folder, cause, disposable: false, isPlace: true, hint: folderHint });
   }
 }
 

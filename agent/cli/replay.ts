@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import { readText } from "../config/read-text.ts";
+import { inWords, readText } from "../config/read-text.ts";
 import { printSchema } from "../config/reference.ts";
 import { printDifferences } from "../replay/diff.ts";
 import { familyNames, loadFamily, schemaOfAll } from "../replay/families.ts";
@@ -25,7 +25,8 @@ export const run: Run = async (io, { flags, words }) => {
   const isOne = words.length === 1 && !isFolder(words[0] ?? "");
   const tell = flags.has("json") ? tellAsJson : isOne ? tellOutcome : tellLine;
   const codes: number[] = [];
-  for (const file of words.flatMap((word) => (isFolder(word) ? casesIn(word) : [word]))) {
+  const found = words.map((word) => filesOf(io, word));
+  for (const file of found.flat()) {
     let isAsExpected = true;
     const code = await guarded(
       io,
@@ -39,7 +40,7 @@ export const run: Run = async (io, { flags, words }) => {
     codes.push(code === exit.ok && !isAsExpected ? exit.failed : code);
   }
   if (tell === tellLine) io.stdout.write(summary(codes));
-  return codes.length === 0 ? exit.usage : Math.max(...codes);
+  return found.some((files) => files.length === 0) ? exit.usage : Math.max(...codes);
 };
 
 /** What cannot be understood is one line on stderr for each problem. */
@@ -96,8 +97,27 @@ const isColoured = (io: Io, output: Io["stdout"]): boolean => output.isTTY && !i
 
 const nameOf = (file: string): string => (file === standardInput ? "standard input" : file);
 
-const isFolder = (word: string): boolean =>
-  word !== standardInput && (statSync(word, { throwIfNoEntry: false })?.isDirectory() ?? false);
+/** None: the sentence that says why was written. */
+function filesOf(io: Io, word: string): readonly string[] {
+  if (!isFolder(word)) return [word];
+  try {
+    const files = casesIn(word);
+    if (files.length === 0) io.stderr.write(`siteward: ${word}: holds no case (*.json)\n`);
+    return files;
+  } catch (error) {
+    io.stderr.write(`siteward: ${word}: ${inWords(error)}\n`);
+    return [];
+  }
+}
+
+/** What cannot be looked at is a file: reading it says why. */
+function isFolder(word: string): boolean {
+  try {
+    return word !== standardInput && statSync(word).isDirectory();
+  } catch {
+    return false;
+  }
+}
 
 const casesIn = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })

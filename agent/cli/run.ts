@@ -3,15 +3,15 @@ import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { StorageError } from "../../storage/errors.ts";
-import { removeCache } from "../../storage/open.ts";
+import { type OpenedState, removeCache } from "../../storage/open.ts";
 import { StateFolder } from "../../storage/state-folder.ts";
 import { Agent, type Edges } from "../assemble.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { elapsed, type Instant, type Millis } from "../base/clock.ts";
-import { ConfigError, dispositionOf, hintOf, isUnforeseen, sentenceOf } from "../base/errors.ts";
+import { deadline, elapsed, type Instant, type Millis } from "../base/clock.ts";
+import { ConfigError, hintOf, isUnforeseen, sentenceOf } from "../base/errors.ts";
 import { LineLogger } from "../base/logger.ts";
 import { TaskGroup } from "../base/tasks.ts";
-import { bootClock, bootId, model, processMemory, ramBytes } from "../board/facts.ts";
+import { bootClock, bootId, hardware, model, processMemory, ramBytes } from "../board/facts.ts";
 import { readFact } from "../board/read-fact.ts";
 import type { Credentials } from "../client/credentials.ts";
 import { HttpTransport } from "../client/http-transport.ts";
@@ -23,15 +23,12 @@ import type { ProblemPart } from "../status/parts.ts";
 import { replaceFile } from "../status/replace-file.ts";
 import { snapshot } from "../status/snapshot.ts";
 import { StatusFile } from "../status/status-file.ts";
+import { afterFailure, type Failed } from "./after-failure.ts";
 import { exit } from "./exit-codes.ts";
 import type { Io, Run } from "./io.ts";
 import { configOf } from "./load-config.ts";
 import { statusParts } from "./status-parts.ts";
 import { version } from "./version.ts";
-
-/** More rebuilds than this within an hour are a disk that eats what is written to it. */
-const mostRebuilds = 3;
-const hour: Millis = 3_600_000;
 
 /** `siteward run`: the agent of this board, until it is told to stop. */
 export const run: Run = async (io, args) => {
@@ -49,25 +46,45 @@ export const run: Run = async (io, args) => {
     health: defaultHealth,
     timeout: config.client.timeouts.write,
   });
-  const life: Life = { io, loaded, ambient, startedAt: ambient.clock.now(), agent: undefined, failure: undefined };
+  const life: Life = {
+    io,
+    loaded,
+    ambient,
+    startedAt: ambient.clock.now(),
+    agent: undefined,
+    failure: undefined,
+    isHeld: false,
+    setAside: undefined,
+  };
   const status = statusFile(life);
   const edges = { config, transport: transport.send, address: () => addressOf(credentials), bootId: bootId(readFact) };
-  let rebuilds: readonly Instant[] = [];
+  const failures: Failed[] = [];
+  let rebuilt: Error | undefined;
   try {
-    for (;;) {
-      const rebuilt = life.failure?.error instanceof Error ? life.failure.error : undefined;
+    while (!io.signal.aborted) {
       life.failure = await once(life, status, { ...edges, version, rebuilt, news: () => status.news() });
       if (life.failure === undefined) return exit.ok;
       const { error } = life.failure;
-      rebuilds = [...rebuilds.filter((at) => elapsed(at, ambient.clock.now()) < hour), ambient.clock.now()];
-      if (dispositionOf(error) !== "rebuild" || rebuilds.length > mostRebuilds) return ended(life, status, error);
-      ambient.log.warn("the cache is thrown away and filled again", { error });
-      removeCache(join(config.state.folder, "cache.db"));
+      const now = ambient.clock.now();
+      const next = afterFailure(error, failures, now);
+      failures.push({ error, at: now });
+      if (failures.length > mostRemembered) failures.shift();
+      if (next.do === "end") return ended(life, status, error);
+      if (next.do === "wait") await held(life, status, error, next.pause);
+      else if (next.rebuild) {
+        rebuilt = error instanceof Error ? error : undefined;
+        ambient.log.warn("the cache is thrown away and filled again", { error });
+        removeCache(join(config.state.folder, "cache.db"));
+      } else ambient.log.error("what the agent remembers is damaged and is begun anew", { error, hint: hintOf(error) });
     }
+    return exit.ok;
   } finally {
     transport.close();
   }
 };
+
+/** Failures that decide what follows the next one. */
+const mostRemembered = 16;
 
 /** The process, over several agents if its cache is thrown away in between. */
 interface Life {
@@ -78,16 +95,23 @@ interface Life {
   agent: Agent | undefined;
   /** What the last agent ended with. */
   failure: { readonly error: unknown } | undefined;
+  /** It is tried again after a pause. */
+  isHeld: boolean;
+  /** Told as long as the process lives, however many agents that takes. */
+  setAside: OpenedState["setAside"];
 }
 
 /** One life of the assembled agent. Answers what it ended with, `undefined` where it was told to end. */
-async function once(life: Life, status: StatusFile, edges: Omit<Edges, "folder">): Promise<Life["failure"]> {
+async function once(life: Life, status: StatusFile, edges: Omit<Edges, "folder" | "place">): Promise<Life["failure"]> {
   const { io, ambient, startedAt } = life;
   const { state, cache } = edges.config;
   let folder: StateFolder | undefined;
   try {
     folder = StateFolder.open({ folder: state.folder, pragmas: cache.sqlite, stamp: String(ambient.clock.now().wall) });
-    const agent = new Agent(ambient, { ...edges, folder });
+    life.setAside = folder.state.setAside ?? life.setAside;
+    tellOpened(folder, ambient);
+    const place = `${hardware(readFact) ?? edges.bootId} ${folder.copy}`;
+    const agent = new Agent(ambient, { ...edges, folder, place });
     life.agent = agent;
     const tasks = new TaskGroup(io.signal);
     tasks.start("agent", (signal) => agent.run(signal));
@@ -103,6 +127,12 @@ async function once(life: Life, status: StatusFile, edges: Omit<Edges, "folder">
   } finally {
     life.agent = undefined;
   }
+}
+
+function tellOpened({ state: { setAside }, cache: { rebuilt } }: StateFolder, { log }: Ambient): void {
+  if (setAside)
+    log.error("what the agent remembered was damaged and is kept aside", { file: setAside.file, error: setAside.why });
+  if (rebuilt) log.warn("the cache was damaged and is filled again", { error: rebuilt });
 }
 
 /** A task group names the task that failed, as the groups around it do; what it failed with is what a person can use. */
@@ -141,22 +171,39 @@ function statusFile(life: Life): StatusFile {
         memory: { ...processMemory(readFact), heapUsedBytes: process.memoryUsage().heapUsed },
         board: { model: model(readFact), ramBytes: ramBytes(readFact) },
         config: { files, warnings },
-        ...(life.agent ? statusParts(life.agent.views(now), now) : { problems: endProblems(life.failure) }),
+        ...(life.agent
+          ? statusParts({ ...life.agent.views(now), setAside: life.setAside }, now)
+          : { problems: endProblems(life) }),
       };
       return snapshot(parts, before);
     },
   });
 }
 
-/** Why there is no agent any more. */
-const endProblems = (failure: Life["failure"]): readonly ProblemPart[] =>
-  failure ? [{ type: "AgentEnded", severity: "critical", ...told(failure.error) }] : [];
+/** Why there is no agent any more, or none for a while. */
+const endProblems = ({ failure, isHeld }: Life): readonly ProblemPart[] =>
+  failure ? [{ type: isHeld ? "AgentHeld" : "AgentEnded", severity: "critical", ...told(failure.error) }] : [];
 
 /** A StorageError's sentence says it all; SQLite's own words for the same are for the log. */
 const told = (error: unknown): { readonly message: string; readonly hint: string | undefined } => ({
   message: error instanceof StorageError ? error.message : sentenceOf(error),
   hint: hintOf(error),
 });
+
+/** No agent for so long. The status goes on: it says why, and what a person can do. */
+async function held(life: Life, status: StatusFile, error: unknown, pause: Millis): Promise<void> {
+  const { clock, log } = life.ambient;
+  log.error("the agent cannot go on now, and tries again", { error, hint: hintOf(error), pauseMs: pause });
+  const over = deadline(clock, pause, life.io.signal, () => new Error("the pause is over"));
+  life.isHeld = true;
+  status.write();
+  try {
+    await status.run(over.signal);
+  } finally {
+    over.dispose();
+    life.isHeld = false;
+  }
+}
 
 /** One sentence and what to do about it; the exit code tells systemd whether another start can help. */
 function ended({ io, ambient: { log }, loaded }: Life, status: StatusFile, error: unknown): number {

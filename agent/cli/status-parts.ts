@@ -1,9 +1,9 @@
-import type { AgentViews } from "../assemble.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import type { MissingPermission } from "../client/permissions.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
 import { isHeld } from "../judgement/link.ts";
 import type { ApiPart, LeaderPart, Parts, ProblemPart, WatchPart, ZonePart } from "../status/parts.ts";
+import type { AgentViews } from "../views.ts";
 
 /** The parts of the agent as the status file tells of them. Pure. */
 export function statusParts(views: AgentViews, now: Instant): Omit<Parts, "now" | "process" | "identity"> {
@@ -171,7 +171,7 @@ function problemParts(views: AgentViews): readonly ProblemPart[] {
   if (election.notStanding !== undefined) {
     found.push({
       type: "NotStanding",
-      severity: "info",
+      severity: "warning",
       message: `this board does not stand for election: ${election.notStanding}`,
     });
   }

@@ -101,7 +101,7 @@ describe.skipIf(missingAssets())("the cache of an agent", () => {
         );
         clearInterval(timer);
         expect(full.running).toBe(true);
-        expect((await site.lease()).spec.holderIdentity).toBe("");
+        await until("the Lease is given back", async () => (await site.lease()).spec.holderIdentity === "", 10);
       } finally {
         await full.stop("SIGKILL");
         unmount(folder);

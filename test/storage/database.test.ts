@@ -1,3 +1,4 @@
+import Sqlite from "better-sqlite3";
 import { expect, test } from "vitest";
 import { Database, type Migration } from "../../storage/database.ts";
 import { pragmas, rowsOf, scratch } from "./things.ts";
@@ -152,6 +153,18 @@ test("a file that another process is writing is busy, and worth another try", ()
   expect(insert(other, "a")).toBe(1);
   one.close();
   other.close();
+});
+
+test("what another program does to a file in use is damage, whatever SQLite calls it", () => {
+  using folder = scratch();
+  const file = folder.file("x.db");
+  const database = Database.open({ file, migrations, pragmas });
+  insert(database, "a");
+  const other = new Sqlite(file, { timeout: 0 });
+  other.exec("DROP TABLE facts");
+  other.close();
+  expect(() => insert(database, "b")).toThrow(expect.objectContaining({ kind: "damaged", disposition: "rebuild" }));
+  database.abandon();
 });
 
 test("a bug in a statement is no matter of the file", () => {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { Database } from "../../storage/database.ts";
@@ -161,9 +161,29 @@ test("a file of a newer version is not thrown away", () => {
   expect(existsSync(file)).toBe(true);
 });
 
-test("a folder in place of the file is an error for a person", () => {
+test("a folder in place of the cache is moved away with what is in it, and the last of them is kept", () => {
   using folder = scratch();
-  const file = path.dirname(folder.file("x"));
-  expect(() => openCache({ file, pragmas })).toThrow(expect.objectContaining({ kind: "io", disposition: "exit" }));
-  expect(existsSync(file)).toBe(true);
+  const file = folder.file("cache.db");
+  for (const content of ["first", "second"]) {
+    mkdirSync(file);
+    writeFileSync(path.join(file, content), "");
+    const { database, rebuilt } = openCache({ file, pragmas });
+    expect(rebuilt?.cause).toMatchObject({ message: `${file} is not a file but a folder` });
+    database.abandon();
+    removeCache(file);
+  }
+  expect(readdirSync(path.dirname(file))).toEqual(["cache.db.moved-away"]);
+  expect(readdirSync(`${file}.moved-away`)).toEqual(["second"]);
+});
+
+test("of states that were set aside the newest three are kept, the last one whatever the clock said", () => {
+  using folder = scratch();
+  const file = folder.file("state.db");
+  // A board without a battery clock wakes up in 1970.
+  for (const stamp of ["1700000000000", "900", "1800000000000", "1900000000000", "1200"]) {
+    writeFileSync(file, "no database".repeat(100));
+    openState({ file, pragmas, stamp }).database.close();
+  }
+  const kept = ["1200", "1800000000000", "1900000000000"].map((stamp) => `state.db.damaged-${stamp}`);
+  expect(readdirSync(path.dirname(file)).sort()).toEqual(["state.db", ...kept]);
 });

@@ -65,7 +65,7 @@ export function follow({ fifo }: Store, seed: number, rounds: number): void {
 function relist(fifo: DeltaFIFO<Thing>, site: Site, popMeanwhile: boolean): void {
   for (let unseen = 0; unseen < 15; unseen++) site.step();
   const objects = [...site.objects.values()];
-  const replacement = fifo.replace();
+  const replacement = fifo.fill() ?? fifo.replace();
   for (let at = 0; at < objects.length; at += 10) {
     replacement.page(objects.slice(at, at + 10));
     if (popMeanwhile) fifo.pop(2);

@@ -4,29 +4,9 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { openCache } from "../../storage/open.ts";
-import { cacheOf, follow, mix, Site } from "./power-cut-model.ts";
-import { popAll, pragmas, rowsOf, type Store, scratch, show, shown } from "./things.ts";
-
-/** What must be true of a cache that was cut off anywhere. Returns its position. */
-function expectSound({ database, fifo, indexer }: Store, seed: number): number {
-  const position = Number(fifo.resourceVersion ?? 0);
-  expect(database.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
-  for (const table of ["objects", "journal"]) {
-    const ahead = `SELECT count(*) AS count FROM ${table} WHERE CAST(version AS INTEGER) > ${position}`;
-    expect(database.prepare(ahead).get()).toEqual({ count: 0 });
-  }
-  expect(rowsOf(database, "seen")).toBe(0);
-  popAll(fifo);
-  expect(fifo.hasSynced).toBe(position > 0);
-  const { objects } = new Site(seed, position);
-  expect(shown(indexer.list())).toEqual([...objects.values()].map(show).sort());
-  for (const stored of indexer.list()) expect(stored).toEqual(objects.get(stored.metadata.name));
-  for (let board = 0; board < 5; board++) {
-    const there = [...objects.values()].filter((object) => object.board === `pi-${board}`);
-    expect(shown(indexer.byIndex("board", `pi-${board}`))).toEqual(there.map(show).sort());
-  }
-  return position;
-}
+import { cacheOf, follow, mix } from "./power-cut-model.ts";
+import { expectSound } from "./soundness.ts";
+import { pragmas, scratch } from "./things.ts";
 
 /** Runs the writer and kills it `delay` milliseconds after it has begun. */
 async function writeUntilKilled(file: string, seed: number, delay: number): Promise<void> {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { Database, type Pragmas } from "../../storage/database.ts";
@@ -105,9 +105,12 @@ export function popAll(fifo: DeltaFIFO<Thing>): readonly string[] {
 export const onlyBeat = (stored: Thing, incoming: Thing): boolean =>
   stored.board === incoming.board && JSON.stringify(stored.tags) === JSON.stringify(incoming.tags);
 
+/** Where many files can be written without a disk that has to sync each of them. */
+export const inMemory = existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
+
 /** A folder that is gone when the test ends. */
-export function scratch(): Disposable & { readonly file: (name: string) => string } {
-  const folder = mkdtempSync(path.join(os.tmpdir(), "siteward-storage-"));
+export function scratch(parent = os.tmpdir()): Disposable & { readonly file: (name: string) => string } {
+  const folder = mkdtempSync(path.join(parent, "siteward-storage-"));
   return {
     file: (name) => path.join(folder, name),
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -103,14 +103,38 @@ test.each([
   ],
   [
     { id: "x", family: "HD", steps: [{ atMs: 5, event: { do: "delete", node: "pi" } }] },
-    'there is no node "pi" at that time',
+    'case.steps[0]: there is no node "pi" at that time',
   ],
   [{ id: "x", family: "TS", given: { nodes: [{ metadata: { name: "a/b" } }] } }, "Node a/b: has a slash in its name"],
+  ["[".repeat(20_000) + "]".repeat(20_000), "it is nested more than 100 levels deep"],
+  [`{"id":"x","family":"ZS","expect":${'{"a":'.repeat(200)}1${"}".repeat(201)}`, "nested more than 100 levels"],
+  [{ ...good, id: "x\u001b[31m" }, "case.id takes a text of one line"],
+  [{ id: "x", family: "NH", given: { nodes: [{ name: "pi" }, { name: "pi" }] } }, 'case.given.nodes has "pi" twice'],
+  [{ id: "x", family: "NH", given: { pods: [{ name: "p" }, { metadata: { name: "p" } }] } }, 'has "default/p" twice'],
+  [
+    { id: "x", family: "NH", given: { nodes: [{ name: "pi", heartbeatMs: 1e300 }] } },
+    "heartbeatMs takes a number from",
+  ],
+  [{ id: "x", family: "NH", config: { startTime: "+275760-09-13" } }, "case.config.startTime takes a time such as"],
+  ['{"id":"x","family":"HD","steps":[{"atMs":1e999,"event":{}}]}', "not Infinity"],
   [{ ...good, expect: { unhealthy: { about: 1 } } }, "expect.unhealthy: a matcher with about and within"],
 ])("a case that cannot be understood is refused with a sentence: %j", async (content, problem) => {
   const told = await siteward(["replay", write("case.json", content)]);
   expect(told).toMatchObject({ code: 64, out: "" });
   expect(told.err).toContain(problem);
+});
+
+test("a folder without cases and a link that leads nowhere are told", async () => {
+  mkdirSync(path.join(folder, "empty"));
+  symlinkSync("round.json", path.join(folder, "round.json"));
+  for (const [name, problem] of [
+    ["empty", "empty: holds no case (*.json)"],
+    ["round.json", "round.json: cannot be read: ELOOP"],
+  ]) {
+    const told = await siteward(["replay", path.join(folder, name ?? "")]);
+    expect(told.code).toBe(64);
+    expect(told.err).toContain(problem);
+  }
 });
 
 test("all problems of a case are told at once", async () => {

@@ -1,0 +1,20 @@
+import Sqlite from "better-sqlite3";
+import type { Migration, SqliteDriver } from "./database.ts";
+
+/** The tables and indices of a file, as SQLite wrote them down. */
+export const shapeOf = (driver: SqliteDriver): readonly string[] =>
+  driver
+    .prepare("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name")
+    .all()
+    .map((row) => JSON.stringify(row));
+
+/** What a file looks like that took these steps, and nothing else happened to it. */
+export function shapeAfter(migrations: readonly Migration[]): readonly string[] {
+  const blank = new Sqlite(":memory:", { timeout: 0 });
+  try {
+    for (const { sql } of migrations) blank.exec(sql);
+    return shapeOf(blank);
+  } finally {
+    blank.close();
+  }
+}

@@ -1,0 +1,200 @@
+import { execFileSync } from "node:child_process";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import Sqlite from "better-sqlite3";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { writeKubeconfig } from "../../agent/embedded/site-files.ts";
+import { AgentProcess, until } from "../support/agent-process.ts";
+import { canMount, mount, unmount } from "../support/mounts.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
+import { Churn } from "./churn.ts";
+import { differencesNow, readFolder } from "./mirror.ts";
+import { RecordedSite } from "./recorded-site.ts";
+
+/** A site of its own for each story: what is broken stays broken. */
+let dir: string;
+let site: RecordedSite;
+let churn: Churn;
+let kubeconfig: string;
+const agents: AgentProcess[] = [];
+const mounts: string[] = [];
+
+beforeEach(async () => {
+  dir = mkdtempSync(path.join(tmpdir(), "siteward-broken-"));
+  site = new RecordedSite(dir, 1);
+  churn = new Churn(site, new SeededRandom(2));
+  kubeconfig = path.join(dir, "kubeconfig");
+  writeKubeconfig(kubeconfig, await site.listen());
+  churn.begin();
+  // More than the caches of SQLite and of decoded objects hold.
+  churn.crowd(250);
+});
+afterEach(async () => {
+  churn.pause();
+  for (const agent of agents.splice(0)) await agent.stop("SIGKILL");
+  for (const folder of mounts.splice(0)) unmount(folder);
+  await site.close();
+  rmSync(dir, { recursive: true });
+});
+
+const quick = {
+  leader: { duration: "6s", renewDeadline: "4s", retry: "1s" },
+  nodeLifecycle: { monitorPeriod: "500ms" },
+  // Little is kept in memory, so that the file is read again and again.
+  cache: { decodedBytes: "64KiB", sqlite: { cacheKiB: 64 } },
+};
+
+function start(board: string, state = path.join(dir, board, "state")): AgentProcess {
+  mkdirSync(state, { recursive: true });
+  const agent = new AgentProcess({ dir, board, kubeconfig, config: { ...quick, state: { folder: state } } });
+  agents.push(agent);
+  agent.start();
+  return agent;
+}
+
+const told = (agent: AgentProcess, type: string): string | undefined =>
+  agent.status()?.health.conditions.find((one) => one.type === type)?.message;
+
+const when = (what: string, agent: AgentProcess, holds: () => boolean, seconds = 20): Promise<number> =>
+  until(what, holds, seconds, () => `${JSON.stringify(agent.status()?.health)} ${agent.log().slice(-1500)}`);
+
+/** Overwrites everything behind the first bytes: the header of a file that is open stays what it was. */
+function spoil(file: string, keep = 100): void {
+  const size = Math.max(0, statSync(file).size - keep);
+  writeFileSync(file, Buffer.concat([readFileSync(file).subarray(0, keep), Buffer.alloc(size, 0xa5)]));
+}
+
+function mounted(options: string): string {
+  const folder = mount(dir, options);
+  mounts.push(folder);
+  return folder;
+}
+
+function fill(folder: string, left: number): () => void {
+  const { bavail, bsize } = statfsSync(folder);
+  const filler = path.join(folder, "filler");
+  writeFileSync(filler, Buffer.alloc(Math.max(0, bavail * bsize - left)));
+  return () => unlinkSync(filler);
+}
+
+/** Only what could be seen from outside counts: the files hold what the server holds. */
+const isInStep = (state: string): boolean => {
+  const folder = readFolder(state, path.join(dir, "copy"));
+  return folder.problems.length === 0 && differencesNow(folder, site.history).length === 0;
+};
+
+test("a cache that is spoilt while nobody reads it is made anew when somebody does; the agent goes on", async () => {
+  const agent = start("pi-1");
+  const state = path.join(agent.dir, "state");
+  await when("it is ready", agent, () => agent.isReady);
+  const { pid } = agent;
+  for (const name of ["cache.db", "cache.db-wal"]) spoil(path.join(state, name), 32);
+  churn.goOn();
+  await when("it is told", agent, () => told(agent, "CacheRebuilt") !== undefined);
+  churn.pause();
+  expect(told(agent, "CacheRebuilt")).toContain("cache.db: the file is damaged");
+  await when("it is in step", agent, () => agent.isReady && isInStep(state));
+  expect([agent.pid, agent.running]).toEqual([pid, true]);
+});
+
+test("a state that is spoilt while the agent is off is kept aside, told in status and log, and the agent leads again", async () => {
+  const agent = start("pi-1");
+  const state = path.join(agent.dir, "state");
+  await when("it is ready", agent, () => agent.isReady);
+  await agent.stop("SIGKILL");
+  for (const name of ["state.db", "state.db-wal"]) spoil(path.join(state, name), 0);
+  agent.start();
+  await when("it leads again", agent, () => agent.isReady);
+  expect(told(agent, "StateSetAside")).toMatch(/state\.db was damaged and is now \S+state\.db(-wal)?\.damaged-\d+$/);
+  expect(agent.log()).toMatch(/error.*what the agent remembered was damaged and is kept aside/);
+  expect(readdirSync(state).filter((name) => name.includes(".damaged-")).length).toBeGreaterThan(0);
+  // Once told, it is done with.
+  await agent.stop();
+  agent.start();
+  await when("it leads", agent, () => agent.isReady);
+  expect(told(agent, "StateSetAside")).toBeUndefined();
+});
+
+test("a cache that somebody locks holds up the agent only as long as that lasts", async () => {
+  const state = path.join(dir, "pi-1", "state");
+  const agent = start("pi-1", state);
+  await when("it is ready", agent, () => agent.isReady);
+  const { pid } = agent;
+  const other = new Sqlite(path.join(state, "cache.db"), { timeout: 1000 });
+  other.exec("BEGIN IMMEDIATE");
+  churn.goOn();
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  churn.pause();
+  expect(agent.running).toBe(true);
+  other.exec("ROLLBACK");
+  other.close();
+  await when("it is in step", agent, () => agent.isReady && isInStep(state));
+  expect(agent.pid).toBe(pid);
+  expect(site.ledger.problems).toEqual([]);
+});
+
+const why = canMount() ? undefined : "this user may not mount a file system of its own";
+if (why !== undefined) console.log(`left out: disks that are full or read-only, because ${why}`);
+const mounting = test.skipIf(why !== undefined);
+
+mounting("a disk that fills up: the Lease goes to a board with room, and the agent stays and says why", async () => {
+  const disk = mounted("size=6m");
+  const full = start("pi-full", disk);
+  await when("it leads", full, () => full.isReady);
+  const { pid } = full;
+  const room = fill(disk, 8192);
+  const other = start("pi-other");
+  churn.goOn();
+  await when("it is held, or does not stand", full, () => !full.leads, 30);
+  churn.pause();
+  await when("the other one leads", other, () => other.isReady, 30);
+  await when("it says why", full, () => /no room left|less than 1 MiB/.test(JSON.stringify(full.status()?.health)));
+  // Nothing of that is a start: the process looks again by itself, and never takes the Lease from who can work.
+  const terms = Number(other.status()?.leader?.term);
+  await new Promise((resolve) => setTimeout(resolve, 6000));
+  expect([full.pid, full.running, other.leads]).toEqual([pid, true, true]);
+  expect(Number(other.status()?.leader?.term)).toBe(terms);
+
+  room();
+  await other.stop();
+  await when("it leads again", full, () => full.isReady, 90);
+  expect(full.pid).toBe(pid);
+  await when("it is in step", full, () => isInStep(disk));
+  expect(site.ledger.problems.filter((problem) => problem.includes("deleted"))).toEqual([]);
+});
+
+mounting(
+  "a disk that goes read-only at the start: it gives the Lease back, and goes on when it can write",
+  async () => {
+    const disk = mounted("size=16m");
+    const agent = start("pi-1", disk);
+    await when("it leads", agent, () => agent.isReady);
+    const { pid } = agent;
+    const remount = (how: string): void => {
+      execFileSync("mount", ["-o", `remount,${how}`, disk], { stdio: "pipe" });
+    };
+    // Files that are open for writing keep a file system from going read-only by request, as a failing card is by force.
+    await agent.stop("SIGKILL");
+    remount("ro");
+    agent.start();
+    await when("it is held", agent, () => told(agent, "AgentHeld") !== undefined);
+    expect(told(agent, "AgentHeld")).toMatch(/cannot be read or written$/);
+    const held = agent.pid;
+    expect(held).not.toBe(pid);
+    remount("rw");
+    await when("it leads again", agent, () => agent.isReady, 30);
+    expect(agent.pid).toBe(held);
+    expect(told(agent, "AgentHeld")).toBeUndefined();
+  },
+);

@@ -1,0 +1,143 @@
+import path from "node:path";
+import type { Node, Pod } from "../../agent/api/core.ts";
+import type { KubeObject } from "../../agent/api/meta.ts";
+import { SystemClock } from "../../agent/base/clock.ts";
+import type { ApiRequest, ApiResponse } from "../../agent/embedded/site-api/exchange.ts";
+import { type Listening, serve } from "../../agent/embedded/site-api/server.ts";
+import { SiteApi } from "../../agent/embedded/site-api/site-api.ts";
+import { Database } from "../../storage/database.ts";
+import { RevisionLog, siteMigrations } from "../../storage/revision-log.ts";
+import { pragmas } from "../storage/things.ts";
+import { RecordingLog } from "../support/recording-log.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
+import { asked, Ledger } from "./ledger.ts";
+import { SiteHistory } from "./site-history.ts";
+
+/** Moments of an exchange at which the power can go: the server sees each of them. */
+export type Moment = "request" | "answer" | "event" | "act" | "acted";
+
+/** The site's API server, which keeps account of its agent and of everything that ever was. */
+export class RecordedSite {
+  readonly ledger = new Ledger();
+  readonly history: SiteHistory;
+  /** Called at each moment of the agent's exchanges. */
+  moment: (moment: Moment) => void = () => {};
+  readonly #api: SiteApi;
+  readonly #database: Database;
+  readonly #log: RevisionLog;
+  #listening: Listening | undefined;
+
+  constructor(folder: string, seed: number) {
+    const file = path.join(folder, "site.db");
+    const ambient = { clock: new SystemClock(), random: new SeededRandom(seed), log: new RecordingLog() };
+    this.#api = new SiteApi(ambient, { file });
+    // A second look at the server's own file: to read what was, and to compact it when the story wants it.
+    this.#database = Database.open({ file, migrations: siteMigrations, pragmas });
+    this.#log = new RevisionLog(this.#database);
+    this.history = new SiteHistory(this.#log);
+  }
+
+  async listen(): Promise<number> {
+    const log = new RecordingLog();
+    const parts = { clock: new SystemClock(), log, handle: (request: ApiRequest) => this.#handle(request) };
+    this.#listening = await serve(parts, 0, "127.0.0.1");
+    return this.#listening.port;
+  }
+
+  async close(): Promise<void> {
+    await this.#listening?.close();
+    await this.#api.close();
+    this.#database.close();
+  }
+
+  /** What the site itself does: kubelets, people, other controllers. Answers undefined where the server refused. */
+  ask<T extends KubeObject>(method: string, at: string, body?: object): T | undefined {
+    const signal = new AbortController().signal;
+    const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    const text = body === undefined ? {} : { body: JSON.stringify(body) };
+    const answer = this.#settle({ method, path: at, headers: { "content-type": type }, signal, ...text });
+    void answer.then(({ status, body: parts }) => (status >= 500 ? this.#failed(method, at, parts) : undefined));
+    return this.#read<T>(at.split("?")[0] ?? at);
+  }
+
+  objects<T extends KubeObject>(prefix: string): readonly T[] {
+    return [...this.history.at(prefix, this.history.revision)] as T[];
+  }
+
+  /** Forgets all but the last few changes: who stands before them has to list again. */
+  compact(left: number): void {
+    this.history.follow();
+    const upTo = this.#log.revision - left;
+    while (this.#log.compact(upTo, 10_000));
+  }
+
+  async #handle(request: ApiRequest): Promise<ApiResponse> {
+    if (!request.headers["user-agent"]?.startsWith("siteward/")) return this.#api.handle(request);
+    const { does, resource } = asked(request);
+    if (does === "list") this.ledger.list(resource, request.path);
+    const isAct = does === "write" && /\/(nodes|pods)\//.test(request.path);
+    this.moment("request");
+    if (isAct) this.moment("act");
+    const response = does === "write" ? await this.#write(request) : await this.#settle(request);
+    if (isAct) this.moment("acted");
+    if (response.status === 410 && (does === "list" || does === "watch")) this.ledger.refused(resource);
+    else if (does === "watch" && response.status === 200) this.ledger.watch(resource);
+    this.moment("answer");
+    return does === "watch" ? { ...response, body: this.#told(response.body, resource) } : response;
+  }
+
+  /** What the server did, seen on the object before and after: nothing else happens in between. */
+  async #write(request: ApiRequest): Promise<ApiResponse> {
+    const at = request.path.split("?")[0]?.replace(/\/(status|eviction)$/, "") ?? "";
+    const before = this.#read(at);
+    const answering = this.#settle(request);
+    const after = this.#read(at);
+    const response = await answering;
+    if (response.status === 409) this.ledger.conflict();
+    if (response.status >= 300 || before === undefined) return response;
+    if (request.method === "DELETE" && at.includes("/pods/"))
+      this.ledger.deletion(before as Pod, request.body, performance.now());
+    if (request.method === "PATCH" && at.startsWith("/api/v1/nodes/") && after !== undefined)
+      this.ledger.nodeWrite(before as Node, after as Node);
+    return response;
+  }
+
+  #settle(request: ApiRequest): Promise<ApiResponse> {
+    const answer = this.#api.handle(request);
+    const name = /^\/api\/v1\/nodes\/([^/?]+)/.exec(request.path)?.[1];
+    if (request.method !== "GET" && name !== undefined)
+      this.ledger.board(name, this.#read<Node>(`/api/v1/nodes/${name}`), performance.now());
+    if (request.method === "POST" && request.path === "/api/v1/nodes") {
+      for (const node of this.objects<Node>("nodes/")) this.ledger.board(node.metadata.name, node, performance.now());
+    }
+    return answer;
+  }
+
+  async *#told(body: AsyncIterable<Uint8Array>, resource: string): AsyncGenerator<Uint8Array, void> {
+    for await (const chunk of body) {
+      this.moment("event");
+      if (/^\{"type":"ERROR".*"code":410\b/m.test(Buffer.from(chunk).toString())) this.ledger.refused(resource);
+      yield chunk;
+      this.moment("event");
+    }
+  }
+
+  #read<T extends KubeObject>(at: string): T | undefined {
+    const key = keyAt(at);
+    const text = key === undefined ? undefined : this.#log.get(key)?.value;
+    return text === undefined ? undefined : (JSON.parse(text) as T);
+  }
+
+  async #failed(method: string, at: string, parts: AsyncIterable<Uint8Array>): Promise<void> {
+    let text = "";
+    for await (const part of parts) text += Buffer.from(part).toString();
+    this.ledger.problems.push(`the site API failed at ${method} ${at}: ${text}`);
+  }
+}
+
+/** /api/v1/namespaces/default/pods/a -> pods/default/a */
+function keyAt(at: string): string | undefined {
+  const [, namespace, plural, name] =
+    /^\/(?:api|apis\/[^/]+)\/v1\/(?:namespaces\/([^/]+)\/)?([^/]+)\/([^/]+)/.exec(at) ?? [];
+  return name === undefined ? undefined : [plural, ...(namespace === undefined ? [] : [namespace]), name].join("/");
+}
