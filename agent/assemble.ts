@@ -1,5 +1,4 @@
 import { Memo } from "../storage/memo.ts";
-import type { OpenedState } from "../storage/open.ts";
 import type { StateFolder } from "../storage/state-folder.ts";
 import type { KubeObject } from "./api/meta.ts";
 import { leases, nodes, pods, type Resource } from "./api/resources.ts";
@@ -7,9 +6,9 @@ import type { Ambient } from "./base/ambient.ts";
 import { elapsed, type Instant, type Millis, sleep } from "./base/clock.ts";
 import { TaskGroup } from "./base/tasks.ts";
 import { KubeClient } from "./client/kube-client.ts";
-import { type MissingPermission, Permissions } from "./client/permissions.ts";
+import { Permissions } from "./client/permissions.ts";
 import { RequestLimiter, type RequestRate } from "./client/request-limiter.ts";
-import { Traffic, type TrafficRow } from "./client/traffic.ts";
+import { Traffic } from "./client/traffic.ts";
 import type { Transport } from "./client/transport.ts";
 import type { Config } from "./config/settings.ts";
 import { decodeBudget, encodeBudget } from "./controllers/node-lifecycle/budget.ts";
@@ -17,62 +16,39 @@ import { siteKey } from "./controllers/node-lifecycle/controller.ts";
 import type { BoardRecord, SiteMemory } from "./controllers/node-lifecycle/memory.ts";
 import { type ControllerParts, registry } from "./controllers/registry.ts";
 import { InformerSet } from "./informer/informer-set.ts";
-import type { InformerStats } from "./informer/informer-stats.ts";
-import { ApiLink, type ApiLinkView } from "./runtime/api-link.ts";
+import { ApiLink } from "./runtime/api-link.ts";
 import { leaderOwnsAll } from "./runtime/assignment.ts";
-import { ControlLoop, type ControllerStats } from "./runtime/control-loop.ts";
+import { ControlLoop } from "./runtime/control-loop.ts";
 import type { Controller, Term } from "./runtime/controller.ts";
 import { EventRecorder } from "./runtime/event-recorder.ts";
 import { Executor } from "./runtime/executor.ts";
 import { HomeCluster } from "./runtime/home-cluster.ts";
-import { type ElectorView, LeaderElector } from "./runtime/leader-elector.ts";
+import { LeaderElector } from "./runtime/leader-elector.ts";
+import { LeaderMemo } from "./runtime/leader-memo.ts";
 import type { Found } from "./runtime/leadership.ts";
 import { budgetAnnotation, LeaseLock } from "./runtime/lease-lock.ts";
 import { memoryArea } from "./runtime/memory-store.ts";
-import { type Conflict, SiteClaims, selectorAnnotation, siteLabels } from "./runtime/site-claims.ts";
+import { SiteClaims, selectorAnnotation, siteLabels } from "./runtime/site-claims.ts";
 import { CachedSiteView } from "./runtime/site-view.ts";
+import { TermOver } from "./runtime/term.ts";
 import { UncontestedCaches } from "./runtime/uncontested-caches.ts";
+import { type AgentViews, viewsOf } from "./views.ts";
 
 export interface Edges {
   readonly config: Config;
   /** Open, and this process' alone: what the agent remembers and mirrors. Whoever opened it closes it. */
-  readonly folder: StateFolder;
+  readonly folder: Pick<StateFolder, "state" | "cache" | "obstacle">;
   readonly transport: Transport;
   /** Tells one API server from another where its cluster may not be asked. */
   readonly address: () => Promise<string>;
   readonly bootId: string;
+  /** Names this very copy of the state folder in this very machine. */
+  readonly place: string;
   readonly version: string;
   /** Why the cache was thrown away before this agent began, where it was. */
   readonly rebuilt: Error | undefined;
   /** Called when something changed that a person may be waiting for. */
   readonly news: () => void;
-}
-
-/** What the parts know of themselves at an instant, for the status. */
-export interface AgentViews {
-  readonly config: Config;
-  readonly election: ElectorView;
-  readonly link: ApiLinkView;
-  readonly forbidden: readonly MissingPermission[];
-  readonly conflicts: readonly Conflict[];
-  /** Other sites on the API server may not be looked for. */
-  readonly isBlindForSites: boolean;
-  readonly informers: readonly InformerStats[];
-  readonly isListening: boolean;
-  readonly controllers: readonly ControllerView[];
-  /** What the leader holds of boards and zones; undefined: another board leads. */
-  readonly site: SiteMemory | undefined;
-  readonly harmLastHour: number;
-  readonly traffic: readonly TrafficRow[];
-  readonly cache: { readonly file: string; readonly fileBytes: number; readonly walBytes: number };
-  readonly rebuilt: Error | undefined;
-  readonly openedAt: Instant;
-  readonly setAside: OpenedState["setAside"];
-}
-
-export interface ControllerView extends ControllerStats {
-  /** What has to be mirrored before it begins; empty once it did. */
-  readonly waitsFor: readonly string[];
 }
 
 const electionRate: RequestRate = { qps: 5, burst: 10 };
@@ -97,8 +73,9 @@ export class Agent {
   readonly #openedAt: Instant;
   readonly #rebuilt: Error | undefined;
   readonly #news: () => void;
-  readonly #folder: StateFolder;
+  readonly #folder: Edges["folder"];
   readonly #memo: Memo;
+  readonly #leaderMemo: LeaderMemo;
   readonly #link: ApiLink;
   readonly #traffic = new Traffic();
   readonly #permissions: Permissions;
@@ -114,7 +91,7 @@ export class Agent {
   #judge: { memoryOf(key: string): SiteMemory | undefined } | undefined;
   #isListening = false;
 
-  constructor(ambient: Ambient, { config, folder, transport, address, bootId, version, rebuilt, news }: Edges) {
+  constructor(ambient: Ambient, { config, folder, transport, address, bootId, place, version, rebuilt, news }: Edges) {
     const { board, cache, client, leader, link, site } = config;
     this.#ambient = ambient;
     this.#config = config;
@@ -125,6 +102,7 @@ export class Agent {
     this.#folder = folder;
     this.#rebuilt = folder.cache.rebuilt ?? rebuilt;
     this.#memo = new Memo(folder.state.database);
+    this.#leaderMemo = new LeaderMemo({ facts: this.#memo, place });
 
     this.#link = new ApiLink(ambient, { transport, changed: news });
     this.#permissions = new Permissions({ clock: ambient.clock, changed: news });
@@ -135,8 +113,9 @@ export class Agent {
     this.#informers = new InformerSet(ambient, {
       client: this.#client,
       database: folder.cache.database,
-      settings: { ...cache, limits: { stall: link.watchStall, blip: link.blip } },
+      settings: { ...cache, limits: { stall: link.watchStall, blip: link.blip }, heartbeats: link.heartbeats },
       scope: site,
+      isUrgent: () => this.#loops.length > 0,
     });
     for (const resource of mirrored) this.#informers.informer(resource);
 
@@ -152,12 +131,12 @@ export class Agent {
 
     this.#events = new EventRecorder(ambient, { client: this.#client, host: board.name });
     this.#executor = new Executor(ambient, { client: this.#client, events: this.#events, inflight: client.inflight });
-    const term = Number(this.#memo.get("leader", "term"));
     this.#elector = new LeaderElector(ambient, {
       identity: `${board.name}_${ambient.random.uuid()}`,
       timing: leader,
-      formerIdentity: this.#memo.get("leader", "identity"),
-      formerTerm: Number.isInteger(term) && term > 0 ? term : undefined,
+      formerIdentity: this.#leaderMemo.formerIdentity(),
+      formerTerm: this.#leaderMemo.formerTerm(),
+      remember: (term) => this.#leaderMemo.saw(term),
       followers: leader.followers,
       lock: new LeaseLock({
         // An allowance of its own: a burst of evictions must not delay a renewal.
@@ -166,7 +145,7 @@ export class Agent {
         labels: siteLabels(site.name),
         annotations: { [selectorAnnotation]: site.nodeSelector ?? "" },
       }),
-      mayStand: () => undefined,
+      mayStand: () => folder.obstacle(),
       announce: (event, under) => this.#events.record(event, under),
       budget: () => this.#budget(),
       lead: (under, found) => this.#lead(under, found),
@@ -183,26 +162,25 @@ export class Agent {
   }
 
   views(now: Instant): AgentViews {
-    const { cache, state } = this.#folder;
-    const { file, wal } = cache.database.sizes();
-    return {
-      config: this.#config,
-      election: this.#elector.view(),
-      link: this.#link.view(),
-      forbidden: this.#permissions.missing(),
-      conflicts: this.#loops.length > 0 ? this.#claims.conflicts() : [],
-      isBlindForSites: this.#loops.length > 0 && this.#claims.isBlind,
-      informers: this.#informers.stats(),
-      isListening: this.#isListening,
-      controllers: this.#loops.map((loop) => this.#viewOf(loop, now)),
-      site: this.#judge?.memoryOf(siteKey),
-      harmLastHour: this.#executor.harmLastHour(now),
-      traffic: this.#traffic.snapshot(),
-      cache: { file: cache.database.file, fileBytes: file, walBytes: wal },
-      rebuilt: this.#rebuilt,
-      openedAt: this.#openedAt,
-      setAside: state.setAside,
-    };
+    return viewsOf(
+      {
+        config: this.#config,
+        elector: this.#elector,
+        link: this.#link,
+        permissions: this.#permissions,
+        claims: this.#claims,
+        informers: this.#informers,
+        isListening: this.#isListening,
+        loops: this.#loops,
+        site: this.#judge?.memoryOf(siteKey),
+        executor: this.#executor,
+        traffic: this.#traffic,
+        folder: this.#folder,
+        rebuilt: this.#rebuilt,
+        openedAt: this.#openedAt,
+      },
+      now,
+    );
   }
 
   /** The work of a term. The caches are in step with the site before the first rule sees them. */
@@ -231,15 +209,22 @@ export class Agent {
     } finally {
       this.#loops = [];
       this.#judge = undefined;
+      if (this.#config.standby === "cold") this.#rest(term);
       this.#news();
     }
+  }
+
+  /** The watches were off because the term ended: that is an outage only where an outage ended the term. */
+  #rest({ signal: { reason } }: Term): void {
+    if (reason instanceof TermOver && reason.heard) this.#informers.pause(reason.at);
   }
 
   /** A controller whose resources the API server does not serve waits for them; the others do not. */
   async #runLoop(loop: Loop, claims: Promise<unknown>, term: Term): Promise<void> {
     const { clock, log } = this.#ambient;
     const begun = clock.now();
-    await Promise.all([this.#informers.synced(loop.reads, term.signal), claims]);
+    const filled = this.#informers.synced(loop.reads, term.signal);
+    await Promise.all([filled, this.#informers.caughtUp(loop.restsOn, term.signal), claims]);
     if (term.signal.aborted) return;
     const { name: controller } = loop.stats(clock.now());
     log.info("controller started", { controller, waitedMs: Math.round(elapsed(begun, clock.now())) });
@@ -247,27 +232,24 @@ export class Agent {
     await loop.run(term);
   }
 
-  #viewOf(loop: Loop, now: Instant): ControllerView {
-    const stats = loop.stats(now);
-    return { ...stats, waitsFor: stats.state === "standby" ? this.#informers.missing(loop.reads) : [] };
-  }
-
   /**
    * Toleration times that this board stored are worth something only where nobody led in between: another leader may have
    * taken a taint away and put it on again, and one without timeAdded looks the same then.
    */
   #takeStock({ number }: Term): void {
-    const last = Number(this.#memo.get("leader", "term") ?? Number.NaN);
-    if (number !== last && number !== last + 1) this.#memo.clear(memoryArea("taint-eviction"));
-    this.#memo.set("leader", "identity", this.#elector.view().identity);
-    this.#memo.set("leader", "term", String(number));
+    const isNext = this.#leaderMemo.leads(this.#elector.view().identity, number);
+    if (!isNext) this.#memo.clear(memoryArea("taint-eviction"));
   }
 
   /** They share the connection and the account of bytes; each has an allowance of its own. */
   #clientOf(version: string, rate: RequestRate, permissions: Permissions | undefined): KubeClient {
     const { board, client } = this.#config;
     return new KubeClient(this.#ambient, {
-      transport: this.#link.send,
+      transport: async (request) => {
+        const response = await this.#link.send(request);
+        this.#informers.reached();
+        return response;
+      },
       traffic: this.#traffic,
       limiter: new RequestLimiter(this.#ambient, rate),
       timeouts: { ...client.timeouts, watch: client.timeouts.list },
@@ -343,7 +325,7 @@ export class Agent {
 }
 
 /** What is asked of every control loop, whatever its controller thinks about. */
-type Loop = Pick<ControlLoop<never, never>, "reads" | "run" | "stats" | "wakeAll">;
+type Loop = Pick<ControlLoop<never, never>, "reads" | "restsOn" | "run" | "stats" | "wakeAll">;
 
 /** As many of them as kube-controller-manager has: they mostly wait for answers. */
 const judgeWorkers = 8;

@@ -12,6 +12,7 @@ export interface ControllerParts {
 export const registry = {
   "node-lifecycle": (parts: ControllerParts) => nodeLifecycle(parts.nodeLifecycle),
   "node-taints": () => nodeTaints,
-  "pod-readiness": (parts: ControllerParts) => podReadiness(parts.nodeLifecycle.settings),
+  "pod-readiness": ({ nodeLifecycle: { settings }, taintEviction: { judged } }: ControllerParts) =>
+    podReadiness({ settings, judged }),
   "taint-eviction": (parts: ControllerParts) => taintEviction(parts.taintEviction),
 } as const;

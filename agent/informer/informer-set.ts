@@ -1,16 +1,19 @@
 import type { Database } from "../../storage/database.ts";
 import { forgetResource, storedResources } from "../../storage/stored-resources.ts";
 import type { KubeObject } from "../api/meta.ts";
-import { nodes, pods, type Resource, resourceName } from "../api/resources.ts";
+import { leases, nodes, pods, type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { type Millis, sleep } from "../base/clock.ts";
+import { type Instant, type Millis, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import { isNotFound } from "../client/api-error.ts";
+import { Comeback } from "./comeback.ts";
 import type { Informer } from "./informer.ts";
 import type { InformerStats } from "./informer-stats.ts";
 import { kindOf } from "./kinds.ts";
 import { ListTurns } from "./list-turns.ts";
+import type { Lister } from "./lister.ts";
 import { PerBoardInformer } from "./per-board-informer.ts";
+import { PolledWatch } from "./polled-watch.ts";
 import type { ReflectorClient } from "./reflector.ts";
 import {
   isByBoard,
@@ -42,6 +45,8 @@ export interface InformerSettings {
   /** Decoded objects kept in memory, of all resources. */
   readonly decodedBytes: number;
   readonly limits: WatchLimits;
+  /** Leases of boards are watched, or listed over and over: less to send, and seen later. */
+  readonly heartbeats?: "watch" | "list";
 }
 
 export interface InformerSetParts {
@@ -58,6 +63,8 @@ const syncLook: Millis = 25;
 const shareOf = (resource: Resource<KubeObject>): number =>
   resourceName(resource) === resourceName(pods) ? 1 / 2 : 1 / 8;
 const fewestBoards = 8;
+/** Two renewals of a kubelet. */
+const heartbeatLook: Millis = 20_000;
 
 /**
  * The caches of a site: one informer per resource, however many ask for it. Who wants one asks before `run`. After a
@@ -68,11 +75,14 @@ export class InformerSet {
   readonly #parts: InformerSetParts;
   readonly #informers = new Map<string, Informer<KubeObject>>();
   readonly #turns = new ListTurns();
+  readonly #comeback: Comeback;
   #isRunning = false;
 
   constructor(ambient: Ambient, parts: InformerSetParts) {
     this.#ambient = ambient;
     this.#parts = parts;
+    const { settings, isUrgent = () => true } = parts;
+    this.#comeback = new Comeback(ambient, { blip: settings.limits.blip, isUrgent });
   }
 
   informer<T extends KubeObject>(resource: Resource<T>): Informer<T> {
@@ -102,11 +112,16 @@ export class InformerSet {
   }
 
   /**
-   * Ends when the caches of these resources are filled and their watches are open, or when the signal aborts: a cache
-   * that was filled by an earlier run may be a day old until then.
+   * Ends when the caches of these resources are filled and their watches are open, or when the signal aborts. A cache that
+   * was filled by an earlier run may be a day old even then: see `caughtUp`.
    */
   async synced(resources: readonly Resource<KubeObject>[], signal: AbortSignal): Promise<void> {
     await this.#until(() => this.missing(resources).length === 0, signal);
+  }
+
+  /** Ends when these caches hold what happened before this run began, or when the signal aborts. */
+  async caughtUp(resources: readonly Resource<KubeObject>[], signal: AbortSignal): Promise<void> {
+    await this.#until(() => resources.every((resource) => this.informer(resource).isCurrent), signal);
   }
 
   /** Those of them, by name, whose caches cannot be relied on yet. */
@@ -117,6 +132,16 @@ export class InformerSet {
         return !hasSynced || !health.connected;
       })
       .map(resourceName);
+  }
+
+  /** After a run that was ended on purpose: see the Informer. */
+  pause(since: Instant): void {
+    for (const informer of this.#informers.values()) informer.pause(since);
+  }
+
+  /** A request of this board was answered: streams that lost the server need not wait any longer. */
+  reached(): void {
+    this.#comeback.reached();
   }
 
   /** Writes what is only in memory. */
@@ -145,11 +170,14 @@ export class InformerSet {
     const { scope, settings } = this.#parts;
     const selection = selectionOf(resource, scope);
     const boards = isOfBoards(resource, scope) ? this.informer(nodes) : undefined;
+    const admits = boards && (({ metadata }: KubeObject): boolean => boards.lister.get(metadata.name) !== undefined);
+    const isListed = settings.heartbeats === "list" && resourceName(resource) === resourceName(leases);
     return this.#open(resource, {
       selection,
       name: storedName(resource, scope),
+      client: isListed ? this.#polled(resource, admits) : this.#parts.client,
       decodedBytes: settings.decodedBytes * shareOf(resource),
-      admits: boards && (({ metadata }) => boards.lister.get(metadata.name) !== undefined),
+      admits,
       isGone: mayBeReleased(selection) ? (object, signal) => this.#isGone(resource, object, signal) : undefined,
     });
   }
@@ -180,6 +208,7 @@ export class InformerSet {
     how: {
       readonly selection: Selection;
       readonly name: string;
+      readonly client?: ReflectorClient;
       readonly decodedBytes: number;
       readonly admits?: ((object: T) => boolean) | undefined;
       readonly isGone?: ((object: T, signal: AbortSignal) => Promise<boolean>) | undefined;
@@ -187,8 +216,25 @@ export class InformerSet {
   ): SharedInformer<T> {
     const { client, database, settings, isUrgent } = this.#parts;
     const { pageSize, deltasPerObject, limits } = settings;
-    const shared = { client, database, pageSize, deltasPerObject, limits, isUrgent, turns: this.#turns };
+    const shared = {
+      client,
+      database,
+      pageSize,
+      deltasPerObject,
+      limits,
+      isUrgent,
+      comeback: this.#comeback,
+      turns: this.#turns,
+    };
     return new SharedInformer(this.#ambient, { kind: kindOf(resource), ...shared, ...how });
+  }
+
+  #polled(resource: Resource<KubeObject>, admits: ((object: KubeObject) => boolean) | undefined): ReflectorClient {
+    const { client, settings } = this.#parts;
+    const { pageSize, limits } = settings;
+    const period = Math.min(heartbeatLook, limits.stall / 3);
+    const mirrored = (): Lister<KubeObject> => this.informer(resource).lister;
+    return new PolledWatch(this.#ambient.clock, { client, period, pageSize, mirrored, admits });
   }
 
   /** False also where the API does not answer: then the object counts as released, which harms nobody. */

@@ -1,6 +1,7 @@
 import type { Change } from "../../storage/object.ts";
 import type { KubeObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
+import type { Instant } from "../base/clock.ts";
 import type { InformerStats } from "./informer-stats.ts";
 import type { Lister } from "./lister.ts";
 import type { WatchHealth } from "./watch-health.ts";
@@ -22,11 +23,15 @@ export interface Informer<T extends KubeObject> {
   readonly lister: Lister<T>;
   /** The cache holds at least what the first list held, and listeners were told. Once true it stays true. */
   readonly hasSynced: boolean;
+  /** The cache is no older than the present run: what happened while nobody listened has been handled. */
+  readonly isCurrent: boolean;
   readonly health: WatchHealth;
   /** What it returns ends the listening. */
   onChange(listen: Listen<T>): () => void;
   /** Keeps the cache true until the signal aborts. May be run again later: it goes on from the stored position. */
   run(signal: AbortSignal): Promise<void>;
+  /** After a run that was ended on purpose, at that instant: the pause until the next one is not taken for an outage. */
+  pause(since: Instant): void;
   /** Writes what is only in memory: heartbeats, the position. */
   flush(): void;
   stats(): InformerStats;

@@ -1,4 +1,4 @@
-import { unlessAborted } from "./unless-aborted.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /**
  * One list at a time, however many resources lost their position: after an outage they would share one thin link, each
@@ -13,7 +13,7 @@ export class ListTurns {
     // Who gives up waiting does not let the next one in beside the list that runs.
     this.#last = before.then(() => turn.promise);
     try {
-      await unlessAborted(before, signal);
+      await untilAborted(before, signal);
       if (!signal.aborted) await work();
     } finally {
       turn.resolve();

@@ -76,6 +76,10 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
     return this.#hasSynced;
   }
 
+  get isCurrent(): boolean {
+    return this.#parts.boards.isCurrent && this.#informers().every(({ isCurrent }) => isCurrent);
+  }
+
   /** As good as the worst of the watches; without boards, as that of the boards. */
   get health(): WatchHealth {
     return worstOf([this.#parts.boards.health, ...this.#informers().map(({ health }) => health)]);
@@ -96,6 +100,10 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
     } finally {
       deafen();
     }
+  }
+
+  pause(since: Instant): void {
+    for (const informer of this.#informers()) informer.pause(since);
   }
 
   flush(): void {

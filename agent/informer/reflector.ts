@@ -2,20 +2,22 @@ import type { DeltaType } from "../../storage/object.ts";
 import { type KubeObject, keyOf } from "../api/meta.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { elapsed, type Millis, nextTurn, sleep } from "../base/clock.ts";
+import { elapsed, type Instant, type Millis, nextTurn, sleep } from "../base/clock.ts";
 import { dispositionOf, hintOf, sentenceOf } from "../base/errors.ts";
-import { ApiError, isNotFound } from "../client/api-error.ts";
+import { ApiError, isNotFound, isOfLink } from "../client/api-error.ts";
 import type { WatchOptions } from "../client/kube-client.ts";
 import type { WatchEvent } from "../client/watch-stream.ts";
+import type { Comeback } from "./comeback.ts";
 import { DeltaGroup, type DeltaSink } from "./delta-group.ts";
 import type { ListTurns } from "./list-turns.ts";
+import type { ListingClient } from "./pages.ts";
 import { castsDoubt, isMeaningless, isUnavailable } from "./position-errors.ts";
 import { type Rejected, Rejections } from "./rejections.ts";
-import { type ListingClient, type ReplaceableStore, replaceByPages } from "./replace-by-pages.ts";
+import { type ReplaceableStore, replaceByPages } from "./replace-by-pages.ts";
 import { calmly, nextWait, type RetryPace } from "./retry-pace.ts";
 import type { Selection } from "./scope.ts";
 import { guardAgainstStall, type StallGuard } from "./stall-guard.ts";
-import { closed, heard, opened, unheard, type WatchHealth, type WatchLimits } from "./watch-health.ts";
+import { closed, heard, opened, paused, unheard, type WatchHealth, type WatchLimits } from "./watch-health.ts";
 
 /** What a Reflector needs of a DeltaFIFO. `resourceVersion`: where to resume; undefined: it was never filled. */
 export interface ReflectorStore<T> extends DeltaSink<T>, ReplaceableStore<T> {
@@ -46,6 +48,8 @@ export interface ReflectorParts<T extends KubeObject> {
   readonly turns: ListTurns;
   /** False: nobody acts on what is mirrored here at present, and a watch that broke may come back a little later. */
   readonly isUrgent?: (() => boolean) | undefined;
+  /** When the streams of this board go back to a server that they lost; without it, each at its own pace. */
+  readonly comeback?: Comeback | undefined;
   /** Something new lies in the store. */
   readonly stored: () => void;
 }
@@ -63,7 +67,9 @@ export interface ReflectorStats {
 const mostPending = 1024;
 const pendingPause = 50;
 /** A watch that ended sooner without a word would make a busy loop of watches. */
-const shortestWatch = 1000;
+const shortestWatch = 900;
+/** Seconds that the first watch from a stored position lasts, and the silence with which it has to end: see `isCurrent`. */
+const [catchUpWatch, longestCatchUp, silence] = [1, 64, 500];
 
 /** What is said of a collection that the API server does not know, and how soon it is asked for again. */
 const notServed =
@@ -75,7 +81,7 @@ const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } a
   DeltaType
 >;
 
-/** A watch that ended at once, without a word. */
+/** A watch that ended at once, without a word: no server that means well does that to a position that it knows. */
 class ShortWatchError extends Error {
   override readonly name = "ShortWatchError";
   readonly disposition = "retry";
@@ -102,6 +108,10 @@ export class Reflector<T extends KubeObject> {
   readonly #paces: Partial<Record<"connection" | "history", RetryPace>> = {};
   /** The server lost the history behind our position. */
   #expired = false;
+  /** Everything that happened before this run is stored. */
+  #isCurrent = false;
+  /** How long the next watch lasts while that is not so. */
+  #catchUp = catchUpWatch;
   /** The server could not list at our position either: read what is newest. */
   #unavailable = false;
   /** The last watch failed as one does from a position that means nothing. */
@@ -123,6 +133,15 @@ export class Reflector<T extends KubeObject> {
     return this.#health;
   }
 
+  /**
+   * What is stored is no older than this run. An open watch does not say so: what happened meanwhile is still on its way
+   * then. A list says it, or the first bookmark, which comes behind all that. Where nothing happens there is no bookmark:
+   * then a short watch that ends in order after a silence; of what its end cut off, a part would have come right before.
+   */
+  get isCurrent(): boolean {
+    return this.#isCurrent;
+  }
+
   get stats(): ReflectorStats {
     return {
       lists: this.#lists,
@@ -132,8 +151,15 @@ export class Reflector<T extends KubeObject> {
     };
   }
 
+  /** Between two runs: the last one was ended on purpose. */
+  pause(since: Instant): void {
+    this.#health = paused(this.#health, since);
+  }
+
   /** Ends when the signal aborts; throws where the cache has to be rebuilt or only a person can help. */
   async run(signal: AbortSignal): Promise<void> {
+    this.#isCurrent = false;
+    this.#catchUp = catchUpWatch;
     while (!signal.aborted) {
       try {
         if (this.#isDoubted && !this.#expired) await this.#ask(signal);
@@ -152,18 +178,22 @@ export class Reflector<T extends KubeObject> {
     if (disposition === "rebuild" || disposition === "exit") throw error;
     if (disposition === "relist") this.#expired = true;
     if (isMeaningless(error)) this.#expired = this.#unavailable = true;
-    this.#isDoubted ||= castsDoubt(error, this.#events);
+    this.#isDoubted ||= error instanceof ShortWatchError || castsDoubt(error, this.#events);
     const kind = disposition === "relist" ? "history" : "connection";
     const [wait, pace] = nextWait(this.#paces[kind], clock.now(), random);
     this.#paces[kind] = pace;
     const hint = isNotFound(error) ? notServed : hintOf(error);
     const problem = hint === undefined ? sentenceOf(error) : `${sentenceOf(error)}. ${hint}`;
-    const isNew = problem !== this.#said && disposition !== "relist";
+    // Of a link that fails its own watcher tells, once for all who use it.
+    const isNew = problem !== this.#said && disposition !== "relist" && !isOfLink(error);
     const level = isNew ? (hint === undefined ? "warn" : "error") : "debug";
     log[level]("watch interrupted", { error, hint, wait: Math.round(wait) });
     this.#problem = this.#said = problem;
-    const due = this.#parts.isUrgent?.() === false ? calmly(wait, random) : wait;
-    await sleep(clock, Math.max(due, retryAfter(error), isNotFound(error) ? pauseWhereNotServed : 0), signal);
+    const { comeback, isUrgent } = this.#parts;
+    const back = isOfLink(error) ? comeback?.lost(wait) : undefined;
+    const least = back === undefined && isUrgent?.() === false ? calmly(wait, random) : wait;
+    await sleep(clock, Math.max(least, retryAfter(error), isNotFound(error) ? pauseWhereNotServed : 0), signal);
+    if (back !== undefined) await comeback?.until(back, signal);
   }
 
   /** Does our position mean anything to the server? A list of one object tells, for a few bytes. */
@@ -189,6 +219,7 @@ export class Reflector<T extends KubeObject> {
         await this.#listFrom("", signal);
       }
       this.#expired = this.#unavailable = this.#isDoubted = false;
+      this.#isCurrent = true;
       this.#problem = undefined;
     }, signal);
     signal.throwIfAborted();
@@ -210,7 +241,7 @@ export class Reflector<T extends KubeObject> {
     };
     for (const limit of [pageSize, undefined]) {
       this.#lists++;
-      if (await replaceByPages(listing, { resourceVersion, limit }, signal)) break;
+      if (await replaceByPages(this.#ambient.clock, listing, { resourceVersion, limit }, signal)) break;
     }
     stored();
   }
@@ -227,8 +258,9 @@ export class Reflector<T extends KubeObject> {
     const options: WatchOptions = {
       ...selection,
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      timeoutSeconds: Math.floor(300 + 300 * random.next()),
+      timeoutSeconds: this.#isCurrent ? Math.floor(300 + 300 * random.next()) : this.#catchUp,
     };
+    let last = began;
     this.#events = 0;
     try {
       const stream = await client.watch(resource, options, guard.signal);
@@ -237,8 +269,9 @@ export class Reflector<T extends KubeObject> {
       guard.heard();
       this.#health = opened(this.#health, limits, clock.now());
       for await (const event of stream) {
-        this.#events++;
+        if (event.type !== "ERROR") this.#events++;
         guard.heard();
+        last = clock.now();
         this.#take(event, group);
         if (group.isFull) await this.#write(group, guard);
       }
@@ -253,6 +286,8 @@ export class Reflector<T extends KubeObject> {
     if (this.#events === 0 && elapsed(began, clock.now()) < shortestWatch) {
       throw new ShortWatchError(`${what}: ended at once, without an event`);
     }
+    this.#isCurrent ||= elapsed(last, clock.now()) >= silence;
+    this.#catchUp = Math.min(4 * this.#catchUp, longestCatchUp);
   }
 
   #take(event: WatchEvent<T>, group: DeltaGroup<T>): void {
@@ -271,6 +306,7 @@ export class Reflector<T extends KubeObject> {
         group.flush();
         this.#heard(event.resourceVersion !== this.#parts.store.resourceVersion);
         this.#parts.store.bookmark(event.resourceVersion);
+        this.#isCurrent = true;
         return;
       case "REJECTED":
         this.#heard(event.resourceVersion !== undefined);

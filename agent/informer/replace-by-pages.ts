@@ -1,8 +1,9 @@
 import type { KubeObject } from "../api/meta.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
-import { nextTurn } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import { isGone } from "../client/api-error.ts";
-import type { ListOptions, ListResult } from "../client/kube-client.ts";
+import type { ListOptions } from "../client/kube-client.ts";
+import { type ListingClient, Pages } from "./pages.ts";
 import type { Selection } from "./scope.ts";
 
 /** What a list needs of a DeltaFIFO. Nothing of a replacement is seen before its commit. */
@@ -13,15 +14,6 @@ export interface ReplaceableStore<T> {
     commit(resourceVersion: string): void;
     abort(): void;
   };
-}
-
-export interface ListingClient {
-  list<T extends KubeObject>(
-    resource: Resource<T>,
-    options: ListOptions,
-    each: (object: T) => void,
-    signal: AbortSignal,
-  ): Promise<ListResult>;
 }
 
 export interface Listing<T extends KubeObject> {
@@ -44,6 +36,7 @@ const batchSize = 64;
  * False: the snapshot expired between two pages, and nothing was changed.
  */
 export async function replaceByPages<T extends KubeObject>(
+  clock: Clock,
   listing: Listing<T>,
   at: { readonly resourceVersion: string; readonly limit: number | undefined },
   signal: AbortSignal,
@@ -61,11 +54,17 @@ export async function replaceByPages<T extends KubeObject>(
     batch.push(kept);
     if (batch.length === batchSize) put();
   };
+  const options = (token: string | undefined): ListOptions => pageOptions(selection, at, token);
+  const pages = new Pages(clock, { client, resource, options, each });
+  const asking = new AbortController();
+  const stop = (): void => asking.abort(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
   let next: string | undefined;
   let snapshot: string | undefined;
   try {
+    signal.throwIfAborted();
     do {
-      const page = await client.list(resource, pageOptions(selection, at, next), each, signal);
+      const page = await pages.take(next, asking.signal);
       rejected(page.rejected, page.rejectedItems);
       // All pages are of one snapshot, that of the first.
       snapshot ??= page.resourceVersion;
@@ -83,6 +82,9 @@ export async function replaceByPages<T extends KubeObject>(
     replacement.abort();
     if (next !== undefined && at.limit !== undefined && isGone(error)) return false;
     throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+    asking.abort();
   }
 }
 

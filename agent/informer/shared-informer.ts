@@ -9,6 +9,7 @@ import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, nextTurn, sleep } from "../base/clock.ts";
 import { dispositionOf } from "../base/errors.ts";
 import { TaskGroup } from "../base/tasks.ts";
+import type { Comeback } from "./comeback.ts";
 import type { Informer, Listen, Notice } from "./informer.ts";
 import type { InformerStats } from "./informer-stats.ts";
 import type { Kind } from "./kinds.ts";
@@ -33,6 +34,8 @@ export interface SharedInformerParts<T extends KubeObject> {
   readonly limits: WatchLimits;
   /** See the Reflector. */
   readonly isUrgent?: (() => boolean) | undefined;
+  /** See the Reflector. */
+  readonly comeback?: Comeback | undefined;
   /** See the Reflector. */
   readonly admits?: ((object: T) => boolean) | undefined;
   /**
@@ -98,6 +101,10 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     return this.#fifo.hasSynced;
   }
 
+  get isCurrent(): boolean {
+    return this.#reflector.isCurrent && this.#fifo.depth === 0;
+  }
+
   get health(): WatchHealth {
     return this.#reflector.health;
   }
@@ -111,6 +118,10 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     tasks.start("reflector", (inner) => this.#reflector.run(inner));
     tasks.start("pump", (inner) => this.#pump(inner));
     await tasks.join();
+  }
+
+  pause(since: Instant): void {
+    this.#reflector.pause(since);
   }
 
   flush(): void {
@@ -152,7 +163,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
         else fifo.append(deltas, resourceVersion);
       },
       bookmark: (resourceVersion) => fifo.bookmark(resourceVersion),
-      replace: () => fifo.replace(),
+      replace: () => fifo.fill() ?? fifo.replace(),
     };
   }
 
@@ -175,6 +186,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   async #drain(signal: AbortSignal): Promise<void> {
     const { isGone } = this.#parts;
     while (this.#fifo.depth > 0 && !signal.aborted) {
+      if (this.#listeners.isEmpty) this.#fifo.leaveUntold();
       // Between the pop and the telling nothing may be waited for, or what is taken meanwhile would be told before it.
       const changes = this.#fifo.pop(batchSize);
       const notices = isGone ? await judged(changes, isGone, signal) : changes;

@@ -5,7 +5,8 @@ import type { KubeObject, ObjectMeta } from "../api/meta.ts";
  * A trim keeps what some controller reads, or will. A trimmed object trims to itself.
  *
  * Whoever lets a trim keep more adds a migration of the cache that drops what is stored: it lacks the new field, and a
- * resumed watch would never bring it. Whoever begins to read a field checks its shape where objects are parsed.
+ * resumed watch would never bring it. Lists of Pods come as protobuf: the field has to stand in client/pod-message.ts
+ * too. Whoever begins to read a field checks its shape where objects are parsed.
  */
 
 export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({

@@ -64,6 +64,16 @@ export function closed(health: WatchHealth, limits: WatchLimits, now: Instant): 
   return { ...health, connected: false, deafSince: health.deafSince ?? (stalled ? lastHeard : now) };
 }
 
+/**
+ * Its run was ended on purpose at `since`. Where it was live until then, the pause that follows is no outage: the next run
+ * begins as the first one did, and knows of the outages before.
+ */
+export function paused(health: WatchHealth, since: Instant): WatchHealth {
+  const { connected, deafSince, restoredAt } = health;
+  const wasLive = !connected && deafSince !== undefined && elapsed(since, deafSince) >= 0;
+  return wasLive ? { ...unheard, restoredAt } : health;
+}
+
 /** Several watches that stand for one: as good as the worst of them, and restored when the last of them was. */
 export function worstOf(healths: readonly WatchHealth[]): WatchHealth {
   const earliest = (instants: readonly (Instant | undefined)[]): Instant | undefined =>

@@ -1,5 +1,6 @@
 import type { KubeObject, NewObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
+import type { Instant } from "../base/clock.ts";
 
 /** One object, as we saw it. `uid` and `resourceVersion` become preconditions of every write. */
 export interface ObjectRef {
@@ -56,7 +57,11 @@ export type Action = Common &
 
 export type EventAction = Extract<Action, { readonly do: "event" }>;
 
-/** What became of an action. `object`: as the API answered, for a write that follows in the same pass. */
-export type Outcome =
-  | { readonly action: Action; readonly ok: true; readonly object?: KubeObject }
-  | { readonly action: Action; readonly ok: false; readonly error: Error };
+/**
+ * What became of an action, and when that was known, where it took any time. `object`: as the API answered, for a write that
+ * follows in the same pass.
+ */
+export type Outcome = { readonly action: Action; readonly at?: Instant } & (
+  | { readonly ok: true; readonly object?: KubeObject }
+  | { readonly ok: false; readonly error: Error }
+);

@@ -92,6 +92,10 @@ export class ControlLoop<State, Memory> {
     return this.#parts.controller.reads;
   }
 
+  get restsOn(): Controller<State, Memory>["reads"] {
+    return this.#parts.controller.restsOn ?? [];
+  }
+
   stats(now: Instant): ControllerStats {
     return {
       name: this.#parts.controller.name,

@@ -17,6 +17,8 @@ export interface Seen<T> {
   readonly key: string;
   readonly before: T | undefined;
   readonly after: T | undefined;
+  /** Nothing happened to it: all that is cached is gone through. */
+  readonly swept?: true;
 }
 
 /** "A change of this resource wakes these keys." Every cached object wakes its keys once when a term begins. */
@@ -40,6 +42,11 @@ export interface Controller<State, Memory> {
   readonly name: string;
   /** Everything it reads. It does not begin before all of it is mirrored: from half a site it would conclude nonsense. */
   readonly reads: readonly Resource<KubeObject>[];
+  /**
+   * Of what it reads, that on which acts rest that name another object, or name one by its uid alone: no precondition
+   * would stop them where the cache is of yesterday. It does not begin before these caches have caught up.
+   */
+  readonly restsOn?: readonly Resource<KubeObject>[];
   readonly wakes: readonly Wake[];
   /** Keys that are looked at when a term begins, besides those that the cached objects wake. */
   readonly firstKeys?: readonly string[];

@@ -114,10 +114,11 @@ export class Executor {
       try {
         const object = await this.#perform(versions.carriedOver(action), term);
         versions.wrote(action, object);
-        outcomes[index] = object === undefined ? { action, ok: true } : { action, ok: true, object };
+        const at = this.#ambient.clock.now();
+        outcomes[index] = object === undefined ? { action, ok: true, at } : { action, ok: true, at, object };
       } catch (error) {
         failure = error instanceof Error ? error : new Error(String(error));
-        outcomes[index] = { action, ok: false, error: failure };
+        outcomes[index] = { action, ok: false, at: this.#ambient.clock.now(), error: failure };
       }
     }
     return failure;

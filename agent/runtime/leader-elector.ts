@@ -22,6 +22,8 @@ export interface ElectorParts extends Candidate, Omit<LeadershipParts, "candidat
   readonly followers: "expiry" | "poll";
   /** Why this board should not lead at present. */
   readonly mayStand: () => string | undefined;
+  /** Is told each term that is higher than all that this board knew; the next process finds it as `formerTerm`. */
+  readonly remember?: (term: number) => void;
   /** Takes the Events "became leader" and "stopped leading". */
   readonly announce?: LeadershipParts["announce"];
 }
@@ -67,7 +69,7 @@ export class LeaderElector {
   constructor(ambient: Ambient, parts: ElectorParts) {
     this.#ambient = ambient;
     this.#parts = parts;
-    this.#sight = new LeaseSight(ambient, { candidate: parts });
+    this.#sight = new LeaseSight(ambient, { candidate: parts, remember: parts.remember ?? (() => {}) });
     this.#bell = new Bell(ambient.clock);
   }
 

@@ -16,12 +16,18 @@ import {
 export class LeaseSight {
   readonly #ambient: Ambient;
   readonly #candidate: Candidate;
+  readonly #remember: (term: number) => void;
   #seen: Observation | undefined;
   #holderSince: Instant | undefined;
 
-  constructor(ambient: Ambient, { candidate }: { readonly candidate: Candidate }) {
+  /** `remember`: is told each term that is higher than all before, for the processes of this board that come after us. */
+  constructor(
+    ambient: Ambient,
+    { candidate, remember }: { readonly candidate: Candidate; readonly remember: (term: number) => void },
+  ) {
     this.#ambient = ambient;
     this.#candidate = candidate;
+    this.#remember = remember;
   }
 
   get seen(): Observation | undefined {
@@ -38,7 +44,10 @@ export class LeaseSight {
     const { clock, log } = this.#ambient;
     const now = clock.now();
     const before = this.#seen?.record;
+    const known = this.#seen?.highestTerm ?? this.#candidate.formerTerm;
     this.#seen = observe(this.#seen, record, this.#candidate, now);
+    const { highestTerm } = this.#seen;
+    if (highestTerm !== undefined && highestTerm !== known) this.#remember(highestTerm);
     if (before?.holder !== record?.holder || before?.transitions !== record?.transitions) {
       this.#holderSince = now;
       log.info("lease holder changed", { holder: record?.holder ?? "", term: record?.transitions });

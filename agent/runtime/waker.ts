@@ -57,7 +57,7 @@ export class Waker {
       for (const after of this.#caches.informer(resource).lister.list()) {
         const { namespace, name } = after.metadata;
         const key = namespace === undefined ? name : `${namespace}/${name}`;
-        this.#wake(wakes, { key, before: undefined, after }, site);
+        this.#wake(wakes, { key, before: undefined, after, swept: true }, site);
         if (elapsed(started, clock.now()) < slice) continue;
         await nextTurn();
         if (signal.aborted) return;

@@ -1,4 +1,5 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -44,6 +45,25 @@ test("--for ends a site in good order, and its temporary folder goes with it", a
   const temporary = /Logs and files are in (\S+)\./.exec(lines.join("\n"))?.[1];
   expect(temporary).toBeDefined();
   expect(existsSync(temporary ?? "")).toBe(false);
+});
+
+test("a site that is killed leaves no agents behind: they stop in good order", atOnce, async () => {
+  const site = path.join(folder, "killed");
+  const main = path.resolve(import.meta.dirname, "../../dist/main.js");
+  const up = spawn(process.execPath, [main, "up", "--plain", "--port", "0", "--boards", "2", "--dir", site]);
+  let said = "";
+  up.stdout.on("data", (chunk) => {
+    said += chunk;
+  });
+  await expect.poll(() => said, { timeout: 60_000 }).toContain("the site is healthy");
+  const agents = readFileSync(`/proc/${up.pid}/task/${up.pid}/children`, "utf8").trim().split(" ");
+  expect(agents).toHaveLength(2);
+  up.kill("SIGKILL");
+  const left = (): readonly string[] => agents.filter((pid) => existsSync(`/proc/${pid}`));
+  await expect.poll(left, { timeout: 15_000 }).toEqual([]);
+  for (const board of ["pi-1", "pi-2"]) {
+    expect(readFileSync(path.join(site, board, "agent.log"), "utf8")).toContain('"message":"stopped"');
+  }
 });
 
 test("a scenario with mistakes starts nothing: every mistake is named, exit 64", {

@@ -4,7 +4,7 @@ import type { Instant } from "../../base/clock.ts";
 import { isHeld } from "../../judgement/link.ts";
 import type { Action } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
-import { addAll, type EvictionQueue, removeAll } from "./eviction-queue.ts";
+import { addAll, putFirst, removeAll } from "./eviction-queue.ts";
 import { causeOf, type Judged, judgeBoard, recordOf, type TaintPlan, taintPlan } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
 import { type MonitorPass, type TaintWrite, tell, writeTaints } from "./pass.ts";
@@ -27,11 +27,12 @@ export function act(
     judgeBoard(examined, pass.written.get(examined.sighting.node.metadata.name), memory, { settings, now }),
   );
   const { zones: judgedZones, disruption } = judgeZones(boards, memory, { settings, inherited: pass.inherited, now });
-  const isToClear = ({ name }: Judged): boolean =>
-    disruption === "silenced" || (disruption === "all-silent" && memory.uncleared.has(name));
+  const isToClear = (board: Judged): boolean =>
+    disruption === "silenced" ||
+    (disruption === "all-silent" && (memory.uncleared.has(board.name) || hasJoined(board, memory)));
   const plans = new Map(boards.map((board) => [board, isToClear(board) ? "clear" : taintPlan(board)]));
   const records = recordsOf(boards, pass, memory, { fresh: disruption === "resumed", now });
-  const queued = queueBoards(judgedZones, plans, memory, now);
+  const queued = queueBoards(judgedZones, plans, memory, { settings, now });
   const writes = new Map<string, TaintWrite>();
   for (const [board, plan] of plans) {
     const write = taintWrite(board, plan, now);
@@ -56,6 +57,12 @@ export function act(
   };
 }
 
+const isNew = ({ name, health }: Judged, { boards }: SiteMemory): boolean =>
+  boards.get(name)?.health.uid !== health.uid;
+
+/** Unlike the Nodes that the first pass of a term finds. */
+const hasJoined = (board: Judged, memory: SiteMemory): boolean => memory.boards.size > 0 && isNew(board, memory);
+
 function recordsOf(
   boards: readonly Judged[],
   { inherited, forgotten }: MonitorPass,
@@ -71,36 +78,42 @@ function recordsOf(
   return records;
 }
 
-/** Who waits and who does not, zone by zone; one copy of each queue at most. */
+/**
+ * Who waits and who does not, zone by zone; one copy of each queue at most.
+ *
+ * A board that was deleted while it waited has its turn under policy `kubernetes`, before all others and at the price of
+ * a token: kube-controller-manager queues everybody else anew in each pass. One that was made anew waits anew.
+ */
 function queueBoards(
   zones: ReadonlyMap<string, ZoneRecord>,
   plans: ReadonlyMap<Judged, TaintPlan>,
   memory: SiteMemory,
-  now: Instant,
+  { settings: { policy }, now }: { readonly settings: NodeLifecycleSettings; readonly now: Instant },
 ): ReadonlyMap<string, ZoneRecord> {
-  const leaving = new Map([...zones.keys()].map((zone) => [zone, [] as string[]]));
-  const coming = new Map([...zones.keys()].map((zone) => [zone, [] as string[]]));
+  const changes = new Map([...zones.keys()].map((zone) => [zone, noChange()]));
   const present = new Map([...plans.keys()].map(({ name, zone }) => [name, zone]));
-  for (const [name, { zone }] of memory.boards) if (present.get(name) !== zone) leaving.get(zone)?.push(name);
+  for (const [name, { zone }] of memory.boards) {
+    if (present.get(name) === zone) continue;
+    const change = changes.get(zone);
+    if (policy === "kubernetes" && !present.has(name)) change?.gone.push(name);
+    else change?.leaving.push(name);
+  }
   for (const [{ name, zone }, plan] of plans) {
-    if (plan === "held" || (plan === "wait" && zones.get(zone)?.queue.waiting.has(name))) continue;
-    leaving.get(zone)?.push(name);
-    if (plan === "wait") coming.get(zone)?.push(name);
+    const keepsPlace = memory.boards.get(name)?.zone === zone && zones.get(zone)?.queue.waiting.has(name);
+    if (plan === "held" || (plan === "wait" && keepsPlace)) continue;
+    changes.get(zone)?.leaving.push(name);
+    if (plan === "wait") changes.get(zone)?.coming.push(name);
   }
   return new Map(
     [...zones].map(([name, zone]) => {
-      const queue = withBoards(zone.queue, leaving.get(name) ?? [], coming.get(name) ?? [], now);
+      const { leaving, gone, coming } = changes.get(name) ?? noChange();
+      const queue = addAll(putFirst(removeAll(zone.queue, leaving), gone), coming, now);
       return [name, queue === zone.queue ? zone : { ...zone, queue }];
     }),
   );
 }
 
-const withBoards = (
-  queue: EvictionQueue,
-  leaving: readonly string[],
-  coming: readonly string[],
-  now: Instant,
-): EvictionQueue => addAll(removeAll(queue, leaving), coming, now);
+const noChange = () => ({ leaving: [] as string[], gone: [] as string[], coming: [] as string[] });
 
 /** What needs no turn: a taint that is no longer deserved goes, and one is exchanged for the other. */
 function taintWrite(board: Judged, plan: TaintPlan, now: Instant): TaintWrite | undefined {
@@ -134,8 +147,7 @@ function unmarked(
   { policy }: NodeLifecycleSettings,
 ): ReadonlySet<string> {
   if (policy === "kubernetes") return memory.unmarked;
-  const isFirstSight = ({ name, health }: Judged): boolean => memory.boards.get(name)?.health.uid !== health.uid;
-  const found = boards.filter((board) => board.observed === "Unknown" && isFirstSight(board));
+  const found = boards.filter((board) => board.observed === "Unknown" && isNew(board, memory));
   return new Set([...memory.unmarked, ...found.map(({ name }) => name)]);
 }
 

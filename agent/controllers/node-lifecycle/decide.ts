@@ -213,14 +213,17 @@ function drain(
     const { node, cached } = sighting;
     const { name } = node.metadata;
     const record = records.get(name);
-    const { observed, verdict } = examine(record?.health, sighting, { link, settings, now });
+    // The turn is that of a deleted Node; the one that was made anew since waits for the next monitor pass.
+    if (record === undefined) continue;
+    const { observed, verdict } = examine(record.health, sighting, { link, settings, now });
     candidates.set(name, { name, node, cached, ready: observed, verdict });
-    if (record && observed === "Unknown" && !permitsHarm(verdict, settings.policy)) {
+    if (observed === "Unknown" && !permitsHarm(verdict, settings.policy)) {
       records.set(name, { ...record, mayTaint: false });
     }
   }
   const mayNow = mayHaveTurn(records, { link, held: isHeld(quarantine) });
-  const may = (name: string): boolean => mayNow(name) && (candidates.has(name) || gone.includes(name));
+  const may = (name: string): boolean =>
+    mayNow(name) && (candidates.has(name) || gone.includes(name) || !records.has(name));
   const { zones, writes } = planTurns(memory.zones, { may, board: (name) => candidates.get(name) }, now);
   const pass = { stage: "acts", link, writes, marks: new Map() } as const;
   const actions = [...writes.values()].map(writeTaints);

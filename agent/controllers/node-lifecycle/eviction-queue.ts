@@ -50,6 +50,16 @@ export function removeAll(queue: EvictionQueue, names: readonly string[]): Evict
   return { ...queue, waiting, seen };
 }
 
+/** Those of them that wait go before all others from now on. */
+export function putFirst(queue: EvictionQueue, names: readonly string[]): EvictionQueue {
+  const due = head(queue, () => true)?.due;
+  const entries = names.flatMap((name) => queue.waiting.get(name) ?? []);
+  if (due === undefined || entries.length === 0) return queue;
+  const ahead = new Map(entries.map((entry) => [entry.name, { ...entry, due }]));
+  const behind = [...queue.waiting].filter(([name]) => !ahead.has(name));
+  return { ...queue, waiting: new Map([...ahead, ...behind]) };
+}
+
 /** Its turn is over. It stays seen. */
 export function done(queue: EvictionQueue, name: string): EvictionQueue {
   if (!queue.waiting.has(name)) return queue;

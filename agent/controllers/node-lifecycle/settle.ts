@@ -10,7 +10,7 @@ import type { ActedPass, TaintWrite } from "./pass.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { runningTaint } from "./taints.ts";
 import { mayHaveTurn } from "./turn-writes.ts";
-import { failed, over, overtaken, wantedAt } from "./turns.ts";
+import { failed, over, overtaken, spentAt, wantedAt } from "./turns.ts";
 
 /** The last round: what became of the writes is remembered, and when to look again follows from it. */
 export function settle(
@@ -49,12 +49,13 @@ function rest(memory: SiteMemory, { link }: ActedPass, now: Instant): Decision<S
 }
 
 function afterTurn(
-  zone: ZoneRecord,
+  before: ZoneRecord,
   { node }: TaintWrite,
   outcome: Outcome,
   { settings, now }: { readonly settings: NodeLifecycleSettings; readonly now: Instant },
 ): ZoneRecord {
   const { name, resourceVersion } = node.metadata;
+  const zone = spentAt(before, outcome.at ?? now);
   if (outcome.ok) return { ...over(zone, name), evictions: withEviction(zone.evictions, now) };
   if (dispositionOf(outcome.error) !== "refresh") return failed(zone, name, now);
   const until = { mono: now.mono + settings.monitorPeriod, wall: now.wall + settings.monitorPeriod };

@@ -10,12 +10,13 @@ import { over, takeTurns } from "./turns.ts";
 /** What is needed of a board to give it its turn. */
 export type Candidate = Pick<Judged, "name" | "node" | "cached" | "ready" | "verdict">;
 
-/** By what the last look at a board found, and by how we hear the site right now. */
+/** By what the last look at a board found, and by how we hear the site right now. The turn of one that is gone harms nobody. */
 export const mayHaveTurn =
   (records: ReadonlyMap<string, BoardRecord>, { link, held }: { readonly link: Link; readonly held: boolean }) =>
   (name: string): boolean => {
     const record = records.get(name);
-    return record?.mayTaint === true && (record.ready !== "Unknown" || (link.live && !held));
+    if (record === undefined) return true;
+    return record.mayTaint && (record.ready !== "Unknown" || (link.live && !held));
   };
 
 /** The taints whose turn it is, in every zone. A board that is gone, or deserves no taint any more, had its turn. */

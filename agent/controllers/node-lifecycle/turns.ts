@@ -1,4 +1,4 @@
-import { type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
 import { again, done, head, nextTurnAt, turn } from "./eviction-queue.ts";
 import type { PaidTurn, ZoneRecord } from "./memory.ts";
 
@@ -52,6 +52,15 @@ export function wantedAt(
   const soon = paid.size > 0 ? shifted(now, paidPause) : undefined;
   return token === undefined || (soon !== undefined && soon.mono < token.mono) ? soon : token;
 }
+
+/**
+ * The token is spent when its write is over, not when it was decided on: what a slow link held up for ten seconds, or a
+ * conflict for five, would else be followed by the next taint at once.
+ */
+export const spentAt = (zone: ZoneRecord, at: Instant): ZoneRecord => {
+  const { queue } = zone;
+  return elapsed(queue.bucket.at, at) > 0 ? { ...zone, queue: { ...queue, bucket: { ...queue.bucket, at } } } : zone;
+};
 
 /** The board got its taint, or deserves none any more. */
 export const over = (zone: ZoneRecord, name: string): ZoneRecord => ({

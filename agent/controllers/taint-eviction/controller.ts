@@ -40,6 +40,7 @@ export const taintEviction = ({
 }: TaintEvictionParts): Controller<PodState, Timer | undefined> => ({
   name: "taint-eviction",
   reads: [nodes, leases, pods],
+  restsOn: [nodes, pods],
   wakes: [wake(pods, podKeys), wake(nodes, keysOnBoard)],
   initialMemory: undefined,
   durable: durableTimers(boot),

@@ -49,6 +49,8 @@ export class SiteModel {
   #due = new Map<AnyController, Map<string, number>>();
   #memories = new Map<AnyController, Map<string, unknown>>();
   #boots = 1;
+  /** What comes before the first `run` has been there when the first term began. */
+  #hasBegun = false;
   #renewAt = this.now.mono;
   #bookmarkAt = this.now.mono;
 
@@ -58,7 +60,7 @@ export class SiteModel {
       limits: this.settings,
       now: () => this.now,
       note: (what) => this.happenings.push({ at: this.seconds, what }),
-      listen: (kind, change) => this.#wake(kind, change),
+      listen: (kind, change) => this.#wake(kind, this.#hasBegun ? change : { ...change, swept: true }),
     });
     this.lead();
   }
@@ -152,7 +154,8 @@ export class SiteModel {
       this.#schedule(eviction, key, 0);
     }
     for (const kind of ["Node", "Pod", "Lease"] as const) {
-      for (const [key, after] of this.api.cached(kind)) this.#wake(kind, { key, before: undefined, after });
+      for (const [key, after] of this.api.cached(kind))
+        this.#wake(kind, { key, before: undefined, after, swept: true });
     }
   }
 
@@ -214,6 +217,7 @@ export class SiteModel {
   // Time.
 
   async run(span: Span): Promise<void> {
+    this.#hasBegun = true;
     const end = this.now.mono + millis(span);
     for (;;) {
       await this.#work();

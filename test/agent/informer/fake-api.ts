@@ -41,6 +41,7 @@ export class FakeApi implements InformerClient {
   readonly #snapshots = new Map<number, readonly KubeObject[]>();
   #version = 100;
   #compacted = 0;
+  sendsBookmarks = true;
   /** What a list waits for before each of its pages. */
   beforePage: (request: Request) => void = () => {};
 
@@ -151,7 +152,7 @@ export class FakeApi implements InformerClient {
       this.watches.push(watch);
       if (from < this.#compacted) watch.say({ type: "ERROR", error: expired("watch") });
       else for (const revision of this.#history) if (revision.version > from) this.#tell(watch, revision);
-      watch.remind(() => this.version);
+      if (this.sendsBookmarks) watch.remind(() => this.version);
       return watch.events() as AsyncIterable<WatchEvent<T>>;
     });
   }
@@ -211,9 +212,10 @@ export class FakeWatch {
     this.#wake();
   }
 
-  /** A bookmark once a minute, as the API server sends them. */
+  /** A bookmark once a minute, or where the watch is shorter 2 s before its end, as the API server sends them. */
   remind(version: () => string): void {
-    this.#clock.after(60_000, () => {
+    const beforeEnd = (this.request.options.timeoutSeconds ?? 0) * 1000 - 2000;
+    this.#clock.after(beforeEnd > 0 ? Math.min(60_000, beforeEnd) : 60_000, () => {
       if (!this.isOpen) return;
       this.say({ type: "BOOKMARK", resourceVersion: version() });
       this.remind(version);

@@ -41,9 +41,9 @@ class Run {
     for (const resource of [nodes, pods, leases]) this.set.informer<KubeObject>(resource);
   }
 
-  async start(): Promise<this> {
+  async start(from = "1s"): Promise<this> {
     this.#ended = this.set.run(this.#stop.signal);
-    await clock.advance("1s");
+    await clock.advance(from);
     return this;
   }
 
@@ -102,6 +102,27 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
+  test("tells of its first list those who listen by then, and reads none of it again where nobody does", async () => {
+    for (let i = 0; i < 200; i++) api.put(pods, pod(`web-${i}`));
+    const run = new Run();
+    const heard = run.hears(pods);
+    await run.start();
+    await clock.until(() => run.set.informer(pods).hasSynced, "5s");
+    expect(heard).toHaveLength(200);
+    expect(new Set(heard).size).toBe(200);
+    await run.stop();
+
+    database = openCache();
+    const again = await new Run().start();
+    expect(again.set.informer(pods).hasSynced).toBe(true);
+    expect(again.names(pods)).toHaveLength(200);
+    const late = again.hears(pods);
+    api.put(pods, pod("later"));
+    await clock.advance("1s");
+    expect(late).toEqual(["default/later appeared"]);
+    await again.stop();
+  });
+
   test("finds pods by board, namespace and owner", async () => {
     const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "web", uid: "ds-1", controller: true };
     const web = pod("web", { node: "pi-3" });
@@ -154,6 +175,57 @@ describe("a site that is the whole cluster", () => {
     expect(synced).toBe(2);
     expect(api.asked("list")).toHaveLength(3);
     await again.stop();
+  });
+
+  test("has caught up only when what happened meanwhile is in the cache, not when its watches are open", async () => {
+    api.put(nodes, node("pi-1"));
+    await (await new Run().start()).stop();
+    api.put(nodes, node("pi-2"));
+    const run = await new Run().start("10ms");
+    let caughtUp = 0;
+    void run.set.caughtUp([nodes], new AbortController().signal).then(() => caughtUp++);
+    expect(run.set.informer(nodes).health.connected).toBe(true);
+    expect(run.names(nodes)).toEqual(["pi-1"]);
+    expect(run.set.missing([nodes])).toEqual([]);
+    await clock.advance("900ms");
+    expect(run.names(nodes)).toEqual(["pi-1", "pi-2"]);
+    expect(caughtUp).toBe(0);
+    // The first watch is short: its end in order, after a silence, says that there is no more.
+    await clock.advance("200ms");
+    expect(caughtUp).toBe(1);
+    expect(api.asked("watch", "nodes").at(-1)?.options.timeoutSeconds).toBeGreaterThanOrEqual(300);
+    expect(api.asked("list", "nodes")).toHaveLength(1);
+    await run.stop();
+  });
+
+  test("has not caught up while something still comes as a watch ends; then a bookmark says it", async () => {
+    api.put(nodes, node("pi-1"));
+    await (await new Run().start()).stop();
+    const run = await new Run().start("10ms");
+    const isCurrent = (): boolean => run.set.informer(nodes).isCurrent;
+    for (let tenths = 1; tenths <= 29; tenths++) {
+      await clock.advance("100ms");
+      api.put(nodes, node("pi-2", { labels: { tenths: String(tenths) } }));
+      expect(isCurrent()).toBe(false);
+    }
+    // The second watch lasts four seconds; two seconds before its end comes the bookmark.
+    await clock.advance("200ms");
+    expect(isCurrent()).toBe(true);
+    await run.stop();
+  });
+
+  test("catches up with a server that sends no bookmarks, too", async () => {
+    api.put(nodes, node("pi-1"));
+    await (await new Run().start()).stop();
+    api.sendsBookmarks = false;
+    const run = await new Run().start("10ms");
+    await clock.advance("800ms");
+    api.put(nodes, node("pi-2"));
+    await clock.advance("500ms");
+    expect(run.set.informer(nodes).isCurrent).toBe(false);
+    await clock.advance("4s");
+    expect(run.set.informer(nodes).isCurrent).toBe(true);
+    await run.stop();
   });
 
   test("shows heartbeats without a write or a wake, and stores them at a clean stop", async () => {
@@ -294,6 +366,24 @@ describe("a site that is the whole cluster", () => {
     expect(run.names(pods)).toEqual(["one", "two"]);
     expect(api.asked("list", "pods")).toHaveLength(1);
     expect(run.set.informer(pods).health.restoredAt?.mono).toBe(clock.now().mono - 1000);
+    second.abort(new Error("stopped"));
+    await clock.settle();
+    await ended;
+  });
+
+  test("that was paused on purpose for an hour has had no outage", async () => {
+    const run = await new Run().start();
+    await clock.advance("1s");
+    const since = clock.now();
+    await run.stop();
+    run.set.pause(since);
+    await clock.advance("1h");
+
+    const second = new AbortController();
+    const ended = run.set.run(second.signal);
+    await clock.advance("1s");
+    const healths = [run.set.informer(nodes).health, run.set.informer(pods).health];
+    for (const health of healths) expect(health).toMatchObject({ connected: true, restoredAt: undefined });
     second.abort(new Error("stopped"));
     await clock.settle();
     await ended;

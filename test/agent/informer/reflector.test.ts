@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Pod } from "../../../agent/api/core.ts";
 import { pods } from "../../../agent/api/resources.ts";
+import { ApiError } from "../../../agent/client/api-error.ts";
 import { ListTurns } from "../../../agent/informer/list-turns.ts";
 import { Reflector, type ReflectorStore } from "../../../agent/informer/reflector.ts";
 import { trimPod } from "../../../agent/informer/trim.ts";
@@ -157,7 +158,7 @@ describe("a restart", () => {
     start();
     await clock.advance("1s");
     expect(api.asked("list")).toHaveLength(1);
-    expect(api.asked("watch").at(-1)?.options.resourceVersion).toBe(position);
+    expect(api.asked("watch").at(1)?.options.resourceVersion).toBe(position);
     expect(stored()).toEqual(["web-1", "web-2", "web-3"]);
     await end();
   });
@@ -288,7 +289,7 @@ describe("an interrupted watch", () => {
     await end();
   });
 
-  test("that ended at once without a word is opened again after a pause (RL-07, without its list)", async () => {
+  test("that ended at once without a word is opened again after a pause, and a list of one object (RL-07)", async () => {
     start();
     await clock.settle();
     await clock.advance("100ms");
@@ -297,7 +298,7 @@ describe("an interrupted watch", () => {
     const [pause = 0] = pauses("watch");
     expect(pause).toBeGreaterThanOrEqual(900);
     expect(pause).toBeLessThan(1700);
-    expect(api.asked("list")).toHaveLength(1);
+    expect(api.asked("list").map(({ options }) => options.limit)).toEqual([500, 1]);
     await end();
   });
 
@@ -325,6 +326,33 @@ describe("an interrupted watch", () => {
     expect(third).toBeGreaterThanOrEqual(3200);
     expect(third).toBeLessThan(6400);
     expect(api.asked("list")).toHaveLength(1);
+    await end();
+  });
+
+  test("by a link that fails leaves the telling to the link, also where a person could help", async () => {
+    start();
+    await clock.advance("1m");
+    const hint = "Renew the token in the kubeconfig.";
+    const outages = [
+      apiError("watch", 0, "Reset"),
+      refused("watch"),
+      new ApiError({ verb: "watch", target: "pods" }, { status: 0, reason: "Credentials", message: "expired", hint }),
+    ];
+    for (const error of outages) api.fail("watch", error, 1);
+    api.openWatch.close();
+    await clock.advance("1m");
+    expect(api.watches.length).toBeGreaterThan(1);
+    expect([...log.said("warn"), ...log.said("error")]).toEqual([]);
+    expect(log.said("debug").filter((line) => line === "watch interrupted")).toHaveLength(3);
+    await end();
+  });
+
+  test("by a server that answers with an error is told once", async () => {
+    start();
+    await clock.advance("1m");
+    api.fail("watch", apiError("watch", 500, "InternalError"), 3);
+    api.openWatch.close();
+    await clock.advance("1m");
     expect(log.said("warn")).toEqual(["watch interrupted"]);
     await end();
   });
@@ -378,13 +406,13 @@ describe("an interrupted watch", () => {
     await end();
   });
 
-  test("by another error in the stream goes on from the same position", async () => {
+  test("by another error in the stream goes on from the same position, where that means something", async () => {
     start();
     await clock.settle();
     api.openWatch.say({ type: "ERROR", error: apiError("watch", 500, "InternalError") });
     await clock.advance("5s");
     expect(api.watches).toHaveLength(2);
-    expect(api.asked("list")).toHaveLength(1);
+    expect(api.asked("list").map(({ options }) => options.limit)).toEqual([500, 1]);
     await end();
   });
 

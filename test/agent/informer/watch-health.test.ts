@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Instant } from "../../../agent/base/clock.ts";
-import { closed, heard, isLive, opened, unheard, worstOf } from "../../../agent/informer/watch-health.ts";
+import { closed, heard, isLive, opened, paused, unheard, worstOf } from "../../../agent/informer/watch-health.ts";
 import { limits } from "./cache.ts";
 
 const at = (seconds: number): Instant => ({ mono: seconds * 1000, wall: 0 });
@@ -47,6 +47,33 @@ describe("a watch", () => {
     expect(live.lastProof).toBeUndefined();
     const proven = heard(live, limits, at(110), true);
     expect(heard(proven, limits, at(120), false).lastProof).toEqual(at(110));
+  });
+});
+
+describe("a pause that was ordered", () => {
+  const outage = opened(closed(live, limits, at(150)), limits, at(200));
+
+  test("is no outage where the watch was live when the order came", () => {
+    const resting = paused(closed(live, limits, at(150)), at(150));
+    expect(resting).toEqual(unheard);
+    expect(opened(resting, limits, at(4000)).restoredAt).toBeUndefined();
+    expect(opened(closed(resting, limits, at(3900)), limits, at(4000)).restoredAt).toBeUndefined();
+  });
+
+  test("leaves the outage before it where it was", () => {
+    const resting = paused(closed(outage, limits, at(250)), at(250));
+    expect(opened(resting, limits, at(4000)).restoredAt).toEqual(at(200));
+  });
+
+  test.each([
+    ["was lost before the order came", closed(live, limits, at(149))],
+    ["had stalled", closed(live, limits, at(190))],
+  ])("ends an outage where the watch %s", (_, health) => {
+    expect(opened(paused(health, at(150)), limits, at(4000)).restoredAt).toEqual(at(4000));
+  });
+
+  test("changes nothing of a watch that runs", () => {
+    expect(paused(outage, at(100))).toBe(outage);
   });
 });
 

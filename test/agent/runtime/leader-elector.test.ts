@@ -129,6 +129,25 @@ describe("a leader that is gone is replaced", () => {
     await site.end();
   });
 
+  test("a restarted process of a board that never led leaves a Lease alone that was deleted under its leader", async () => {
+    const site = new Election();
+    site.join("pi-1");
+    let seen: number | undefined;
+    const follower = site.join("pi-2", { remember: (term) => (seen = term) });
+    await site.settled();
+    await site.clock.advance("3m");
+    expect(seen).toBe(0);
+    follower.kill();
+    site.server.put(undefined);
+    const after = site.join("pi-2b", { formerTerm: seen });
+    await site.clock.advance("30s");
+    expect(after.terms).toEqual([]);
+    await site.clock.until(() => site.leaders.length === 1, "5m");
+    expect(site.leader.terms).toEqual(expect.arrayContaining([1]));
+    expect(site.lateWrites).toEqual([]);
+    await site.end();
+  });
+
   test("a follower that gets a hint looks at once, and still waits until the term is over", async () => {
     const site = new Election();
     site.join("pi-1");

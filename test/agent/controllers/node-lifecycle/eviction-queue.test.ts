@@ -9,6 +9,7 @@ import {
   head,
   newQueue,
   nextTurnAt,
+  putFirst,
   removeAll,
   turn,
   withRate,
@@ -67,6 +68,13 @@ describe("a queue of boards", () => {
     const queue = again(addAll(eager, ["first", "second"], at(0)), "first", at(0.05));
     expect(head(queue, anyone)?.name).toBe("second");
     expect(handled(queue, 1)).toEqual(["second", "first"]);
+  });
+
+  test("who is put first goes before those that are due earlier; nobody else comes in by it", () => {
+    const queue = addAll(addAll(eager, ["first", "second"], at(0)), ["third"], at(2));
+    expect(names(putFirst(queue, ["third", "nobody"]))).toEqual(["third", "first", "second"]);
+    expect(handled(putFirst(queue, ["third"]), 0)).toEqual(["third", "first", "second"]);
+    expect(putFirst(queue, ["nobody"])).toBe(queue);
   });
 
   test("who may not have a turn does not block the others", () => {

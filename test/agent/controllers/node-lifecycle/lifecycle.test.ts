@@ -296,6 +296,20 @@ describe("which taint, and when (TN)", () => {
     expect(site.times(/^b \+not-ready:NoExecute/)).toEqual([]);
   });
 
+  test.each([
+    { policy: "kubernetes", turns: [0, 20] },
+    { policy: "evidence", turns: [10, 20] },
+  ] as const)("TN-09: policy $policy, and a board that is deleted while it waits", async ({ policy, turns }) => {
+    const site = new SiteModel({ policy });
+    for (const name of ["a", "b", "c", "d", "e", "f"]) site.board(name);
+    for (const name of ["a", "b", "c"]) site.report(name, { Ready: "False" });
+    await site.run("3s");
+    site.remove("c");
+    await site.run("60s");
+    expect(site.times(/\+not-ready:NoExecute/)).toEqual(turns);
+    expect(site.memory.zones.get("")?.queue.waiting.size).toBe(0);
+  });
+
   test("a taint that a person takes away comes back at the limited rate", async () => {
     const site = new SiteModel();
     site.board("other");

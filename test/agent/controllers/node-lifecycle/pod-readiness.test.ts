@@ -34,6 +34,23 @@ describe("a pod that comes to a board", () => {
     },
   );
 
+  test.each([
+    ["True", "True"],
+    ["False", "False"],
+    ["Unknown", "False"],
+  ])(
+    "or appears on it, ready as from a gap in our view, is judged alike: board Ready=%s, pod Ready=%s",
+    async (status, ready) => {
+      const site = new SiteModel();
+      site.board("other");
+      site.board("pi", { conditions: { Ready: status } });
+      await site.run("1s");
+      site.pod("web", { on: "pi", tolerations: stays });
+      await site.run("1s");
+      expect(site.podReady("web")).toBe(ready);
+    },
+  );
+
   test("is marked when it is bound, not before", async () => {
     const site = new SiteModel();
     site.board("other");

@@ -1,5 +1,5 @@
 /** Waits for a promise that never fails, but no longer than the signal stands. Leaves no listener behind. */
-export async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+export async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   const aborted = Promise.withResolvers<void>();
   const end = (): void => aborted.resolve();

@@ -1,0 +1,87 @@
+import type { OpenedState } from "../storage/open.ts";
+import type { StateFolder } from "../storage/state-folder.ts";
+import type { Instant } from "./base/clock.ts";
+import type { MissingPermission, Permissions } from "./client/permissions.ts";
+import type { Traffic, TrafficRow } from "./client/traffic.ts";
+import type { Config } from "./config/settings.ts";
+import type { SiteMemory } from "./controllers/node-lifecycle/memory.ts";
+import type { InformerSet } from "./informer/informer-set.ts";
+import type { InformerStats } from "./informer/informer-stats.ts";
+import type { ApiLink, ApiLinkView } from "./runtime/api-link.ts";
+import type { ControlLoop, ControllerStats } from "./runtime/control-loop.ts";
+import type { Executor } from "./runtime/executor.ts";
+import type { ElectorView, LeaderElector } from "./runtime/leader-elector.ts";
+import type { Conflict, SiteClaims } from "./runtime/site-claims.ts";
+
+/** What the parts know of themselves at an instant, for the status. */
+export interface AgentViews {
+  readonly config: Config;
+  readonly election: ElectorView;
+  readonly link: ApiLinkView;
+  readonly forbidden: readonly MissingPermission[];
+  readonly conflicts: readonly Conflict[];
+  /** Other sites on the API server may not be looked for. */
+  readonly isBlindForSites: boolean;
+  readonly informers: readonly InformerStats[];
+  readonly isListening: boolean;
+  readonly controllers: readonly ControllerView[];
+  /** What the leader holds of boards and zones; undefined: another board leads. */
+  readonly site: SiteMemory | undefined;
+  readonly harmLastHour: number;
+  readonly traffic: readonly TrafficRow[];
+  readonly cache: { readonly file: string; readonly fileBytes: number; readonly walBytes: number };
+  readonly rebuilt: Error | undefined;
+  readonly openedAt: Instant;
+  readonly setAside: OpenedState["setAside"];
+}
+
+export interface ControllerView extends ControllerStats {
+  /** What has to be mirrored before it begins; empty once it did. */
+  readonly waitsFor: readonly string[];
+}
+
+/** The parts that are asked, and what only the agent itself knows. */
+export interface Viewed extends Pick<AgentViews, "config" | "isListening" | "site" | "rebuilt" | "openedAt"> {
+  readonly elector: LeaderElector;
+  readonly link: ApiLink;
+  readonly permissions: Permissions;
+  readonly claims: SiteClaims;
+  readonly informers: InformerSet;
+  readonly executor: Executor;
+  readonly traffic: Traffic;
+  readonly folder: Pick<StateFolder, "state" | "cache">;
+  /** The controllers of the present term; none: another board leads. */
+  readonly loops: readonly ViewedLoop[];
+}
+
+type ViewedLoop = Pick<ControlLoop<never, never>, "stats" | "reads">;
+
+export function viewsOf(parts: Viewed, now: Instant): AgentViews {
+  const { claims, folder, loops } = parts;
+  const { cache, state } = folder;
+  const { file, wal } = cache.database.sizes();
+  const leads = loops.length > 0;
+  return {
+    config: parts.config,
+    election: parts.elector.view(),
+    link: parts.link.view(),
+    forbidden: parts.permissions.missing(),
+    conflicts: leads ? claims.conflicts() : [],
+    isBlindForSites: leads && claims.isBlind,
+    informers: parts.informers.stats(),
+    isListening: parts.isListening,
+    controllers: loops.map((loop) => viewOf(loop, parts.informers, now)),
+    site: parts.site,
+    harmLastHour: parts.executor.harmLastHour(now),
+    traffic: parts.traffic.snapshot(),
+    cache: { file: cache.database.file, fileBytes: file, walBytes: wal },
+    rebuilt: parts.rebuilt,
+    openedAt: parts.openedAt,
+    setAside: state.setAside,
+  };
+}
+
+function viewOf(loop: ViewedLoop, informers: InformerSet, now: Instant): ControllerView {
+  const stats = loop.stats(now);
+  return { ...stats, waitsFor: stats.state === "standby" ? informers.missing(loop.reads) : [] };
+}

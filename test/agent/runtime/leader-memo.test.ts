@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { LeaderMemo } from "../../../agent/runtime/leader-memo.ts";
+
+class Folder {
+  readonly #facts = new Map<string, string>();
+
+  readonly facts = {
+    get: (area: string, key: string) => this.#facts.get(`${area}/${key}`),
+    set: (area: string, key: string, value: string) => void this.#facts.set(`${area}/${key}`, value),
+  };
+
+  openedIn(place: string): LeaderMemo {
+    return new LeaderMemo({ facts: this.facts, place });
+  }
+}
+
+test("a new board remembers nothing", () => {
+  const memo = new Folder().openedIn("here");
+  expect([memo.formerIdentity(), memo.formerTerm()]).toEqual([undefined, undefined]);
+});
+
+test("the very first term is a term: number 0 is remembered like any other", () => {
+  const folder = new Folder();
+  folder.openedIn("here").leads("pi-1_a", 0);
+  expect(folder.openedIn("here").formerTerm()).toBe(0);
+});
+
+test("a board that never led remembers the terms of others", () => {
+  const folder = new Folder();
+  folder.openedIn("here").saw(7);
+  expect(folder.openedIn("here").formerTerm()).toBe(7);
+  expect(folder.openedIn("here").formerIdentity()).toBeUndefined();
+});
+
+test.each([
+  ["the same one goes on", 4, 4, true],
+  ["it follows its own last one", 4, 5, true],
+  ["somebody led in between", 4, 6, false],
+  ["the count began anew", 4, 0, false],
+])("when a term begins it is known whether anybody else led since: %s", (_, before, term, alone) => {
+  const folder = new Folder();
+  folder.openedIn("here").leads("pi-1_a", before);
+  expect(folder.openedIn("here").leads("pi-1_b", term)).toBe(alone);
+});
+
+test("the first term of a board follows nobody's", () => {
+  expect(new Folder().openedIn("here").leads("pi-1_a", 0)).toBe(false);
+});
+
+test("a copy of the folder in another machine names no former process", () => {
+  const folder = new Folder();
+  folder.openedIn("here").leads("pi-1_a", 3);
+  expect(folder.openedIn("here").formerIdentity()).toBe("pi-1_a");
+  expect(folder.openedIn("there").formerIdentity()).toBeUndefined();
+  expect(folder.openedIn("there").formerTerm()).toBe(3);
+});

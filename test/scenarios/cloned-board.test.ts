@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { until } from "../support/agent-process.ts";
+import { LinkedSite } from "../support/linked-site.ts";
+
+const duration = 12;
+const config = { leader: { duration: `${duration}s`, renewDeadline: "8s", retry: "1s" } };
+
+const seconds = (count: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, count * 1000));
+
+test("a board takes its own term over at once after a restart; a clone of its card waits like anybody", async () => {
+  const site = await new LinkedSite({ config }).start();
+  const { agent } = site;
+  const termOf = (one: typeof agent): number | undefined => one.status()?.leader?.term;
+  try {
+    await until("the board leads", () => agent.isReady, 30);
+    const first = termOf(agent) ?? Number.NaN;
+    const clone = site.clone();
+    await until("the clone follows", () => clone.status()?.leader?.role === "standby", 20);
+    await seconds(duration + 3);
+    expect([agent.leads, clone.leads]).toEqual([true, false]);
+    expect(termOf(agent)).toBe(first);
+
+    await agent.stop("SIGKILL");
+    agent.start();
+    const back = await until("the board leads again", () => agent.leads, 10);
+    expect(back).toBeLessThan(duration / 2);
+    expect(termOf(agent)).toBe(first + 1);
+    await agent.stop("SIGKILL");
+    await until("the clone leads once that term is over", () => clone.leads, 2 * duration + 1 + 5);
+    expect(termOf(clone)).toBe(first + 2);
+  } finally {
+    await site.stop();
+  }
+});

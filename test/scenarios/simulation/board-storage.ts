@@ -1,0 +1,92 @@
+import type { SqlValue } from "../../../storage/database.ts";
+import { Database, type Pragmas } from "../../../storage/database.ts";
+import { cacheMigrations, stateMigrations } from "../../../storage/schema.ts";
+import type { StateFolder } from "../../../storage/state-folder.ts";
+
+/** Nothing reaches a disk. */
+export const fastPragmas: Pragmas = {
+  synchronous: "NORMAL",
+  cacheKiB: 256,
+  mmapMiB: 0,
+  walAutocheckpointPages: 1000,
+  journalSizeLimitKiB: 4096,
+};
+
+/** What a power cut leaves of cache.db: all of it, an earlier state, or nothing that can be read. */
+export type CacheLoss = "none" | "recent" | "all";
+
+type Rows = readonly { readonly table: string; readonly rows: readonly Readonly<Record<string, SqlValue>>[] }[];
+
+/**
+ * A board's state folder, in memory, as its files would be after what happens to the board. state.db keeps every
+ * transaction that was committed; cache.db, which is not synchronized with every commit, may come back as it was some
+ * transactions ago. What a process kept in memory alone is gone with it: the next one opens the same databases anew.
+ */
+export class BoardStorage {
+  readonly #state: Database;
+  #cache: Database;
+  #earlier: Rows = [];
+  #changes = -1;
+
+  constructor() {
+    this.#state = Database.open({ file: ":memory:", migrations: stateMigrations, pragmas: fastPragmas });
+    this.#cache = openCache();
+  }
+
+  folder(): Pick<StateFolder, "state" | "cache" | "obstacle"> {
+    const state = { database: this.#state, setAside: undefined };
+    const cache = { database: this.#cache, rebuilt: undefined };
+    return { state, cache, obstacle: () => undefined };
+  }
+
+  get cache(): Database {
+    return this.#cache;
+  }
+
+  /** Up to here the cache is on the disk. */
+  checkpoint(): void {
+    const { changes = 0 } = this.#cache.prepare<{ changes: number }>("SELECT total_changes() AS changes").get() ?? {};
+    if (changes === this.#changes) return;
+    this.#changes = changes;
+    this.#earlier = rowsOf(this.#cache);
+  }
+
+  losePower(loss: CacheLoss): void {
+    if (loss === "none") return;
+    this.#cache.abandon();
+    this.#cache = openCache();
+    this.#changes = -1;
+    if (loss === "recent") putRows(this.#cache, this.#earlier);
+  }
+
+  close(): void {
+    this.#state.abandon();
+    this.#cache.abandon();
+  }
+}
+
+const openCache = (): Database =>
+  Database.open({ file: ":memory:", migrations: cacheMigrations, pragmas: fastPragmas });
+
+function rowsOf(database: Database): Rows {
+  const tables = database
+    .prepare<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .all();
+  return tables.map(({ name }) => ({
+    table: name,
+    rows: database.prepare<Record<string, SqlValue>>(`SELECT * FROM ${name}`).all(),
+  }));
+}
+
+function putRows(database: Database, tables: Rows): void {
+  database.transaction(() => {
+    for (const { table, rows } of tables) {
+      for (const row of rows) {
+        const columns = Object.keys(row);
+        const names = columns.map((column) => `"${column}"`).join(", ");
+        const marks = columns.map(() => "?").join(", ");
+        database.prepare(`INSERT INTO ${table} (${names}) VALUES (${marks})`).run(...Object.values(row));
+      }
+    }
+  });
+}

@@ -1,0 +1,46 @@
+/** A body that is filled piece by piece from elsewhere. Whoever reads it waits for the next piece, its end or its failure. */
+export class Channel implements AsyncIterable<Uint8Array> {
+  readonly #pieces: Uint8Array[] = [];
+  readonly #left: () => void;
+  #end: { readonly error: unknown } | "over" | undefined;
+  #wake: (() => void) | undefined;
+
+  /** `left`: called when the reader leaves before the end. */
+  constructor(left: () => void) {
+    this.#left = left;
+  }
+
+  push(piece: Uint8Array): void {
+    if (this.#end !== undefined) return;
+    this.#pieces.push(piece);
+    this.#wake?.();
+  }
+
+  end(): void {
+    this.#end ??= "over";
+    this.#wake?.();
+  }
+
+  /** What was not read yet is lost, as with a connection that is reset. */
+  fail(error: unknown): void {
+    if (this.#end !== undefined) return;
+    this.#pieces.length = 0;
+    this.#end = { error };
+    this.#wake?.();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
+    try {
+      for (;;) {
+        for (let piece = this.#pieces.shift(); piece !== undefined; piece = this.#pieces.shift()) yield piece;
+        if (this.#end === "over") return;
+        if (this.#end !== undefined) throw this.#end.error;
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    } finally {
+      this.#left();
+    }
+  }
+}

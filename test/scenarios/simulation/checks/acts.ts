@@ -1,0 +1,88 @@
+import type { Millis } from "../../../../agent/base/clock.ts";
+import type { History, NodeState, Write } from "../history.ts";
+
+/**
+ * What an agent did to a board or its pods because the board is silent. In these sites no board ever says of itself that
+ * it is not ready, so that every one of these acts is a verdict's.
+ */
+export interface Act {
+  /** unknown: Ready=Unknown. taint: NoExecute, where there was none. unready: a pod leaves service. evict: it is deleted. */
+  readonly is: "unknown" | "taint" | "unready" | "evict";
+  readonly board: string;
+  readonly zone: string;
+  readonly process: number;
+  readonly sentAt: Millis;
+  /** When it was tried for the first time: it may have met a conflict, or a server that was busy. */
+  readonly triedAt: Millis;
+  readonly order: number;
+  /** It took effect. */
+  readonly isDone: boolean;
+}
+
+/** Between two tries of the same act lies at most what a busy server asks for. */
+const longestRetry: Millis = 35_000;
+
+export const lifecycleTaints = ["node.kubernetes.io/unreachable:NoExecute", "node.kubernetes.io/not-ready:NoExecute"];
+
+/** Every act that was sent, in that order. */
+export function actsOf(history: History): readonly Act[] {
+  const { writes, setting } = history;
+  const zones = new Map(setting.boards.map(({ name, zone }) => [name, zone]));
+  /** Of each process and path, the first of the tries that all failed. */
+  const failing = new Map<string, { readonly since: Millis; last: Millis }>();
+  const acts: Act[] = [];
+  for (const write of writes) {
+    const key = `${write.process} ${write.method} ${write.path}`;
+    const before = failing.get(key);
+    const goesOn = before !== undefined && write.sentAt - before.last <= longestRetry;
+    const triedAt = goesOn ? before.since : write.sentAt;
+    const isDone = write.effect !== undefined && write.effect.status < 300;
+    if (isDone) failing.delete(key);
+    else failing.set(key, { since: triedAt, last: write.sentAt });
+    const act = actOf(write, history);
+    if (act === undefined) continue;
+    const { process, sentAt, order } = write;
+    acts.push({ ...act, zone: zones.get(act.board) ?? "", process, sentAt, triedAt, order, isDone });
+  }
+  return acts;
+}
+
+function actOf(
+  { method, path, body, effect, sentAt }: Write,
+  { nodes }: History,
+): Pick<Act, "is" | "board"> | undefined {
+  const [, board = "", status] = /^\/api\/v1\/nodes\/([^/]+)(\/status)?$/.exec(path) ?? [];
+  if (board !== "" && method === "PATCH") {
+    if (status !== undefined) return says(body, "Ready", "Unknown") ? { is: "unknown", board } : undefined;
+    // Whoever changes another taint repeats this one: of a write that failed it is not known which Node it was meant for.
+    const isMet = effect !== undefined && effect.status < 300;
+    const before = isMet ? taintsIn(effect.before) : taintsLately(nodes.get(board), sentAt);
+    return isTainted(taintsIn(body)) && !isTainted(before) ? { is: "taint", board } : undefined;
+  }
+  const [, owner = "", ofStatus] =
+    /^\/api\/v1\/namespaces\/default\/pods\/[a-z]+-(pi-\d+)(\/status)?$/.exec(path) ?? [];
+  if (owner === "") return undefined;
+  if (method === "DELETE") return { is: "evict", board: owner };
+  return ofStatus !== undefined && says(body, "Ready", "False") ? { is: "unready", board: owner } : undefined;
+}
+
+const isTainted = (taints: readonly string[]): boolean => taints.some((taint) => lifecycleTaints.includes(taint));
+
+/** What it carried at any moment of the last minute. */
+const taintsLately = (states: readonly NodeState[] = [], time: Millis): readonly string[] =>
+  states.flatMap(({ at, taints }, index) =>
+    at <= time && (states[index + 1]?.at ?? time) >= time - 60_000 ? taints : [],
+  );
+
+function taintsIn(text: string | undefined): readonly string[] {
+  const taints = text === undefined ? undefined : JSON.parse(text).spec?.taints;
+  return (taints ?? []).map(({ key, effect }: { key: string; effect: string }) => `${key}:${effect}`);
+}
+
+function says(body: string, type: string, status: string): boolean {
+  const conditions = JSON.parse(body).status?.conditions ?? [];
+  return conditions.some((one: { type: string; status: string }) => one.type === type && one.status === status);
+}
+
+export const told = ({ is, board, process, sentAt }: Act): string =>
+  `${is} ${board} by process ${process} at ${(sentAt / 1000).toFixed(3)}s`;

@@ -1,0 +1,22 @@
+import type { Millis } from "../../../../agent/base/clock.ts";
+import type { History } from "../history.ts";
+import { actsOf } from "./acts.ts";
+import { checkBlindness } from "./blindness.ts";
+import { checkBudget } from "./budget.ts";
+import { Hearing } from "./hearing.ts";
+import { checkInnocence } from "./innocence.ts";
+import { checkTerms, termsOf } from "./terms.ts";
+
+/** Everything that must never have happened. */
+export function checkHistory(history: History, end: Millis): readonly string[] {
+  const acts = actsOf(history);
+  const terms = termsOf(history);
+  const hearings = new Map([...history.processes].map(([id, process]) => [id, new Hearing(process, end)]));
+  return [
+    ...history.complaints.map(({ at, text }) => `complaint at ${(at / 1000).toFixed(3)}s: ${text}`),
+    ...checkTerms(history),
+    ...checkBudget(history, acts, terms),
+    ...checkBlindness(history, acts, terms, hearings),
+    ...checkInnocence(history, acts),
+  ];
+}

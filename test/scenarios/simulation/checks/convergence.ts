@@ -1,0 +1,99 @@
+import type { Millis } from "../../../../agent/base/clock.ts";
+import type { History } from "../history.ts";
+import { tolerances } from "../pod-keeper.ts";
+import { nodeOf } from "../recorder.ts";
+import type { SimBoard } from "../sim-board.ts";
+import type { Site } from "../site.ts";
+import { judging } from "../site-config.ts";
+import { lifecycleTaints } from "./acts.ts";
+import { termsOf } from "./terms.ts";
+
+const unreachable = "node.kubernetes.io/unreachable";
+
+/** How long after the last fault everything is as it should be, in the worst case. */
+export function timeToConverge({ boards, timing }: History["setting"]): Millis {
+  // Half of the boards of a site are dark at the most, and wait for their turns one after the other.
+  const turns = (Math.min(boards.length, 4) + 1) / judging.secondaryRate;
+  const election = 2 * timing.duration + timing.retry + timing.renewDeadline;
+  const listening = 90_000;
+  const eviction = 60_000 + 10_000;
+  return election + listening + 2 * judging.gracePeriod + 1000 * turns + eviction;
+}
+
+/** What a site has to look like when nothing has been wrong with it for long. Only the API server is asked. */
+export function checkConverged(site: Site): readonly string[] {
+  const wrong: string[] = [];
+  const partial = partialZones(site);
+  for (const board of site.boards) {
+    const text = site.api.stored(`nodes/${board.plate.name}`);
+    // A board that went dark before it could register is nobody's business.
+    if (text === undefined) {
+      if (board.isOn) wrong.push(`converged: ${board.plate.name} has no Node`);
+      continue;
+    }
+    const { ready, taints } = nodeOf(text, 0);
+    const seen = `Ready=${ready}, taints ${taints.join(" ") || "none"}`;
+    if (board.isOn) {
+      if (ready !== "True" || taints.length > 0) wrong.push(`converged: ${board.plate.name} lives: ${seen}`);
+    } else {
+      const must = [
+        `${unreachable}:NoSchedule`,
+        ...(partial.has(board.plate.zone) ? [] : [`${unreachable}:NoExecute`]),
+      ];
+      if (ready !== "Unknown" || must.some((taint) => !taints.includes(taint))) {
+        wrong.push(`converged: ${board.plate.name} is dark: ${seen}`);
+      }
+    }
+    wrong.push(...checkPods(site, board, taints));
+  }
+  return [...wrong, ...checkLeader(site)];
+}
+
+/** Zones in which so many boards are dark that no further one is given up. */
+function partialZones({ boards, recorder }: Site): ReadonlySet<string> {
+  const { policy } = recorder.history.setting;
+  const partial = new Set<string>();
+  for (const zone of new Set(boards.map(({ plate }) => plate.zone))) {
+    const all = boards.filter(({ plate }) => plate.zone === zone);
+    const dark = all.filter(({ isOn }) => !isOn).length;
+    if (dark === all.length) continue;
+    const small = policy === "evidence" && (all.length === 3 || all.length === 4);
+    if (small ? dark >= 2 : dark > 2 && dark / all.length >= 0.55) partial.add(zone);
+  }
+  return partial;
+}
+
+function checkPods({ api }: Site, { plate, isOn }: SimBoard, taints: readonly string[]): readonly string[] {
+  const isTainted = taints.some((taint) => lifecycleTaints.includes(taint));
+  return Object.entries(tolerances).flatMap(([kind, seconds]) => {
+    const name = `${kind}-${plate.name}`;
+    const text = api.stored(`pods/default/${name}`);
+    const { metadata, status } = text === undefined ? {} : JSON.parse(text);
+    const isDeleted = metadata === undefined || metadata.deletionTimestamp !== undefined;
+    const isReady = status?.conditions?.some(
+      (one: { type: string; status: string }) => one.type === "Ready" && one.status === "True",
+    );
+    if (isOn && (isDeleted || !isReady)) return [`converged: ${name} does not run`];
+    if (!isOn && isTainted && isDeleted !== (seconds !== undefined)) {
+      return [`converged: ${name} is ${isDeleted ? "" : "not "}deleted`];
+    }
+    return [];
+  });
+}
+
+function checkLeader({ recorder, time, boards }: Site): readonly string[] {
+  const { history } = recorder;
+  const term = termsOf(history).at(-1);
+  const holder = boards.find(({ agent }) => agent?.process.id === term?.process);
+  if (term === undefined || holder === undefined) return ["converged: nobody leads"];
+  const silentFor = time.now - term.renewed.sentAt;
+  if (silentFor > history.setting.timing.renewDeadline) {
+    return [`converged: ${term.board} leads and has not renewed for ${silentFor / 1000}s`];
+  }
+  const controllers = holder.agent?.agent.views(holder.agent.process.now()).controllers ?? [];
+  const busy = controllers.filter(({ queue }) => queue > 0).map(({ name }) => name);
+  return [
+    ...(controllers.length === 0 ? [`converged: ${term.board} leads without controllers`] : []),
+    ...busy.map((name) => `converged: ${name} on ${term.board} still has work`),
+  ];
+}

@@ -1,0 +1,70 @@
+import type { Millis } from "../../../../agent/base/clock.ts";
+import type { Listening, ProcessHistory } from "../history.ts";
+import { judging } from "../site-config.ts";
+
+interface LiveTime {
+  readonly from: Millis;
+  readonly until: Millis;
+  /** Since when nothing was heard, if that is why it ended. */
+  readonly silentSince: Millis | undefined;
+}
+
+/** When a process heard the site, as its connections tell: not what it thinks of them. */
+export class Hearing {
+  readonly #history: ProcessHistory;
+  readonly #live: Readonly<Record<"nodes" | "leases", readonly LiveTime[]>>;
+
+  constructor(history: ProcessHistory, end: Millis) {
+    this.#history = history;
+    this.#live = { nodes: liveTimes(history, "nodes", end), leases: liveTimes(history, "leases", end) };
+  }
+
+  /** Both watches were live at some moment of that time. */
+  wasLiveWithin(from: Millis, until: Millis): boolean {
+    return this.#live.nodes.some((nodes) =>
+      this.#live.leases.some(
+        (leases) => Math.max(nodes.from, leases.from, from) <= Math.min(nodes.until, leases.until, until),
+      ),
+    );
+  }
+
+  /** When the last interruption longer than a blip was over, of either watch. */
+  restoredBefore(time: Millis): Millis | undefined {
+    const ends = [...outageEnds(this.#live.nodes), ...outageEnds(this.#live.leases)].filter((end) => end <= time);
+    return ends.length === 0 ? undefined : Math.max(...ends);
+  }
+
+  /** Something about that board reached the process. */
+  heardOf(board: string, from: Millis, until: Millis): boolean {
+    const names = new RegExp(`"name":"${board}"`);
+    return this.#history.listening.some(
+      ({ resource, heard }) =>
+        resource !== "pods" && heard.some(({ at, text }) => at >= from && at <= until && names.test(text)),
+    );
+  }
+}
+
+function liveTimes({ listening }: ProcessHistory, resource: Listening["resource"], end: Millis): readonly LiveTime[] {
+  const times: LiveTime[] = [];
+  for (const watch of listening) {
+    if (watch.resource !== resource) continue;
+    const over = watch.until ?? end;
+    const moments = [watch.from, ...watch.heard.map(({ at }) => at)];
+    for (const [index, at] of moments.entries()) {
+      const next = Math.min(moments[index + 1] ?? over, over);
+      const stalled = at + judging.stall < next;
+      times.push({ from: at, until: stalled ? at + judging.stall : next, silentSince: stalled ? at : undefined });
+    }
+  }
+  return times.sort((a, b) => a.from - b.from);
+}
+
+function outageEnds(times: readonly LiveTime[]): readonly Millis[] {
+  const ends: Millis[] = [];
+  for (const [index, { until, silentSince }] of times.entries()) {
+    const next = times[index + 1];
+    if (next !== undefined && next.from - (silentSince ?? until) > judging.blip && next.from > until)
+      ends.push(next.from);
+  }
+  return ends;
+}

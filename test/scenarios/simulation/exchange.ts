@@ -1,0 +1,192 @@
+import type { Timer } from "../../../agent/base/clock.ts";
+import type { HttpRequest, HttpResponse } from "../../../agent/client/transport.ts";
+import { TransportError } from "../../../agent/client/transport-error.ts";
+import type { ApiResponse } from "../../../agent/embedded/site-api/exchange.ts";
+import { Channel } from "./channel.ts";
+import type { Edge } from "./edge.ts";
+import type { Sent } from "./recorder.ts";
+import type { SimProcess } from "./sim-process.ts";
+
+const gone = new Error("the connection is gone");
+
+interface Parts {
+  readonly process: SimProcess;
+  readonly request: HttpRequest;
+  readonly resolve: (response: HttpResponse) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One request on its way along an edge, and its answer on its way back. */
+export class Exchange {
+  readonly process: SimProcess;
+  readonly #edge: Edge;
+  readonly #parts: Parts;
+  /** What the server sees: aborts when the connection is gone. */
+  readonly #served = new AbortController();
+  readonly #channel: Channel;
+  readonly isWatch: boolean;
+  #timer: Timer | undefined;
+  #sent: Sent | undefined;
+  #answered = false;
+  isOver = false;
+
+  constructor(edge: Edge, parts: Parts) {
+    this.#edge = edge;
+    this.#parts = parts;
+    this.process = parts.process;
+    const { signal, timeout, path } = parts.request;
+    this.isWatch = path.includes("watch=true");
+    this.#channel = new Channel(() => this.#close());
+    if (signal.aborted) {
+      this.isOver = true;
+      parts.reject(signal.reason);
+      return;
+    }
+    signal.addEventListener("abort", this.#aborted, { once: true });
+    if (timeout !== undefined) {
+      const late = (): void => this.fail(new TransportError("Timeout", `no answer within ${timeout / 1000}s`));
+      this.#timer = this.process.after(timeout, late);
+    }
+  }
+
+  /** There is a connection: the last moment at which the program can think better of it. */
+  sendNow(): void {
+    const { request } = this.#parts;
+    try {
+      request.guard?.();
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    this.#sent = this.#edge.world.recorder.sent(this.process, request);
+    this.#edge.travel("there", () => this.#arrive());
+  }
+
+  /** The program hears that it failed, as soon as it hears anything. */
+  breakOff(error: unknown): void {
+    this.#leave();
+    this.process.deliver(() => this.fail(error));
+  }
+
+  fail(error: unknown): void {
+    if (this.#answered) {
+      this.#channel.fail(error);
+      this.#close();
+    } else if (!this.isOver) {
+      this.#close();
+      this.#parts.reject(error);
+    }
+  }
+
+  /** Nobody is there to hear of it. What was sent may still arrive. */
+  abandon(): void {
+    this.#close();
+  }
+
+  readonly #aborted = (): void => this.fail(this.#parts.request.signal.reason);
+
+  #close(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.#timer?.cancel();
+    this.#parts.request.signal.removeEventListener("abort", this.#aborted);
+    this.#edge.over(this);
+    this.#leave();
+    if (this.isWatch) this.#edge.world.recorder.closed(this);
+  }
+
+  /** Only a watch goes on at the server for longer than a moment. */
+  #leave(): void {
+    if (this.isWatch) this.#served.abort(gone);
+  }
+
+  #arrive(): void {
+    const { api, recorder } = this.#edge.world;
+    const sent = this.#sent;
+    if (sent === undefined) return;
+    if (!api.isUp) {
+      this.breakOff(new TransportError("Reset", "the connection was reset"));
+      return;
+    }
+    const refusal = this.#edge.refusal();
+    const { method, path, headers, body } = this.#parts.request;
+    const request = { method, path, headers, signal: this.#served.signal, ...(body !== undefined && { body }) };
+    recorder.arriving(sent);
+    const response = refusal ? refused(refusal) : api.handle(request);
+    recorder.arrived(sent, response.status);
+    if (this.isOver || this.#edge.losesAnswers) return;
+    if (this.isWatch && response.status === 200) void this.#pump(response);
+    else void this.#collect(response);
+  }
+
+  /** A small answer comes in one piece. */
+  async #collect(response: ApiResponse): Promise<void> {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of response.body) pieces.push(piece);
+    this.#back(() => {
+      this.#open(response);
+      if (this.#sent) this.#edge.world.recorder.delivered(this.#sent, pieces);
+      for (const piece of pieces) this.#channel.push(piece);
+      this.#channel.end();
+    });
+  }
+
+  async #pump(response: ApiResponse): Promise<void> {
+    const { recorder } = this.#edge.world;
+    this.#back(() => {
+      this.#open(response);
+      recorder.opened(this);
+    });
+    for await (const piece of response.body) {
+      if (this.isOver) return;
+      this.#edge.travelPiece(
+        this.#delivering(() => {
+          recorder.heard(this, piece);
+          this.#channel.push(piece);
+        }),
+      );
+    }
+    this.#edge.travelPiece(this.#delivering(() => this.#channel.end()));
+  }
+
+  #back(arrive: () => void): void {
+    this.#edge.travel("back", this.#delivering(arrive));
+  }
+
+  #delivering(arrive: () => void): () => void {
+    return () =>
+      this.process.deliver(() => {
+        if (!this.isOver) arrive();
+      });
+  }
+
+  #open({ status, headers }: ApiResponse): void {
+    this.#answered = true;
+    this.#timer?.cancel();
+    this.#parts.resolve({ status, headers, body: this.#channel });
+  }
+
+  get path(): string {
+    return this.#parts.request.path;
+  }
+}
+
+/** As a busy or broken server refuses, before anything has happened. */
+function refused({ status, retryAfter }: { status: number; retryAfter: number | undefined }): ApiResponse {
+  const text = JSON.stringify({
+    kind: "Status",
+    apiVersion: "v1",
+    status: "Failure",
+    code: status,
+    message: "not now",
+  });
+  async function* body(): AsyncGenerator<Uint8Array, void> {
+    yield new TextEncoder().encode(text);
+  }
+  const headers = { "content-type": "application/json" };
+  return {
+    status,
+    headers: retryAfter === undefined ? headers : { ...headers, "retry-after": String(retryAfter) },
+    body: body(),
+  };
+}

@@ -1,0 +1,190 @@
+import type { Millis } from "../../../agent/base/clock.ts";
+import type { Edge, Impairment } from "./edge.ts";
+import type { Span } from "./history.ts";
+import { leasePath } from "./recorder.ts";
+import type { Fault, Lane, Schedule } from "./schedule.ts";
+import type { SimBoard } from "./sim-board.ts";
+import type { Site } from "./site.ts";
+
+/** Does to a site what a schedule says, each thing at its time; at the calm everything that can be mended is. */
+export class Faults {
+  readonly #site: Site;
+  readonly #calmAt: Millis;
+  #storeLost = 0;
+
+  constructor(site: Site, { calmAt }: Pick<Schedule, "calmAt">) {
+    this.#site = site;
+    this.#calmAt = calmAt;
+  }
+
+  plan(faults: readonly Fault[]): void {
+    for (const fault of faults) this.#site.time.at(fault.at, () => this.#begin(fault));
+  }
+
+  /** Requests find an API server that has lost its store; what watches it still holds goes on. */
+  get isStoreLost(): boolean {
+    return this.#storeLost > 0;
+  }
+
+  #begin(fault: Fault): void {
+    this.#site.recorder.note(`! ${JSON.stringify(fault)}`);
+    switch (fault.is) {
+      case "cut":
+        this.#impair(fault, { is: fault.how }, fault.healing);
+        break;
+      case "slow":
+        this.#impair(fault, { is: "slow", delay: fault.delay }, "late");
+        break;
+      case "answers lost":
+        this.#impair(fault, { is: "answers lost" }, "late");
+        break;
+      case "watches stalled":
+        this.#impair(fault, { is: "watches stalled" }, fault.healing);
+        break;
+      case "storm": {
+        const { status, share, retryAfter } = fault;
+        this.#impair(fault, { is: "storm", status, share, retryAfter }, "late");
+        break;
+      }
+      case "power cut":
+        this.#cutPower(fault);
+        break;
+      case "agent restart":
+        this.#restartAgent(fault);
+        break;
+      case "pause":
+        this.#pause(fault);
+        break;
+      case "api restart":
+        this.#restartApi(fault);
+        break;
+      case "store lost":
+        this.#loseStore(fault.for);
+        break;
+      case "clock step":
+        for (const board of this.#of(fault.board)) board.stepClock(fault.by);
+        break;
+      case "lease deleted":
+        this.#deleteLease();
+        break;
+      default:
+        fault satisfies never;
+    }
+  }
+
+  #of(board: string): readonly SimBoard[] {
+    if (board === "every") return this.#site.boards;
+    const found = board === "leader" ? this.#site.leader : this.#site.board(board);
+    return found ? [found] : [];
+  }
+
+  /** Not beyond the calm. */
+  #later(delay: Millis, run: () => void): void {
+    const { time } = this.#site;
+    time.at(Math.min(time.now + delay, this.#calmAt), run);
+  }
+
+  #impair(
+    fault: { readonly board: string; readonly lane: Lane; readonly for: Millis },
+    impairment: Impairment,
+    healing: "late" | "reset",
+  ): void {
+    for (const board of this.#of(fault.board)) {
+      const edges: Edge[] = [];
+      if (fault.lane !== "kubelet") edges.push(board.agentEdge);
+      if (fault.lane !== "agent") edges.push(board.kubeletEdge);
+      const own = fault.lane !== "agent";
+      const mends = edges.map((edge) => edge.impair({ ...impairment }, healing));
+      if (own) board.troubled(mends, true);
+      this.#later(fault.for, () => {
+        this.#site.recorder.note(`. ${board.plate.name}: ${impairment.is} over`);
+        for (const mend of mends) mend();
+        if (own) board.troubled(mends, false);
+      });
+    }
+  }
+
+  #cutPower(fault: Extract<Fault, { is: "power cut" }>): void {
+    for (const board of this.#of(fault.board)) {
+      if (!board.isOn) continue;
+      board.powerOff(fault.cache);
+      board.troubled(fault, true);
+      if (fault.for === undefined) continue;
+      this.#later(fault.for, () => {
+        board.powerOn(fault.wakesIn);
+        board.troubled(fault, false);
+      });
+    }
+  }
+
+  #restartAgent(fault: Extract<Fault, { is: "agent restart" }>): void {
+    for (const board of this.#of(fault.board)) {
+      if (fault.how === "killed") board.killAgent();
+      else board.stopAgent();
+      this.#later(fault.for, () => {
+        // One that is still saying goodbye is not waited for any longer.
+        board.killAgent();
+        board.startAgent();
+      });
+    }
+  }
+
+  #pause(fault: Extract<Fault, { is: "pause" }>): void {
+    for (const board of this.#of(fault.board)) {
+      const process = board.agent?.process;
+      if (process === undefined) continue;
+      process.suspend();
+      this.#later(fault.for, () => {
+        this.#site.recorder.note(`. ${board.plate.name} goes on`);
+        process.resume(fault.waking);
+      });
+    }
+  }
+
+  #restartApi(fault: Extract<Fault, { is: "api restart" }>): void {
+    const { api, boards } = this.#site;
+    if (!api.isUp) return;
+    const outage = this.#outage();
+    api.stop();
+    if (fault.how === "crash") {
+      for (const { agentEdge, kubeletEdge } of boards) {
+        agentEdge.reset("the connection was reset");
+        kubeletEdge.reset("the connection was reset");
+      }
+    }
+    this.#later(fault.for, () => {
+      api.start({ forgetful: fault.forgetful });
+      outage.until = this.#site.time.now;
+      this.#site.recorder.note(". the API server is back");
+    });
+  }
+
+  /** Every request is refused, watches stay open and say that nothing moves. */
+  #loseStore(length: Millis): void {
+    this.#storeLost++;
+    const outage = this.#outage();
+    const storm: Impairment = { is: "storm", status: 500, share: 1, retryAfter: undefined };
+    const mends = this.#site.boards.flatMap(({ agentEdge, kubeletEdge }) =>
+      [agentEdge, kubeletEdge].map((edge) => edge.impair({ ...storm }, "late")),
+    );
+    this.#later(length, () => {
+      this.#storeLost--;
+      for (const mend of mends) mend();
+      outage.until = this.#site.time.now;
+    });
+  }
+
+  #outage(): Span {
+    const span: Span = { from: this.#site.time.now, until: undefined };
+    this.#site.recorder.history.outages.push(span);
+    return span;
+  }
+
+  /** Somebody with kubectl, beside the API server itself. */
+  #deleteLease(): void {
+    const { api, recorder } = this.#site;
+    if (!api.isUp || this.isStoreLost) return;
+    api.handle({ method: "DELETE", path: leasePath, headers: {}, signal: new AbortController().signal });
+    recorder.changed(leasePath);
+  }
+}

@@ -1,0 +1,109 @@
+import type { Fault, How } from "./schedule.ts";
+
+/**
+ * Troubles that seldom come together by chance, and hurt when they do. Each is told with its times drawn anew; whatever else
+ * goes wrong in a schedule comes on top.
+ */
+export function motifOf(how: How): readonly Fault[] {
+  return how.one([deafLeader, darkZone, darkZone, pausedLeader, cutLeader, forgetfulApi, lostLease, flappingBoard])(
+    how,
+  );
+}
+
+const restart = (at: number, { one, between }: How): Fault => ({
+  at,
+  is: "agent restart",
+  board: "leader",
+  how: one(["stopped", "stopped", "killed"] as const),
+  for: between(200, 20_000),
+});
+
+const powerCut = (at: number, board: string, { one, between, happens }: How): Fault => ({
+  at,
+  is: "power cut",
+  board,
+  for: happens(0.4) ? undefined : between(60_000, 300_000),
+  cache: one(["none", "recent", "all"] as const),
+  wakesIn: undefined,
+});
+
+/** Its watches say nothing any more, and meanwhile a board dies. */
+function deafLeader(how: How): readonly Fault[] {
+  const at = how.between(90_000, 150_000);
+  const healing = how.one(["late", "reset"] as const);
+  const length = how.between(150_000, 400_000);
+  const board = how.one(how.setting.boards).name;
+  return [
+    { at, is: "watches stalled", board: "leader", lane: "agent", for: length, healing },
+    powerCut(at + how.between(0, 100_000), board, how),
+  ];
+}
+
+/** Boards of one zone go dark together, and the lead changes hands while they wait for their turns. */
+function darkZone(how: How): readonly Fault[] {
+  const { boards } = how.setting;
+  const at = how.between(90_000, 120_000);
+  const { zone } = how.one(boards);
+  const dark = boards.filter((board) => board.zone === zone).slice(0, how.between(1, 3));
+  const changes = Array.from({ length: how.between(1, 4) }, () => restart(at + how.between(50_000, 200_000), how));
+  return [...dark.map(({ name }) => powerCut(at + how.between(0, 3000), name, how)), ...changes];
+}
+
+/** For about as long as its Lease lasts: it wakes up just before or just after somebody else leads. */
+function pausedLeader(how: How): readonly Fault[] {
+  const { duration } = how.setting.timing;
+  const at = how.between(90_000, 200_000);
+  const waking = how.one(["timers first", "answers first"] as const);
+  const board = how.one(how.setting.boards).name;
+  return [
+    powerCut(at - how.between(20_000, 60_000), board, how),
+    { at, is: "pause", board: "leader", for: how.between(0.7 * duration, 2.2 * duration), waking },
+  ];
+}
+
+/** What it sends arrives late or never, and it does not know. */
+function cutLeader(how: How): readonly Fault[] {
+  const { duration } = how.setting.timing;
+  const at = how.between(90_000, 200_000);
+  const healing = how.one(["late", "reset"] as const);
+  const lane = how.one(["agent", "both"] as const);
+  const board = how.one(how.setting.boards).name;
+  return [
+    powerCut(at - how.between(20_000, 70_000), board, how),
+    { at, is: "cut", board: "leader", lane, how: "silent", for: how.between(0.5 * duration, 3 * duration), healing },
+  ];
+}
+
+/** The API server comes back without its history while a board is dark. */
+function forgetfulApi(how: How): readonly Fault[] {
+  const at = how.between(100_000, 200_000);
+  const board = how.one(how.setting.boards).name;
+  const length = how.between(5000, 200_000);
+  return [
+    powerCut(at - how.between(0, 70_000), board, how),
+    { at, is: "api restart", for: length, how: how.one(["orderly", "crash"] as const), forgetful: true },
+  ];
+}
+
+/** Somebody deletes the Lease while agents come and go. */
+function lostLease(how: How): readonly Fault[] {
+  const at = how.between(90_000, 200_000);
+  const { name } = how.one(how.setting.boards);
+  return [
+    { at, is: "lease deleted" },
+    { ...restart(at + how.between(-20_000, 20_000), how), ...(how.happens(0.5) && { board: name }) },
+    restart(at + how.between(0, 90_000), how),
+  ];
+}
+
+/** Now it is there, now it is not. */
+function flappingBoard(how: How): readonly Fault[] {
+  const { name: board } = how.one(how.setting.boards);
+  const [down, up] = [how.between(5000, 80_000), how.between(5000, 60_000)];
+  const lane = how.one(["kubelet", "both"] as const);
+  const healing = how.one(["late", "reset"] as const);
+  return Array.from({ length: how.between(3, 6) }, (_, index): Fault => {
+    const at = 90_000 + index * (down + up);
+    return { at, is: "cut", board, lane, how: "silent", for: down, healing };
+  }).filter(({ at }) => at < how.calmAt);
+}

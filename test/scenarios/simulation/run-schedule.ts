@@ -1,0 +1,50 @@
+import type { Millis } from "../../../agent/base/clock.ts";
+import { checkHistory } from "./checks/checks.ts";
+import { checkConverged, timeToConverge } from "./checks/convergence.ts";
+import { checkEnding } from "./checks/ending.ts";
+import { Faults } from "./faults.ts";
+import type { History } from "./history.ts";
+import type { Schedule } from "./schedule.ts";
+import { Site } from "./site.ts";
+
+const look: Millis = 10_000;
+const stays: Millis = 60_000;
+
+export interface Outcome {
+  readonly violations: readonly string[];
+  readonly digest: string;
+  readonly trace: readonly string[];
+  readonly history: History;
+}
+
+export async function runSchedule(schedule: Schedule, { everything = false } = {}): Promise<Outcome> {
+  const site = new Site(schedule, { everything });
+  const { history } = site.recorder;
+  const uncaught = (error: unknown): void => {
+    const text = error instanceof Error ? String(error.stack) : String(error);
+    history.complaints.push({ at: site.time.now, text: `not caught: ${text}` });
+  };
+  process.on("unhandledRejection", uncaught);
+  try {
+    for (const board of site.boards) board.powerOn(board.plate.wall);
+    site.keeper.start();
+    new Faults(site, schedule).plan(schedule.faults);
+    await site.time.runUntil(schedule.calmAt);
+    const atEnd = [...(await calm(site)), ...(await checkEnding(site))];
+    const violations = [...checkHistory(history, site.time.now), ...atEnd];
+    return { violations, digest: site.recorder.digest, trace: site.recorder.lines, history };
+  } finally {
+    site.close();
+    process.off("unhandledRejection", uncaught);
+  }
+}
+
+/** Waits until all is as it should be, no longer than that may take, and looks whether it stays so. */
+async function calm(site: Site): Promise<readonly string[]> {
+  const { time, recorder } = site;
+  const limit = time.now + timeToConverge(recorder.history.setting);
+  await time.runUntil(time.now + stays);
+  while (checkConverged(site).length > 0 && time.now < limit) await time.runUntil(time.now + look);
+  await time.runUntil(time.now + stays);
+  return checkConverged(site);
+}

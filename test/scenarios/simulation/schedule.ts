@@ -1,0 +1,243 @@
+import type { Millis } from "../../../agent/base/clock.ts";
+import type { SeededRandom } from "../../support/seeded-random.ts";
+import type { CacheLoss } from "./board-storage.ts";
+import type { Healing } from "./edge.ts";
+import { motifOf } from "./motifs.ts";
+import type { Waking } from "./sim-process.ts";
+
+export interface Board {
+  readonly name: string;
+  readonly number: number;
+  readonly zone: string;
+  /** How fast its quartz is. */
+  readonly pace: number;
+  /** What its wall clock shows at first. */
+  readonly wall: Millis;
+  /** Of one way, while nothing is wrong. */
+  readonly latency: Millis;
+  /** Somebody notices a connection that died without a word. */
+  readonly pings: boolean;
+}
+
+export interface Timing {
+  readonly name: "unhurried" | "as client-go";
+  readonly duration: Millis;
+  readonly renewDeadline: Millis;
+  readonly retry: Millis;
+}
+
+/** A site, before anything happens to it. */
+export interface Setting {
+  readonly boards: readonly Board[];
+  readonly policy: "evidence" | "kubernetes";
+  readonly standby: "cold" | "warm";
+  readonly followers: "expiry" | "poll";
+  readonly timing: Timing;
+  /** Boards per second that may be tainted in a zone. */
+  readonly evictionRate: number;
+  /** Boards of the site are selected by a label: pods are then watched board by board. */
+  readonly selects: boolean;
+}
+
+/** Whose way to the API server: a board's cable carries both. */
+export type Lane = "agent" | "kubelet" | "both";
+
+export type Fault = { readonly at: Millis } & (
+  | {
+      readonly is: "cut";
+      readonly board: string;
+      readonly lane: Lane;
+      readonly how: "silent" | "refused";
+      readonly for: Millis;
+      readonly healing: Healing;
+    }
+  | { readonly is: "slow"; readonly board: string; readonly lane: Lane; readonly delay: Millis; readonly for: Millis }
+  | { readonly is: "answers lost"; readonly board: string; readonly lane: Lane; readonly for: Millis }
+  | {
+      readonly is: "watches stalled";
+      readonly board: string;
+      readonly lane: Lane;
+      readonly for: Millis;
+      readonly healing: Healing;
+    }
+  | {
+      readonly is: "storm";
+      /** "every": all of them. */
+      readonly board: string;
+      readonly lane: Lane;
+      readonly status: number;
+      readonly share: number;
+      readonly retryAfter: number | undefined;
+      readonly for: Millis;
+    }
+  /** `for` undefined: it stays dark. */
+  | {
+      readonly is: "power cut";
+      readonly board: string;
+      readonly for: Millis | undefined;
+      readonly cache: CacheLoss;
+      /** What its wall clock shows when it is back; undefined: the right time. */
+      readonly wakesIn: Millis | undefined;
+    }
+  | { readonly is: "agent restart"; readonly board: string; readonly how: "stopped" | "killed"; readonly for: Millis }
+  | { readonly is: "pause"; readonly board: string; readonly for: Millis; readonly waking: Waking }
+  | { readonly is: "api restart"; readonly for: Millis; readonly how: "orderly" | "crash"; readonly forgetful: boolean }
+  | { readonly is: "store lost"; readonly for: Millis }
+  | { readonly is: "clock step"; readonly board: string; readonly by: Millis | "1970" }
+  | { readonly is: "lease deleted" }
+);
+
+export interface Schedule {
+  readonly seed: number;
+  readonly setting: Setting;
+  /** In the order of time. "leader" as a board is whoever leads then. */
+  readonly faults: readonly Fault[];
+  /** From here on nothing new goes wrong, and all that can be mended is. */
+  readonly calmAt: Millis;
+}
+
+const timings: readonly Timing[] = [
+  { name: "unhurried", duration: 60_000, renewDeadline: 40_000, retry: 10_000 },
+  { name: "as client-go", duration: 15_000, renewDeadline: 10_000, retry: 2000 },
+];
+
+/** The sites are up, and the first leader judges, by then. */
+const settled: Millis = 90_000;
+const hour: Millis = 3_600_000;
+const year: Millis = 365 * 24 * hour;
+export const realWall = Date.parse("2026-03-01T12:00:00Z");
+
+/** A few boards mostly; many now and then. */
+const sizes = [1, 2, 2, 3, 3, 3, 3, 5, 5, 5];
+
+export interface Wishes {
+  readonly boards?: number | undefined;
+  readonly policy?: Setting["policy"] | undefined;
+}
+
+export function scheduleOf(seed: number, random: SeededRandom, wishes: Wishes = {}): Schedule {
+  const one = <T>(choices: readonly [T, ...T[]] | readonly T[]): T => choices[random.integer(choices.length)] as T;
+  const between = (least: number, most: number): number => Math.round(least + random.next() * (most - least));
+  const happens = (share: number): boolean => random.next() < share;
+
+  const drawn = happens(0.04) ? 20 : one(sizes);
+  const count = wishes.boards ?? drawn;
+  const zones = 1 + random.integer(Math.min(3, count));
+  const boards = Array.from({ length: count }, (_, index): Board => {
+    const wall = happens(0.1) ? between(0, 1000) : happens(0.2) ? realWall + between(-hour, hour) : realWall;
+    return {
+      name: `pi-${index + 1}`,
+      number: index + 1,
+      zone: `zone-${(index % zones) + 1}`,
+      pace: 1 + (random.next() - 0.5) / 100,
+      wall,
+      latency: one([0, 0, 3, 40]),
+      pings: happens(0.5),
+    };
+  });
+  const policy = one(["evidence", "kubernetes"] as const);
+  const setting: Setting = {
+    boards,
+    policy: wishes.policy ?? policy,
+    standby: happens(0.25) ? "warm" : "cold",
+    followers: happens(0.5) ? "expiry" : "poll",
+    timing: one(timings),
+    evictionRate: one([0.1, 0.02]),
+    selects: happens(0.15),
+  };
+
+  const calmAt = settled + between(60_000, 480_000);
+  const how = { one, between, happens, setting, calmAt };
+  const faults = [
+    ...(happens(0.6) ? motifOf(how) : []),
+    ...Array.from({ length: between(0, 2 + Math.min(5, count)) }, () => faultOf(how)),
+  ].sort((a, b) => a.at - b.at);
+  return { seed, setting, faults: withSurvivor(faults, setting), calmAt };
+}
+
+export interface How {
+  readonly one: <T>(choices: readonly T[]) => T;
+  readonly between: (least: number, most: number) => number;
+  readonly happens: (share: number) => boolean;
+  readonly setting: Setting;
+  readonly calmAt: Millis;
+}
+
+function faultOf({ one, between, happens, setting, calmAt }: How): Fault {
+  const at = between(settled, calmAt);
+  const length = happens(0.3)
+    ? between(200, 12_000)
+    : happens(0.6)
+      ? between(12_000, 90_000)
+      : between(90_000, 400_000);
+  const board = happens(0.4) ? "leader" : one(setting.boards).name;
+  const lane = one(["agent", "kubelet", "both", "both"] as const);
+  const healing = one(["late", "reset"] as const);
+  switch (between(0, 17)) {
+    case 0:
+    case 1:
+    case 2:
+      return { at, is: "cut", board, lane, how: "silent", for: length, healing };
+    case 3:
+      return { at, is: "cut", board, lane, how: "refused", for: length, healing };
+    case 4:
+      return { at, is: "slow", board, lane, delay: one([300, 2000, 8000]), for: length };
+    case 5:
+      return { at, is: "answers lost", board, lane, for: length };
+    case 6:
+      return { at, is: "watches stalled", board, lane, for: length, healing };
+    case 7: {
+      const status = one([429, 429, 500, 503]);
+      const retryAfter = happens(0.5) ? one([1, 1, 5, 30]) : undefined;
+      const share = one([0.2, 0.6, 1]);
+      return { at, is: "storm", board: happens(0.4) ? "every" : board, lane, status, share, retryAfter, for: length };
+    }
+    case 8:
+    case 9:
+    case 10:
+      return {
+        at,
+        is: "power cut",
+        board,
+        for: happens(0.35) ? undefined : length,
+        cache: one(["none", "recent", "all"] as const),
+        wakesIn: happens(0.5) ? between(0, 1000) : undefined,
+      };
+    case 11:
+      return { at, is: "agent restart", board, how: one(["stopped", "killed"] as const), for: between(200, 30_000) };
+    case 12:
+    case 13:
+      return { at, is: "pause", board, for: length, waking: one(["timers first", "answers first"] as const) };
+    case 14:
+      return { at, is: "api restart", for: length, how: one(["orderly", "crash"] as const), forgetful: happens(0.5) };
+    case 15:
+      return { at, is: "store lost", for: length };
+    case 16:
+      return { at, is: "clock step", board, by: one([-hour, hour, -10 * year, 10 * year, "1970"] as const) };
+    default:
+      return { at, is: "lease deleted" };
+  }
+}
+
+/** One board at least is there in the end; which one "leader" will be is not known yet, so that two are spared. */
+function withSurvivor(faults: readonly Fault[], { boards }: Setting): readonly Fault[] {
+  let dark = 0;
+  return faults.map((fault) => {
+    if (fault.is !== "power cut" || fault.for !== undefined) return fault;
+    dark++;
+    return dark > Math.min(boards.length - 1, 4) ? { ...fault, for: 60_000 } : fault;
+  });
+}
+
+const seconds = (time: Millis): string => `${(time / 1000).toFixed(3)}s`;
+
+/** For people: what the site is, and what happens to it. */
+export function described({ setting, faults, calmAt, seed }: Schedule): readonly string[] {
+  const { boards, timing, ...rest } = setting;
+  return [
+    `seed ${seed}: ${JSON.stringify({ ...rest, timing: timing.name })}`,
+    ...boards.map((board) => `  ${JSON.stringify(board)}`),
+    ...faults.map(({ at, ...fault }) => `  ${seconds(at)} ${JSON.stringify(fault)}`),
+    `  ${seconds(calmAt)} calm`,
+  ];
+}

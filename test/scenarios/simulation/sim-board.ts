@@ -1,0 +1,214 @@
+import { Agent } from "../../../agent/assemble.ts";
+import type { Millis } from "../../../agent/base/clock.ts";
+import { dispositionOf } from "../../../agent/base/errors.ts";
+import { silent } from "../../../agent/base/logger.ts";
+import type { Config } from "../../../agent/config/settings.ts";
+import { Kubelet, kubeletDefaults } from "../../../agent/embedded/kubelet.ts";
+import { SiteClient } from "../../../agent/embedded/site-client.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+import { BoardClock } from "./board-clock.ts";
+import { BoardStorage, type CacheLoss } from "./board-storage.ts";
+import { ComplaintLog } from "./complaint-log.ts";
+import { Edge, type World } from "./edge.ts";
+import type { Span } from "./history.ts";
+import { push } from "./recorder.ts";
+import { type Board, realWall } from "./schedule.ts";
+import { SimProcess } from "./sim-process.ts";
+
+interface RunningAgent {
+  readonly process: SimProcess;
+  readonly agent: Agent;
+  readonly stop: AbortController;
+  isOver: boolean;
+}
+
+/** A kubelet's request time-out. */
+const kubeletTimeout: Millis = 10_000;
+/** Who was asked to stop and does not is killed: as systemd does, but sooner. */
+const patience: Millis = 30_000;
+
+/** One board with its clocks, its disk, its two ways to the API server, its kubelet and its agent. */
+export class SimBoard {
+  readonly plate: Board;
+  readonly agentEdge: Edge;
+  readonly kubeletEdge: Edge;
+  readonly storage = new BoardStorage();
+  readonly #world: World;
+  readonly #config: Config;
+  readonly #clock: BoardClock;
+  readonly #random: SeededRandom;
+  readonly #nextId: () => number;
+  readonly #troubles = new Map<object, Span>();
+  #boot = "";
+  #kubelet: SimProcess | undefined;
+  #agent: RunningAgent | undefined;
+  #isOn = false;
+
+  constructor(
+    world: World,
+    parts: {
+      readonly plate: Board;
+      readonly config: Config;
+      readonly random: SeededRandom;
+      readonly nextId: () => number;
+    },
+  ) {
+    const { plate, random } = parts;
+    this.plate = plate;
+    this.#world = world;
+    this.#config = parts.config;
+    this.#random = random;
+    this.#nextId = parts.nextId;
+    this.#clock = new BoardClock(world.time, plate);
+    const edge = (): Edge => new Edge(world, { random: this.#seeded(), latency: plate.latency, pings: plate.pings });
+    this.agentEdge = edge();
+    this.kubeletEdge = edge();
+  }
+
+  get isOn(): boolean {
+    return this.#isOn;
+  }
+
+  get agent(): RunningAgent | undefined {
+    return this.#agent?.isOver ? undefined : this.#agent;
+  }
+
+  powerOn(wakesIn?: Millis): void {
+    if (this.#isOn) return;
+    this.#isOn = true;
+    this.#clock.boot(this.#random.integer(60_000));
+    this.#clock.setWall(wakesIn ?? realWall + this.#world.time.now);
+    this.#boot = this.#random.uuid();
+    this.startKubelet();
+    this.startAgent();
+  }
+
+  /** Pulls the plug. Nobody is told. */
+  powerOff(loss: CacheLoss): void {
+    if (!this.#isOn) return;
+    this.#isOn = false;
+    this.killAgent();
+    this.#end(this.#kubelet, this.kubeletEdge);
+    this.#kubelet = undefined;
+    this.storage.losePower(loss);
+  }
+
+  startKubelet(): void {
+    const process = this.#process("kubelet");
+    this.#kubelet = process;
+    const { number, name, zone } = this.plate;
+    const ambient = { clock: process, random: this.#seeded(), log: silent };
+    const exchange = this.kubeletEdge.send.bind(this.kubeletEdge, process);
+    const client = new SiteClient(ambient, { exchange, timeout: kubeletTimeout, userAgent: "simulated-kubelet" });
+    const kubelet = new Kubelet(ambient, { client, board: { name, zone, number }, settings: kubeletDefaults });
+    void kubelet.run(new AbortController().signal).catch((error: unknown) => this.#complain("kubelet", error));
+  }
+
+  startAgent(): void {
+    if (!this.#isOn || this.agent) return;
+    const process = this.#process("agent");
+    const log = new ComplaintLog((text) => this.#complain("error", text));
+    const agent = new Agent(
+      { clock: process, random: this.#seeded(), log },
+      {
+        config: this.#config,
+        folder: this.storage.folder(),
+        transport: (request) => this.agentEdge.send(process, request),
+        address: () => Promise.resolve("here"),
+        bootId: this.#boot,
+        place: this.plate.name,
+        version: "0.0.0",
+        rebuilt: undefined,
+        news: () => {},
+      },
+    );
+    const running: RunningAgent = { process, agent, stop: new AbortController(), isOver: false };
+    this.#agent = running;
+    const over = (): void => {
+      running.isOver = true;
+    };
+    void agent.run(running.stop.signal).then(over, (error: unknown) => {
+      over();
+      this.#ended(error, running);
+    });
+  }
+
+  /** Asked to end in good order; whoever needs too long for it is killed. */
+  stopAgent(): void {
+    const running = this.agent;
+    if (!running) return;
+    running.stop.abort(new Error("told to stop"));
+    this.#world.time.at(this.#world.time.now + patience, () => {
+      if (this.agent === running) this.killAgent();
+    });
+  }
+
+  killAgent(): void {
+    if (this.#agent) {
+      this.#agent.isOver = true;
+      this.#end(this.#agent.process, this.agentEdge);
+    }
+  }
+
+  stepClock(by: Millis | "1970"): void {
+    this.#clock.setWall(by === "1970" ? 0 : this.#clock.now().wall + by);
+  }
+
+  /** From now until it is called again with the same reason, the board's own way to the API server is not in order. */
+  troubled(reason: object, is: boolean): void {
+    const now = this.#world.time.now;
+    if (is) {
+      const span: Span = { from: now, until: undefined };
+      this.#troubles.set(reason, span);
+      push(this.#world.recorder.history.troubles, this.plate.name, span);
+    } else {
+      const span = this.#troubles.get(reason);
+      if (span) span.until = now;
+      this.#troubles.delete(reason);
+    }
+  }
+
+  close(): void {
+    this.powerOff("none");
+    this.storage.close();
+  }
+
+  stopKubelet(): void {
+    this.#end(this.#kubelet, this.kubeletEdge);
+  }
+
+  #process(role: SimProcess["role"]): SimProcess {
+    const { name } = this.plate;
+    const process = new SimProcess(this.#world.time, { id: this.#nextId(), board: name, role, clock: this.#clock });
+    this.#world.recorder.begun(process);
+    return process;
+  }
+
+  #end(process: SimProcess | undefined, edge: Edge): void {
+    if (process === undefined || process.isDead) return;
+    process.kill();
+    edge.forget(process);
+  }
+
+  /** A cache that cannot be used is thrown away, as the program around the agent does it. */
+  #ended(error: unknown, { process }: RunningAgent): void {
+    this.#end(process, this.agentEdge);
+    if (dispositionOf(error) === "rebuild") {
+      this.storage.losePower("all");
+      this.startAgent();
+    } else {
+      this.#complain("the agent ended", error);
+    }
+  }
+
+  #complain(what: string, error: unknown): void {
+    const text =
+      error instanceof Error ? `${error.stack}${error.cause ? `\n${String(error.cause)}` : ""}` : String(error);
+    const { recorder, time } = this.#world;
+    recorder.history.complaints.push({ at: time.now, text: `${this.plate.name}: ${what}: ${text}` });
+  }
+
+  #seeded(): SeededRandom {
+    return new SeededRandom(this.#random.integer(2 ** 32));
+  }
+}

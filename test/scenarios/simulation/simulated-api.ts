@@ -1,0 +1,93 @@
+import type { Ambient } from "../../../agent/base/ambient.ts";
+import type { Site } from "../../../agent/embedded/site-api/call.ts";
+import { ChangeTail } from "../../../agent/embedded/site-api/change-tail.ts";
+import type { ApiRequest, ApiResponse } from "../../../agent/embedded/site-api/exchange.ts";
+import { answer } from "../../../agent/embedded/site-api/handler.ts";
+import { forgetHistory } from "../../../agent/embedded/site-api/history.ts";
+import { ObjectStore } from "../../../agent/embedded/site-api/object-store.ts";
+import { namespacesServed } from "../../../agent/embedded/site-api/served.ts";
+import { createObject } from "../../../agent/embedded/site-api/write.ts";
+import { Database } from "../../../storage/database.ts";
+import { RevisionLog, siteMigrations } from "../../../storage/revision-log.ts";
+import { fastPragmas } from "./board-storage.ts";
+
+const namespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
+const tailLimits = { changes: 1024, characters: 4 * 1024 * 1024 };
+
+/**
+ * The embedded API as a function, with what SiteApi keeps private within reach: its history may be forgotten at a moment
+ * of our choice, and a restart loses all that it has in memory, and nothing else.
+ */
+export class SimulatedApi {
+  readonly #ambient: Ambient;
+  readonly #database: Database;
+  readonly #log: RevisionLog;
+  #closing = new AbortController();
+  #site: Site;
+  #isUp = true;
+
+  constructor(ambient: Ambient) {
+    this.#ambient = ambient;
+    this.#database = Database.open({ file: ":memory:", migrations: siteMigrations, pragmas: fastPragmas });
+    this.#log = new RevisionLog(this.#database);
+    this.#site = this.#start();
+    for (const name of namespaces) createObject(this.#site, namespacesServed, undefined, { metadata: { name } }, false);
+  }
+
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  /** What happens here happens at once: the answer's body may be read later. */
+  handle(request: ApiRequest): ApiResponse {
+    return answer(this.#site, request, this.#ambient.log);
+  }
+
+  /** Watches end; whoever asks finds nobody until `start`. */
+  stop(): void {
+    this.#isUp = false;
+    this.#closing.abort(new Error("the server is shutting down"));
+  }
+
+  /** `forgetful`: nobody can go on from where they were. */
+  start({ forgetful }: { readonly forgetful: boolean }): void {
+    if (forgetful) this.compact();
+    this.#closing = new AbortController();
+    this.#site = this.#start();
+    this.#isUp = true;
+  }
+
+  compact(): void {
+    while (this.#log.compact(this.#log.revision, 10_000));
+  }
+
+  /** The text of an object as it is stored now, by the key of the log ("nodes/pi-1"). */
+  stored(key: string): string | undefined {
+    return this.#log.get(key)?.value;
+  }
+
+  /** The texts of all objects whose keys begin like that. */
+  all(prefix: string): readonly string[] {
+    const range = { from: prefix, to: `${prefix.slice(0, -1)}0` };
+    return this.#log.page(range, this.#log.revision, 100_000).map(({ value }) => value);
+  }
+
+  close(): void {
+    this.stop();
+    this.#database.abandon();
+  }
+
+  #start(): Site {
+    const { clock, random } = this.#ambient;
+    const tail = new ChangeTail(this.#log.revision, tailLimits);
+    const site = {
+      clock,
+      random,
+      tail,
+      store: new ObjectStore({ log: this.#log, tail }),
+      closing: this.#closing.signal,
+    };
+    void forgetHistory(site, this.#log, this.#closing.signal);
+    return site;
+  }
+}

@@ -1,0 +1,46 @@
+import { type Config, settings } from "../../../agent/config/settings.ts";
+import { defaultsOf, layTree, treeOf } from "../../../agent/config/values.ts";
+import type { Board, Setting } from "./schedule.ts";
+
+/** What is asked for besides the defaults. Recovery is quicker, so that a calm end need not last for an hour. */
+export const judging = {
+  gracePeriod: 50_000,
+  startupGracePeriod: 60_000,
+  monitorPeriod: 5000,
+  secondaryRate: 0.02,
+  recovery: 120_000,
+  stall: 90_000,
+  blip: 10_000,
+} as const;
+
+export function configOf(board: Board, { policy, standby, followers, timing, selects, evictionRate }: Setting): Config {
+  const values = defaultsOf(settings);
+  const ms = (time: number): string => `${time}ms`;
+  const problems = layTree(
+    values,
+    settings,
+    {
+      board: { name: board.name, node: board.name },
+      standby,
+      leader: {
+        followers,
+        duration: ms(timing.duration),
+        renewDeadline: ms(timing.renewDeadline),
+        retry: ms(timing.retry),
+      },
+      judgement: { policy, recovery: ms(judging.recovery) },
+      link: { watchStall: ms(judging.stall), blip: ms(judging.blip) },
+      nodeLifecycle: {
+        gracePeriod: ms(judging.gracePeriod),
+        startupGracePeriod: ms(judging.startupGracePeriod),
+        monitorPeriod: ms(judging.monitorPeriod),
+        evictionRate,
+        secondaryRate: judging.secondaryRate,
+      },
+      ...(selects && { site: { nodeSelector: "kubernetes.io/arch=arm64" } }),
+    },
+    { where: (path) => path.join(".") },
+  );
+  if (problems.length > 0) throw new Error(problems.join("\n"));
+  return treeOf(settings, values);
+}

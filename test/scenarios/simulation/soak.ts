@@ -1,0 +1,71 @@
+import { spawnSync } from "node:child_process";
+import { parseArgs } from "node:util";
+import { nodeEnvironment } from "../../../agent/board/runtime-flags.ts";
+import { FlappingSite } from "./flapping.ts";
+
+/**
+ * Hours of a flapping link on virtual time, and the memory of the process, collected before each look:
+ *
+ *   node test/scenarios/simulation/soak.ts --hours 24 --seed 1
+ *
+ * The figures are those of two agents and of all that surrounds them: kubelets, API server and network are bounded too.
+ * It fails where heap or resident memory grow by more than `--most` MB a day after the first two hours (least squares).
+ */
+const { values } = parseArgs({
+  options: {
+    hours: { type: "string", default: "24" },
+    seed: { type: "string", default: "1" },
+    most: { type: "string", default: "0.5" },
+  },
+});
+const [hours, seed, most] = [Number(values.hours), Number(values.seed), Number(values.most)];
+const [hour, warmUp] = [3_600_000, 2];
+if (!Number.isInteger(hours) || hours < 1 || !Number.isInteger(seed) || !(most >= 0)) {
+  console.error("--hours and --seed take whole numbers, --most megabytes");
+  process.exit(64);
+}
+
+const { gc } = globalThis;
+if (gc === undefined) {
+  const flags = ["--expose-gc", "--max-semi-space-size=1", "--v8-pool-size=1", "--no-opt", "--no-maglev"];
+  const { status } = spawnSync(process.execPath, [...flags, ...process.argv.slice(1)], {
+    stdio: "inherit",
+    env: { ...process.env, ...nodeEnvironment },
+  });
+  process.exit(status ?? 1);
+}
+
+const begun = performance.now();
+const site = new FlappingSite(seed);
+const { fleet } = site;
+const rows: { readonly hour: number; readonly rss: number; readonly heap: number }[] = [];
+site.start();
+console.log("hour  resident MB  heap MB  cuts");
+for (let at = 1; at <= hours; at++) {
+  await fleet.time.runUntil(at * hour);
+  for (let i = 0; i < 3; i++) await gc({ execution: "async", type: "major" });
+  const { rss, heapUsed } = process.memoryUsage();
+  rows.push({ hour: at, rss: rss / 2 ** 20, heap: heapUsed / 2 ** 20 });
+  const numbers = [(rss / 2 ** 20).toFixed(1).padStart(11), (heapUsed / 2 ** 20).toFixed(2).padStart(7)];
+  console.log([String(at).padStart(4), ...numbers, String(site.cuts).padStart(4)].join("  "));
+}
+const settled = rows.filter((row) => row.hour > warmUp);
+const slopes = { resident: slope(settled, "rss"), heap: slope(settled, "heap") };
+const { complaints } = fleet.tally.history;
+console.log(
+  `seed ${seed}: resident ${slopes.resident.toFixed(2)} MB/day, heap ${slopes.heap.toFixed(2)} MB/day, ` +
+    `${complaints.length} complaints, ${((performance.now() - begun) / 1000).toFixed(0)} s`,
+);
+for (const { at, text } of complaints.slice(0, 5)) console.log(`  ${at} ${text}`);
+fleet.close();
+const isFlat = settled.length < 3 || (slopes.resident <= most && slopes.heap <= most);
+process.exit(isFlat && complaints.length === 0 ? 0 : 1);
+
+/** By least squares, in MB a day. */
+function slope(points: typeof rows, what: "rss" | "heap"): number {
+  const mean = (of: (point: (typeof rows)[number]) => number): number =>
+    points.reduce((sum, point) => sum + of(point), 0) / points.length;
+  const [x, y] = [mean((point) => point.hour), mean((point) => point[what])];
+  const over = mean((point) => (point.hour - x) * (point[what] - y));
+  return (24 * over) / mean((point) => (point.hour - x) ** 2);
+}

@@ -1,0 +1,88 @@
+import type { Millis } from "../../../agent/base/clock.ts";
+import type { HttpRequest } from "../../../agent/client/transport.ts";
+import { Recorder, type Sent } from "./recorder.ts";
+import type { Setting } from "./schedule.ts";
+import type { SimBoard } from "./sim-board.ts";
+import type { SimProcess } from "./sim-process.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+const second: Millis = 1000;
+
+/** Counts what agents do, and keeps nothing of what it counted: it does not grow with the time that passes. */
+export class Tally extends Recorder {
+  readonly #time: VirtualTime;
+  /** Since `begin`: when an agent first tried, and when its first request arrived. */
+  readonly tries = new Map<string, Millis>();
+  readonly arrivals = new Map<string, Millis>();
+  /** Writes of agents that take something away from somebody. */
+  readonly harm: string[] = [];
+
+  constructor(time: VirtualTime, setting: Setting) {
+    super(
+      time,
+      {
+        setting,
+        writes: [],
+        leases: [],
+        nodes: new Map(),
+        signs: new Map(),
+        processes: new Map(),
+        troubles: new Map(),
+        outages: [],
+        complaints: [],
+      },
+      { everything: false },
+    );
+    this.#time = time;
+  }
+
+  begin(): void {
+    this.tries.clear();
+    this.arrivals.clear();
+  }
+
+  /** Of what a board's agent asks, also what finds no connection. */
+  listenIn({ plate, agentEdge }: SimBoard): void {
+    const send = agentEdge.send.bind(agentEdge);
+    agentEdge.send = (process, request) => {
+      if (!this.tries.has(plate.name)) this.tries.set(plate.name, this.#time.now);
+      return send(process, request);
+    };
+  }
+
+  override note(): void {}
+  override begun(): void {}
+  override changed(): void {}
+  override delivered(): void {}
+  override opened(): void {}
+  override heard(): void {}
+  override closed(): void {}
+  override arrived(): void {}
+
+  override sent(process: SimProcess, { method, path, body = "" }: HttpRequest): Sent {
+    if (process.role === "agent" && isHarm(method, path, body)) {
+      this.harm.push(`${this.#time.now} ${process.board} ${method} ${path} ${body}`);
+    }
+    return { process, method, path, write: undefined, before: undefined };
+  }
+
+  override arriving({ process: { role, board } }: Sent): void {
+    if (role === "agent" && !this.arrivals.has(board)) this.arrivals.set(board, this.#time.now);
+  }
+}
+
+/** Of moments, how many lie within one second of each other at most. */
+export function mostInOneSecond(moments: Iterable<Millis>): number {
+  const sorted = [...moments].sort((a, b) => a - b);
+  let most = 0;
+  for (let from = 0, to = 0; to < sorted.length; to++) {
+    while ((sorted[to] ?? 0) - (sorted[from] ?? 0) >= second) from++;
+    most = Math.max(most, to - from + 1);
+  }
+  return most;
+}
+
+function isHarm(method: string, path: string, body: string): boolean {
+  if (path.includes("/pods/")) return method !== "GET";
+  return path.startsWith("/api/v1/nodes/") && method !== "GET" && /taints|"Unknown"|"False"/.test(body);
+}
