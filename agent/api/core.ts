@@ -6,6 +6,7 @@ import type {
   V1NodeCondition,
   V1Pod,
   V1PodCondition,
+  V1ReplicaSet,
   V1Taint,
   V1Toleration,
 } from "@kubernetes/client-node";
@@ -20,5 +21,6 @@ export type PodCondition = Wire<V1PodCondition>;
 export type Namespace = Read<V1Namespace>;
 export type Event = Read<CoreV1Event>;
 export type Lease = Read<V1Lease>;
+export type ReplicaSet = Read<V1ReplicaSet>;
 export type Taint = Wire<V1Taint>;
 export type Toleration = Wire<V1Toleration>;

@@ -1,4 +1,4 @@
-import type { Event, Lease, Namespace, Node, Pod } from "./core.ts";
+import type { Event, Lease, Namespace, Node, Pod, ReplicaSet } from "./core.ts";
 import type { KubeObject } from "./meta.ts";
 
 /** A kind that we handle: where it lives in the API. `group` is "" for the core group. */
@@ -27,6 +27,7 @@ export const pods = resource<Pod>("v1", "Pod", "pods", true);
 export const namespaces = resource<Namespace>("v1", "Namespace", "namespaces", false);
 export const events = resource<Event>("v1", "Event", "events", true);
 export const leases = resource<Lease>("coordination.k8s.io/v1", "Lease", "leases", true);
+export const replicaSets = resource<ReplicaSet>("apps/v1", "ReplicaSet", "replicasets", true);
 
 export const apiVersionOf = ({ group, version }: Resource<KubeObject>): string =>
   group === "" ? version : `${group}/${version}`;

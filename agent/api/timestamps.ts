@@ -1,7 +1,8 @@
 import type { Instant } from "../base/clock.ts";
+import { isoTime } from "../base/iso-time.ts";
 
 /** metav1.Time: RFC 3339 with seconds. Written only; what others wrote is never read as time. */
-export const timestamp = (now: Instant): string => `${new Date(now.wall).toISOString().slice(0, 19)}Z`;
+export const timestamp = (now: Instant): string => `${isoTime(now.wall).slice(0, 19)}Z`;
 
 /** metav1.MicroTime, as Leases carry it. */
-export const microTimestamp = (now: Instant): string => `${new Date(now.wall).toISOString().slice(0, 23)}000Z`;
+export const microTimestamp = (now: Instant): string => `${isoTime(now.wall).slice(0, 23)}000Z`;

@@ -1,4 +1,5 @@
-import type { Clock } from "./clock.ts";
+import type { Clock, Millis } from "./clock.ts";
+import { isoTime } from "./iso-time.ts";
 
 export const levels = ["error", "warn", "info", "debug"] as const;
 export type Level = (typeof levels)[number];
@@ -71,7 +72,7 @@ export class LineLogger extends FieldLogger {
   constructor(sink: LogSink, fields?: Fields) {
     const lineOf = sink.format === "json" ? jsonLine : textLine;
     const take = (level: Level, message: string, all: Fields): void =>
-      sink.write(lineOf(new Date(sink.clock.now().wall), level, message, all));
+      sink.write(lineOf(sink.clock.now().wall, level, message, all));
     super({ level: sink.level, take }, fields);
   }
 }
@@ -79,16 +80,16 @@ export class LineLogger extends FieldLogger {
 /** Says nothing. */
 export const silent: Logger = { error() {}, warn() {}, info() {}, debug() {}, child: () => silent };
 
-function jsonLine(time: Date, level: Level, message: string, fields: Fields): string {
+function jsonLine(wall: Millis, level: Level, message: string, fields: Fields): string {
   const plain = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plainValue(value)]));
-  return JSON.stringify({ time: time.toISOString(), level, priority: priorities[level], message, ...plain });
+  return JSON.stringify({ time: isoTime(wall), level, priority: priorities[level], message, ...plain });
 }
 
-function textLine(time: Date, level: Level, message: string, fields: Fields): string {
+function textLine(wall: Millis, level: Level, message: string, fields: Fields): string {
   const rest = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => ` ${name}=${textValue(plainValue(value))}`);
-  return `${time.toISOString().slice(11, 23)} ${level.padEnd(5)} ${message}${rest.join("")}`;
+  return `${isoTime(wall).slice(11, 23)} ${level.padEnd(5)} ${message}${rest.join("")}`;
 }
 
 const textValue = (value: unknown): string => {

@@ -60,7 +60,6 @@ const is =
 export const isNotFound = is("NotFound");
 export const isForbidden = is("Forbidden");
 export const isUnauthorized = is("Unauthorized");
-export const isTooManyRequests = is("TooManyRequests");
 export const isInternalError = is("InternalError");
 /** Nothing came back, or we are not known there: whoever watches over the link to the server tells of it, once for all. */
 export const isOfLink = (error: unknown): boolean =>

@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import type { Instant } from "../base/clock.ts";
+import { isoTime } from "../base/iso-time.ts";
 import { CredentialsError } from "./credentials-error.ts";
 
 /**
@@ -11,7 +12,7 @@ export function checkClientCertificate(where: string, certificate: string, key: 
   const end = Date.parse(x509.validTo);
   if (end < now.wall) {
     throw new CredentialsError(
-      `${where}: the client certificate expired on ${new Date(end).toISOString().slice(0, 16)}Z`,
+      `${where}: the client certificate expired on ${isoTime(end).slice(0, 16)}Z`,
       "Issue a new client certificate. If it should be valid, this board's clock is wrong.",
     );
   }

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { CredentialsError } from "./credentials-error.ts";
 
 /**
@@ -7,7 +7,8 @@ import { CredentialsError } from "./credentials-error.ts";
  */
 export async function readCredentialFile(file: string, what: string): Promise<string> {
   try {
-    return await readFile(file, "utf8");
+    // A promise of it would start the threads of the pool, which nothing else here needs.
+    return readFileSync(file, "utf8");
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     switch (code) {

@@ -1,7 +1,7 @@
+import { request } from "node:http";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as secure, type TLSSocket } from "node:tls";
 import type { Access } from "./credentials.ts";
-import { request } from "./node-http.ts";
 import { hostOf, type ProxySettings, portOf, proxyFor } from "./proxy.ts";
 import { TransportError, transportErrorOf } from "./transport-error.ts";
 

@@ -59,7 +59,7 @@ export class Exchange {
       const limit = deadline(clock, call.timeout, call.signal, () => tooSlow(call));
       try {
         const response = await this.#send(call, limit.signal);
-        return JSON.parse(await textOf(response.body, longestAnswer));
+        return JSON.parse((await bytesOf(response.body, longestAnswer)).toString());
       } catch (error) {
         if (error instanceof SyntaxError) throw unreadable(call, "the answer is no JSON");
         throw error;
@@ -131,7 +131,7 @@ export class Exchange {
       permissions?.granted(call);
       return counted;
     }
-    const error = refusedWith(call, response.status, response.headers, await textOf(counted.body, longestRefusal));
+    const error = refusedWith(call, response.status, response.headers, await bytesOf(counted.body, longestRefusal));
     if (error.status === 403) permissions?.refused(call, error);
     else if (pastAuthorization.includes(error.status)) permissions?.granted(call);
     throw error;
@@ -222,7 +222,7 @@ async function* countedBody(
   }
 }
 
-async function textOf(body: AsyncIterable<Uint8Array>, limit: number): Promise<string> {
+async function bytesOf(body: AsyncIterable<Uint8Array>, limit: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
@@ -230,5 +230,5 @@ async function textOf(body: AsyncIterable<Uint8Array>, limit: number): Promise<s
     length += chunk.length;
     if (length > limit) break;
   }
-  return Buffer.concat(chunks).toString("utf8", 0, Math.min(length, limit));
+  return Buffer.concat(chunks).subarray(0, limit);
 }

@@ -65,12 +65,12 @@ export class HttpTransport {
   }
 
   async #exchange(request: HttpRequest, limit: AbortSignal): Promise<HttpResponse> {
-    let wire = await unlessAborted(this.#current(), limit);
-    let authorization = await unlessAborted(wire.access.authorization(), limit);
+    let wire = await rejectOnAbort(this.#current(), limit);
+    let authorization = await rejectOnAbort(wire.access.authorization(), limit);
     if (wire.access.outdated) {
       this.#drop(wire);
-      wire = await unlessAborted(this.#current(), limit);
-      authorization = await unlessAborted(wire.access.authorization(), limit);
+      wire = await rejectOnAbort(this.#current(), limit);
+      authorization = await rejectOnAbort(wire.access.authorization(), limit);
     }
     const headers = authorization === undefined ? request.headers : { ...request.headers, authorization };
     const response = await wire.send(request, headers, limit);
@@ -136,7 +136,7 @@ export class HttpTransport {
 }
 
 /** The promise, or the signal's reason if that comes first; what the promise does then concerns nobody here. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason);
     if (signal.aborted) stop();

@@ -5,7 +5,7 @@ import type { Ambient } from "../base/ambient.ts";
 import type { Millis } from "../base/clock.ts";
 import type { Attempt, Verb } from "./api-error.ts";
 import { type Call, Exchange, unreadable } from "./exchange.ts";
-import { ListDecoder } from "./list-decoder.ts";
+import { ListDecoder, listForms } from "./list-decoder.ts";
 import type { Permissions } from "./permissions.ts";
 import type { RequestLimiter } from "./request-limiter.ts";
 import type { Traffic } from "./traffic.ts";
@@ -48,6 +48,14 @@ export interface ListResult {
   readonly rejected: readonly string[];
 }
 
+/** Of a page that may be asked for before its turn. */
+export interface PageInLine {
+  /** Nothing of the answer is read before. */
+  readonly turn: Promise<void>;
+  /** Told as soon as the page says where it goes on; usually that is before its first object. */
+  readonly goesOn: (token: string) => void;
+}
+
 export interface WatchOptions extends Selection {
   /** After which the server ends the watch. */
   readonly timeoutSeconds: number;
@@ -60,8 +68,6 @@ export interface Timeouts {
   readonly watch: Millis;
   readonly write: Millis;
 }
-
-export const defaultTimeouts: Timeouts = { read: 30_000, list: 30_000, watch: 30_000, write: 30_000 };
 
 const patchTypes = {
   merge: "application/merge-patch+json",
@@ -109,14 +115,18 @@ export class KubeClient {
     });
   }
 
-  /** One page. `each` sees an object as soon as it is parsed; if the page then fails, what it saw counts for nothing. */
+  /**
+   * One page. `each` sees an object as soon as it is parsed; if the page then fails, what it saw counts for nothing. Pods
+   * may come with no more than a cache keeps of them.
+   */
   async list<T extends KubeObject>(
     resource: Resource<T>,
     options: ListOptions,
     each: (object: T) => void,
     signal: AbortSignal,
+    inLine?: PageInLine,
   ): Promise<ListResult> {
-    const accept = options.metadataOnly ? partial("PartialObjectMetadataList") : json;
+    const accept = options.metadataOnly ? partial("PartialObjectMetadataList") : listForms(resource);
     const call: Call = {
       ...this.#call("list", resource, { namespace: options.namespace }),
       method: "GET",
@@ -128,8 +138,10 @@ export class KubeClient {
       headers: this.#headers({ accept, "accept-encoding": "gzip" }),
       signal,
     };
-    const decoder = new ListDecoder(resource, each);
-    for await (const chunk of await this.#exchange.stream(call)) decoder.push(chunk);
+    const decoder = new ListDecoder(resource, { each, goesOn: inLine?.goesOn });
+    const body = await this.#exchange.stream(call);
+    await inLine?.turn;
+    for await (const chunk of body) decoder.push(chunk);
     const meta = decoder.end();
     if (meta === undefined) throw unreadable(call, "the answer was cut short, or is no list");
     const { items, rejectedItems, rejected } = decoder;

@@ -1,192 +1,56 @@
 import type { KubeObject } from "../api/meta.ts";
-import { parseObject } from "../api/parse.ts";
-import type { Resource } from "../api/resources.ts";
-import { isFields } from "../api/shapes.ts";
-import { Scratch } from "./scratch.ts";
+import { pods, type Resource, resourceName } from "../api/resources.ts";
+import { JsonList } from "./json-list.ts";
+import { type ListForm, type ListHearer, type ListMeta, ListTally } from "./list-intake.ts";
+import { podMessage } from "./pod-message.ts";
+import type { Message } from "./protobuf.ts";
+import { isProtobuf, ProtobufList } from "./protobuf-list.ts";
 
-export interface ListMeta {
-  readonly resourceVersion: string;
-  readonly continue: string | undefined;
-}
-
-/** An object above this is left out: etcd takes 1.5 MiB by default, so no honest server has one. */
-const largestObject = 8 * 1024 * 1024;
-const reasonsKept = 10;
-
-const quote = 0x22;
-const comma = 0x2c;
-const colon = 0x3a;
-const openList = 0x5b;
-const backslash = 0x5c;
-const closeList = 0x5d;
-const openObject = 0x7b;
-const closeObject = 0x7d;
-
-/** Which part of the top-level object the reader is in. */
-type Part = "before" | "name" | "metadata" | "items" | "other" | "after";
+/** The kinds of which there are thousands. */
+const messages: ReadonlyMap<string, Message> = new Map([[resourceName(pods), podMessage]]);
 
 /**
- * Takes a list apart while it arrives. Only one element of `items` (or the list's metadata, wherever it stands) is ever
- * text; what lies between is skipped byte by byte. Bytes above 0x7f never mean anything here, so that a character may be
- * cut by the border between two chunks. What an element holds is checked by JSON.parse, not here.
+ * What a list of whole objects may come as. Protobuf costs the server half, and us what is read of it, not what is sent;
+ * whoever does not speak it answers with JSON.
  */
-export class ListDecoder<T extends KubeObject> {
-  readonly #resource: Resource<T>;
-  readonly #each: (object: T) => void;
-  readonly #scratch = new Scratch();
-  #part: Part = "before";
-  #depth = 0;
-  #inItems = false;
-  #inString = false;
-  #escaped = false;
-  #gathering = false;
-  /** What is being gathered is too large; its bytes are not kept. */
-  #overlong = false;
-  #sawItems = false;
-  #meta: ListMeta | undefined;
-  items = 0;
-  rejectedItems = 0;
-  readonly rejected: string[] = [];
+export const listForms = (resource: Resource<KubeObject>): string =>
+  messages.has(resourceName(resource)) ? "application/vnd.kubernetes.protobuf,application/json" : "application/json";
 
-  constructor(resource: Resource<T>, each: (object: T) => void) {
-    this.#resource = resource;
-    this.#each = each;
+/** Takes a list apart while it arrives, in the form in which it comes; the first byte tells which that is. */
+export class ListDecoder<T extends KubeObject> {
+  readonly #tally: ListTally<T>;
+  readonly #message: Message | undefined;
+  #form: ListForm | undefined;
+
+  constructor(resource: Resource<T>, hearer: ListHearer<T>) {
+    this.#tally = new ListTally(resource, hearer);
+    this.#message = messages.get(resourceName(resource));
+  }
+
+  get items(): number {
+    return this.#tally.items;
+  }
+
+  get rejectedItems(): number {
+    return this.#tally.rejectedItems;
+  }
+
+  get rejected(): readonly string[] {
+    return this.#tally.rejected;
   }
 
   push(chunk: Uint8Array): void {
-    const end = chunk.length;
-    let inString = this.#inString;
-    let escaped = this.#escaped;
-    let from = this.#gathering ? 0 : -1;
-    for (let at = 0; at < end; at++) {
-      const byte = chunk[at];
-      if (inString) {
-        if (escaped) escaped = false;
-        else if (byte === backslash) escaped = true;
-        else if (byte === quote) inString = false;
-      } else if (byte === quote) inString = true;
-      else if (byte === comma || byte === colon) {
-        if (this.#depth > 2) continue;
-        from = this.#separate(byte, from, at, chunk);
-      } else if (byte === openObject || byte === openList) {
-        this.#depth++;
-        if (this.#depth <= 2) from = this.#open(byte, from, at);
-      } else if (byte === closeObject || byte === closeList) {
-        if (this.#depth <= 2) from = this.#close(from, at, chunk);
-        this.#depth--;
-      }
-    }
-    this.#inString = inString;
-    this.#escaped = escaped;
-    this.#gathering = from >= 0;
-    if (from >= 0) this.#gather(chunk.subarray(from));
+    const [first] = chunk;
+    if (first === undefined) return;
+    this.#form ??=
+      this.#message !== undefined && isProtobuf(first)
+        ? new ProtobufList(this.#tally, this.#message)
+        : new JsonList(this.#tally);
+    this.#form.push(chunk);
   }
 
-  /** Where the list stands, once its last byte is in; undefined: it was cut short, or it is none. */
+  /** After the last byte: hands out what is left, and says where the list stands; undefined: it was cut short, or is none. */
   end(): ListMeta | undefined {
-    return this.#part === "after" && this.#sawItems ? this.#meta : undefined;
-  }
-
-  // The three answer from where on bytes are gathered now; -1: they are not.
-
-  #open(byte: number, from: number, at: number): number {
-    if (this.#depth === 1 && this.#part === "before") {
-      this.#part = byte === openObject ? "name" : "other";
-      return byte === openObject ? at + 1 : -1;
-    }
-    if (this.#depth === 2 && this.#part === "items") {
-      this.#inItems = byte === openList;
-      return this.#inItems ? at + 1 : -1;
-    }
-    return from;
-  }
-
-  #separate(byte: number, from: number, at: number, chunk: Uint8Array): number {
-    if (this.#depth === 2) {
-      if (!this.#inItems || byte === colon) return from;
-      this.#takeItem(this.#gathered(chunk.subarray(from, at)));
-      return at + 1;
-    }
-    if (byte === colon) {
-      if (this.#part !== "name") return from;
-      return this.#takeName(this.#gathered(chunk.subarray(from, at))) ? at + 1 : -1;
-    }
-    if (this.#part === "metadata") this.#takeMetadata(this.#gathered(chunk.subarray(from, at)));
-    if (this.#part === "before" || this.#part === "after") return -1;
-    this.#part = "name";
-    return at + 1;
-  }
-
-  #close(from: number, at: number, chunk: Uint8Array): number {
-    if (this.#depth === 2) {
-      if (!this.#inItems) return from;
-      this.#takeItem(this.#gathered(chunk.subarray(from, at)));
-      this.#inItems = false;
-      return -1;
-    }
-    if (this.#part === "metadata") this.#takeMetadata(this.#gathered(chunk.subarray(from, at)));
-    if (this.#part !== "before") this.#part = "after";
-    return -1;
-  }
-
-  #gather(bytes: Uint8Array): void {
-    if (this.#scratch.length + bytes.length > largestObject) this.#overlong = true;
-    if (!this.#overlong) this.#scratch.append(bytes);
-  }
-
-  /** All that was gathered, as text; undefined: it was too large. */
-  #gathered(rest: Uint8Array): string | undefined {
-    this.#gather(rest);
-    const text = this.#overlong ? undefined : this.#scratch.text().trim();
-    this.#scratch.clear();
-    this.#overlong = false;
-    return text;
-  }
-
-  /** True where the value of that name is gathered whole. */
-  #takeName(text: string | undefined): boolean {
-    this.#part = text === '"metadata"' ? "metadata" : text === '"items"' ? "items" : "other";
-    if (this.#part === "items") this.#sawItems = true;
-    return this.#part === "metadata";
-  }
-
-  #takeMetadata(text: string | undefined): void {
-    const metadata = jsonIn(text ?? "");
-    if (!isFields(metadata)) return;
-    const { resourceVersion, continue: next } = metadata;
-    if (typeof resourceVersion !== "string" || resourceVersion === "") return;
-    this.#meta = { resourceVersion, continue: typeof next === "string" && next !== "" ? next : undefined };
-  }
-
-  #takeItem(text: string | undefined): void {
-    if (text === "") return;
-    const { kind } = this.#resource;
-    const value = text === undefined ? undefined : jsonIn(text);
-    if (text === undefined) this.#reject(`a ${kind} of more than ${largestObject} bytes`);
-    else if (value === undefined) this.#reject(`a ${kind} that is no JSON`);
-    else this.#takeObject(value);
-  }
-
-  #takeObject(value: unknown): void {
-    const parsed = parseObject(value, this.#resource);
-    if (parsed.ok) {
-      this.items++;
-      this.#each(parsed.object);
-    } else {
-      this.#reject(parsed.why);
-    }
-  }
-
-  #reject(why: string): void {
-    this.rejectedItems++;
-    if (this.rejected.length < reasonsKept) this.rejected.push(why);
-  }
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+    return this.#form?.end() ? this.#tally.meta : undefined;
   }
 }

@@ -18,9 +18,32 @@ export class Scratch {
     this.#length = length;
   }
 
-  /** What was gathered, or its beginning, as text. */
-  text(most = this.#length): string {
-    return this.#bytes.toString("utf8", 0, Math.min(most, this.#length));
+  /** What was gathered, until more is. */
+  view(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** Where these bytes begin, from `from` on; -1: nowhere. */
+  indexOf(bytes: Uint8Array, from: number): number {
+    return this.view().indexOf(bytes, from);
+  }
+
+  /** What was gathered, or a part of it, as text. */
+  text(from = 0, to = this.#length): string {
+    return this.#bytes.toString("utf8", from, Math.min(to, this.#length));
+  }
+
+  /** Drops what is before `count`. */
+  drop(count: number): void {
+    this.#bytes.copyWithin(0, count, this.#length);
+    this.#length -= count;
+  }
+
+  /** Empty again; answers with a copy of what was gathered. */
+  taken(): Buffer {
+    const bytes = Buffer.from(this.view());
+    this.clear();
+    return bytes;
   }
 
   /** Empty again. A buffer that one large object blew up is given back. */

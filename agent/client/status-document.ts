@@ -1,6 +1,7 @@
 import { type Fields, isFields } from "../api/shapes.ts";
 import type { Millis } from "../base/clock.ts";
 import { ApiError, type Attempt, type StatusCause } from "./api-error.ts";
+import { statusMessage } from "./status-message.ts";
 
 /** The reason that stands for an HTTP status where a Status document names none, as client-go 1.36 has it. */
 const reasons: Readonly<Record<number, string>> = {
@@ -20,14 +21,15 @@ const reasons: Readonly<Record<number, string>> = {
   504: "Timeout",
 };
 
-/** An answer other than 2xx. `text` is its body as far as it was read. */
+/** An answer other than 2xx. `body`: as far as it was read. */
 export function refusedWith(
   attempt: Attempt,
   status: number,
   headers: Readonly<Record<string, string>>,
-  text: string,
+  body: Buffer,
 ): ApiError {
-  const document = statusDocument(text);
+  const text = body.toString();
+  const document = statusMessage(body) ?? statusDocument(text);
   const retryAfter = /^\d{1,9}$/.test(headers["retry-after"] ?? "") ? Number(headers["retry-after"]) * 1000 : undefined;
   if (document !== undefined) return refusal(attempt, { ...document, code: status }, retryAfter);
   const message = `HTTP ${status} ${text.slice(0, 200).trim()}`.trim();

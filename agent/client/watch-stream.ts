@@ -48,7 +48,7 @@ export async function* watchEvents<T extends KubeObject>(
     if (skipped !== undefined) continue;
     scratch.append(bytes.subarray(from));
     if (scratch.length > longestLine) {
-      skipped = scratch.text(headOfLine);
+      skipped = scratch.text(0, headOfLine);
       scratch.clear();
     }
   }

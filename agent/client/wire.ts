@@ -29,24 +29,40 @@ export interface BodyParts {
   readonly whole: () => void;
 }
 
+/** Each piece costs a way through a thread and a turn of the loop over it, and holds so much memory until it is read. */
+const unpacked = 64 * 1024;
+
 /** The body of an answer, with gzip undone. However the loop over it ends, stream and decompression are freed at once. */
 export function bodyOf(source: Readable, parts: BodyParts): Pick<HttpResponse, "body" | "received"> {
   if (!parts.gzip) return { body: pieces(source, source, parts) };
-  const gunzip = createGunzip();
+  const gunzip = createGunzip({ chunkSize: unpacked });
   // What goes wrong with either stream comes out of the loop over the second one.
   pipeline(source, gunzip, () => {});
   return { body: pieces(gunzip, source, parts), received: () => gunzip.bytesWritten };
 }
 
-async function* pieces(
-  reader: Readable,
-  source: Readable,
-  { signal, server, heard, whole }: BodyParts,
+/**
+ * Reading begins at once, though perhaps nobody asks for the first piece for a while: Node takes an HTTP/2 stream for broken
+ * off where one begins to read it after it has ended.
+ */
+function pieces(reader: Readable, source: Readable, parts: BodyParts): AsyncGenerator<Uint8Array, void, void> {
+  const iterator: AsyncIterator<Uint8Array> = reader[Symbol.asyncIterator]();
+  const first = iterator.next();
+  // It comes out of the loop over the body, where there is one.
+  first.catch(() => {});
+  return piecesFrom(first, iterator, { ...parts, reader, source });
+}
+
+async function* piecesFrom(
+  first: Promise<IteratorResult<Uint8Array>>,
+  iterator: AsyncIterator<Uint8Array>,
+  parts: BodyParts & { readonly reader: Readable; readonly source: Readable },
 ): AsyncGenerator<Uint8Array, void, void> {
+  const { reader, source, signal, server, heard, whole } = parts;
   try {
-    for await (const piece of reader) {
+    for (let next = await first; !next.done; next = await iterator.next()) {
       heard();
-      yield piece;
+      yield next.value;
     }
     signal.throwIfAborted();
     whole();

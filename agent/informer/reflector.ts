@@ -7,6 +7,7 @@ import { dispositionOf, hintOf, sentenceOf } from "../base/errors.ts";
 import { ApiError, isNotFound, isOfLink } from "../client/api-error.ts";
 import type { WatchOptions } from "../client/kube-client.ts";
 import type { WatchEvent } from "../client/watch-stream.ts";
+import { CatchUp } from "./catch-up.ts";
 import type { Comeback } from "./comeback.ts";
 import { DeltaGroup, type DeltaSink } from "./delta-group.ts";
 import type { ListTurns } from "./list-turns.ts";
@@ -66,10 +67,8 @@ export interface ReflectorStats {
 /** Nothing more is read from the stream while so many deltas wait: a burst waits in the socket, then at the server. */
 const mostPending = 1024;
 const pendingPause = 50;
-/** A watch that ended sooner without a word would make a busy loop of watches. */
-const shortestWatch = 900;
-/** Seconds that the first watch from a stored position lasts, and the silence with which it has to end: see `isCurrent`. */
-const [catchUpWatch, longestCatchUp, silence] = [1, 64, 500];
+/** A watch that ended sooner without a word would make a busy loop of watches; of one that was to last a second, less. */
+const [shortestWatch, shortestCatchUp] = [1000, 900];
 
 /** What is said of a collection that the API server does not know, and how soon it is asked for again. */
 const notServed =
@@ -108,10 +107,7 @@ export class Reflector<T extends KubeObject> {
   readonly #paces: Partial<Record<"connection" | "history", RetryPace>> = {};
   /** The server lost the history behind our position. */
   #expired = false;
-  /** Everything that happened before this run is stored. */
-  #isCurrent = false;
-  /** How long the next watch lasts while that is not so. */
-  #catchUp = catchUpWatch;
+  readonly #catchUp = new CatchUp();
   /** The server could not list at our position either: read what is newest. */
   #unavailable = false;
   /** The last watch failed as one does from a position that means nothing. */
@@ -133,13 +129,9 @@ export class Reflector<T extends KubeObject> {
     return this.#health;
   }
 
-  /**
-   * What is stored is no older than this run. An open watch does not say so: what happened meanwhile is still on its way
-   * then. A list says it, or the first bookmark, which comes behind all that. Where nothing happens there is no bookmark:
-   * then a short watch that ends in order after a silence; of what its end cut off, a part would have come right before.
-   */
+  /** What is stored is no older than the present run. */
   get isCurrent(): boolean {
-    return this.#isCurrent;
+    return this.#catchUp.isDone;
   }
 
   get stats(): ReflectorStats {
@@ -158,8 +150,7 @@ export class Reflector<T extends KubeObject> {
 
   /** Ends when the signal aborts; throws where the cache has to be rebuilt or only a person can help. */
   async run(signal: AbortSignal): Promise<void> {
-    this.#isCurrent = false;
-    this.#catchUp = catchUpWatch;
+    this.#catchUp.begin();
     while (!signal.aborted) {
       try {
         if (this.#isDoubted && !this.#expired) await this.#ask(signal);
@@ -219,7 +210,7 @@ export class Reflector<T extends KubeObject> {
         await this.#listFrom("", signal);
       }
       this.#expired = this.#unavailable = this.#isDoubted = false;
-      this.#isCurrent = true;
+      this.#catchUp.done();
       this.#problem = undefined;
     }, signal);
     signal.throwIfAborted();
@@ -258,8 +249,9 @@ export class Reflector<T extends KubeObject> {
     const options: WatchOptions = {
       ...selection,
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      timeoutSeconds: this.#isCurrent ? Math.floor(300 + 300 * random.next()) : this.#catchUp,
+      timeoutSeconds: this.#catchUp.seconds ?? Math.floor(300 + 300 * random.next()),
     };
+    const shortest = this.isCurrent ? shortestWatch : shortestCatchUp;
     let last = began;
     this.#events = 0;
     try {
@@ -283,11 +275,10 @@ export class Reflector<T extends KubeObject> {
       this.#health = closed(this.#health, limits, clock.now());
       group.flush();
     }
-    if (this.#events === 0 && elapsed(began, clock.now()) < shortestWatch) {
+    if (this.#events === 0 && elapsed(began, clock.now()) < shortest) {
       throw new ShortWatchError(`${what}: ended at once, without an event`);
     }
-    this.#isCurrent ||= elapsed(last, clock.now()) >= silence;
-    this.#catchUp = Math.min(4 * this.#catchUp, longestCatchUp);
+    this.#catchUp.ended(elapsed(last, clock.now()));
   }
 
   #take(event: WatchEvent<T>, group: DeltaGroup<T>): void {
@@ -306,7 +297,7 @@ export class Reflector<T extends KubeObject> {
         group.flush();
         this.#heard(event.resourceVersion !== this.#parts.store.resourceVersion);
         this.#parts.store.bookmark(event.resourceVersion);
-        this.#isCurrent = true;
+        this.#catchUp.done();
         return;
       case "REJECTED":
         this.#heard(event.resourceVersion !== undefined);

@@ -6,12 +6,14 @@ import { missingAssets } from "../support/kube-cluster.ts";
 import { type Bench, type Figure, missed, table } from "./figure.ts";
 import { idle } from "./idle.ts";
 import { memory } from "./memory.ts";
+import { memoryMax } from "./memory-max.ts";
 import { monitorPass } from "./monitor-pass.ts";
 import { restart } from "./restart.ts";
 import { storage } from "./storage.ts";
 import { watchEvents } from "./watch-events.ts";
+import { watchList } from "./watch-list.ts";
 
-const benches: readonly Bench[] = [storage, watchEvents, monitorPass, memory, restart, idle];
+const benches: readonly Bench[] = [storage, watchEvents, monitorPass, memory, memoryMax, restart, watchList, idle];
 
 /** The agent's code is compiled as it is in the agent. The limits of its heap are not ours: a bench holds its own load. */
 const compiler = nodeFlags.filter((flag) => !/old-space|heap/.test(flag));
@@ -65,7 +67,7 @@ say(
 
 const results: { readonly bench: string; readonly figures: readonly Figure[]; readonly leftOut?: string }[] = [];
 for (const bench of benches.filter(({ name }) => positionals.length === 0 || positionals.includes(name))) {
-  const missing = bench.kube ? missingAssets() : undefined;
+  const missing = (bench.kube ? missingAssets() : undefined) ?? bench.missing?.();
   if (missing !== undefined) {
     say(`\n${bench.name}: left out, ${missing}`);
     results.push({ bench: bench.name, figures: [], leftOut: missing });

@@ -23,6 +23,8 @@ export interface Bench {
   readonly summary: string;
   /** Whether it needs the servers that KUBEBUILDER_ASSETS names. */
   readonly kube: boolean;
+  /** Why it cannot run on this machine, where it cannot. */
+  missing?(): string | undefined;
   run(context: BenchContext): AsyncIterable<Figure>;
 }
 

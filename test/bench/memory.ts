@@ -28,10 +28,11 @@ async function* measure({ seed, quick, say }: BenchContext): AsyncGenerator<Figu
     for (const [i, pods] of sizes.entries()) {
       say(`creating ${pods} pods`);
       await fillPods(site.cluster, { nodes, pods, seed }, sizes[i - 1] ?? 0);
-      // A fresh leader, so that the peak is that of listing everything for the first time.
-      const leader = site.agent(`leader-${pods}`, { site: { name: `bench-${pods}` } });
-      await until("the leader is synced", () => leader.leads && hasSynced(leader.log()), 180);
-      const follower = pods === 0 ? site.agent("follower", { site: { name: "bench-0" } }) : undefined;
+      // A fresh leader, so that the peak is that of listing everything for the first time; of the same site as those before
+      // it: the younger one of two sites would leave all boards to the other.
+      const leader = site.agent(`leader-${pods}`);
+      await until("the leader is ready", () => leader.isReady, 180);
+      const follower = pods === 0 ? site.agent("follower") : undefined;
       if (follower) await until("a follower", () => follower.status()?.leader?.role === "standby", 60);
       const calm = await quiet(() => leader.memory(), quick);
       steady.set(pods, calm.rss);
@@ -102,5 +103,4 @@ async function peerAt(peer: Peer, quick: boolean): Promise<{ rss: number; anonym
   return figures;
 }
 
-const hasSynced = (log: string): boolean => log.includes("controllers started");
 const rest = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));

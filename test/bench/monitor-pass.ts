@@ -83,7 +83,7 @@ class Site {
       synchronous: "NORMAL",
       cacheKiB: 2048,
       mmapMiB: 0,
-      walAutocheckpointPages: 1000,
+      walAutocheckpointPages: 2000,
       journalSizeLimitKiB: 0,
     },
   });

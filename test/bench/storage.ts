@@ -93,7 +93,7 @@ class Store implements Disposable {
         synchronous: "NORMAL",
         cacheKiB: 2048,
         mmapMiB: 0,
-        walAutocheckpointPages: 1000,
+        walAutocheckpointPages: 2000,
         journalSizeLimitKiB: 4096,
       },
     });
@@ -112,7 +112,7 @@ class Store implements Disposable {
       longest = Math.max(longest, performance.now() - begun);
       return result;
     };
-    const replacement = this.#fifo.replace();
+    const replacement = this.#fifo.fill() ?? this.#fifo.replace();
     for (let at = 0; at < count; at += 64) {
       const page = Array.from({ length: Math.min(64, count - at) }, (_, i) => this.#thing(at + i, version));
       step(() => replacement.page(page));

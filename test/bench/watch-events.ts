@@ -11,7 +11,7 @@ import { SystemClock } from "../../agent/base/clock.ts";
 import { SystemRandom } from "../../agent/base/random.ts";
 import { HttpTransport } from "../../agent/client/http-transport.ts";
 import { defaultHealth } from "../../agent/client/http2-wire.ts";
-import { defaultTimeouts, KubeClient } from "../../agent/client/kube-client.ts";
+import { KubeClient } from "../../agent/client/kube-client.ts";
 import { RequestLimiter } from "../../agent/client/request-limiter.ts";
 import { Traffic } from "../../agent/client/traffic.ts";
 import { kindOf } from "../../agent/informer/kinds.ts";
@@ -110,7 +110,7 @@ class Mirror {
       transport: transport.send,
       traffic: new Traffic(),
       limiter: new RequestLimiter(this.#ambient, { qps: 20, burst: 30 }),
-      timeouts: defaultTimeouts,
+      timeouts: { read: 30_000, list: 30_000, watch: 30_000, write: 30_000 },
       userAgent: "siteward/bench",
     });
     const database = Database.open({ file: path.join(this.#dir, "cache.db"), migrations: cacheMigrations, pragmas });
@@ -165,6 +165,6 @@ const pragmas: Pragmas = {
   synchronous: "NORMAL",
   cacheKiB: 2048,
   mmapMiB: 0,
-  walAutocheckpointPages: 1000,
+  walAutocheckpointPages: 2000,
   journalSizeLimitKiB: 4096,
 };

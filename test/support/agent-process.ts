@@ -42,7 +42,10 @@ export interface AgentCondition {
   readonly hint?: string;
 }
 
-/** A real agent, as systemd would start it: the bundle under this project's own Node. */
+/**
+ * A real agent, as systemd would start it: the bundle under this project's own Node, without our own environment. A
+ * bundle of certificates that is named there costs an agent a megabyte.
+ */
 export class AgentProcess {
   readonly board: string;
   readonly dir: string;
@@ -77,7 +80,7 @@ export class AgentProcess {
     const [program = "", ...args] = [...through, process.execPath, ...flags, main, "run", "--config", config];
     this.#child = spawn(program, args, {
       stdio: ["ignore", log, log],
-      env: { ...process.env, ...nodeEnvironment },
+      env: { PATH: process.env.PATH, ...nodeEnvironment },
     });
     closeSync(log);
   }

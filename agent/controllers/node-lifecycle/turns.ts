@@ -1,4 +1,5 @@
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { emptyBucket } from "../../base/token-bucket.ts";
 import { again, done, head, nextTurnAt, turn } from "./eviction-queue.ts";
 import type { PaidTurn, ZoneRecord } from "./memory.ts";
 
@@ -54,13 +55,11 @@ export function wantedAt(
 }
 
 /**
- * The token is spent when its write is over, not when it was decided on: what a slow link held up for ten seconds, or a
- * conflict for five, would else be followed by the next taint at once.
+ * The token is spent when its write is over, not when it was decided on: a write that a slow link held up for ten seconds,
+ * or that was repeated after five, would else be followed by the next one at once.
  */
-export const spentAt = (zone: ZoneRecord, at: Instant): ZoneRecord => {
-  const { queue } = zone;
-  return elapsed(queue.bucket.at, at) > 0 ? { ...zone, queue: { ...queue, bucket: { ...queue.bucket, at } } } : zone;
-};
+export const spentAt = (zone: ZoneRecord, at: Instant): ZoneRecord =>
+  elapsed(zone.queue.bucket.at, at) < 0 ? zone : { ...zone, queue: { ...zone.queue, bucket: emptyBucket(at) } };
 
 /** The board got its taint, or deserves none any more. */
 export const over = (zone: ZoneRecord, name: string): ZoneRecord => ({

@@ -127,6 +127,28 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(seen).toEqual([["POST", "/k8s/site/api/v1/nodes?limit=5", "Bearer secret", "application/json", '{"ä":1}']]);
   });
 
+  test("what a deletion depends on arrives with it, and the next request on the connection is read as one", async () => {
+    const seen: unknown[] = [];
+    const server = await serving(protocol, async (asked, answering) => {
+      const body: Buffer[] = [];
+      for await (const piece of asked) body.push(piece as Buffer);
+      seen.push([asked.method, asked.url, Buffer.concat(body).toString()]);
+      answering.end("{}");
+    });
+    const { send } = client(server.url);
+    const headers = { "content-type": "application/json" };
+    for (const name of ["a", "b"]) {
+      const body = JSON.stringify({ preconditions: { uid: `uid-${name}` } });
+      const response = await send(get(`/pods/${name}`, { method: "DELETE", headers, body }));
+      expect([response.status, await textOf(response)]).toEqual([200, "{}"]);
+    }
+    expect(seen).toEqual([
+      ["DELETE", "/pods/a", '{"preconditions":{"uid":"uid-a"}}'],
+      ["DELETE", "/pods/b", '{"preconditions":{"uid":"uid-b"}}'],
+    ]);
+    expect(server.connections).toBe(1);
+  });
+
   test("requests one after the other share a connection; credentials are read once for it", async () => {
     const server = await serving(protocol, (_, answering) => void answering.end("x"));
     const { send, credentials } = client(server.url);
@@ -166,6 +188,23 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(transport.bytes().down).toBeGreaterThan(gzipSync(text).length);
     expect(transport.bytes().down).toBeLessThan(gzipSync(text).length + 5000);
     expect(transport.bytes().up).toBeGreaterThan(50);
+  });
+
+  test.each([
+    ["small", "words ", false],
+    ["small and compressed", "words ", true],
+    ["empty", "", false],
+    ["large", "words ".repeat(100_000), false],
+  ])("an answer that is %s is all there, also for one who begins to read it late", async (_, text, isCompressed) => {
+    const { url } = await serving(protocol, (_asked, answering) => {
+      answering.writeHead(200, isCompressed ? { "content-encoding": "gzip" } : {});
+      answering.end(isCompressed ? gzipSync(text) : text);
+    });
+    const { send } = client(url);
+    const response = await send(get());
+    // Longer than the server needs to end the exchange.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await textOf(response)).toBe(text);
   });
 
   test("a compressed answer that is cut short is no whole answer", async () => {

@@ -1,15 +1,16 @@
 import { expect, test } from "vitest";
 import { leases, nodes, pods } from "../../../agent/api/resources.ts";
 import { silent } from "../../../agent/base/logger.ts";
-import { isNotFound, isTooLargeResourceVersion, isTooManyRequests } from "../../../agent/client/api-error.ts";
+import { isGone, isNotFound, isTooLargeResourceVersion } from "../../../agent/client/api-error.ts";
 import { CredentialsError } from "../../../agent/client/credentials-error.ts";
-import { defaultTimeouts, KubeClient } from "../../../agent/client/kube-client.ts";
+import { KubeClient } from "../../../agent/client/kube-client.ts";
 import { RequestLimiter } from "../../../agent/client/request-limiter.ts";
 import { Traffic } from "../../../agent/client/traffic.ts";
 import type { HttpRequest, HttpResponse } from "../../../agent/client/transport.ts";
 import { TransportError } from "../../../agent/client/transport-error.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
+import { concat, envelope, field } from "./protobuf-bytes.ts";
 
 interface Answer {
   readonly status?: number;
@@ -47,10 +48,11 @@ function site(answers: Answer[], rate = { qps: 1000, burst: 1000 }) {
   };
   const traffic = new Traffic();
   const limiter = new RequestLimiter(ambient, rate);
-  const parts = { transport, traffic, limiter, timeouts: defaultTimeouts, userAgent: "siteward/1" };
+  const parts = { transport, traffic, limiter, timeouts, userAgent: "siteward/1" };
   return { clock, requests, traffic, client: new KubeClient(ambient, parts) };
 }
 
+const timeouts = { read: 30_000, list: 30_000, watch: 30_000, write: 30_000 };
 const node = { metadata: { name: "pi-3", uid: "u1", resourceVersion: "5" } };
 const status = (code: number, reason: string, message = reason, details: object = {}) => ({
   status: code,
@@ -147,7 +149,10 @@ test("a list asks for one page and hands out each object of it", async () => {
     rejectedItems: 1,
     rejected: ["Pod: has no metadata.name"],
   });
-  expect(requests[0]?.headers).toMatchObject({ accept: "application/json", "accept-encoding": "gzip" });
+  expect(requests[0]?.headers).toMatchObject({
+    accept: "application/vnd.kubernetes.protobuf,application/json",
+    "accept-encoding": "gzip",
+  });
   const url = new URL(`http://x${requests[0]?.path}`);
   expect(Object.fromEntries(url.searchParams)).toEqual({
     labelSelector: "a=b",
@@ -299,7 +304,7 @@ test("429 and 5xx are tried again after exactly the time that the server names, 
   const forever = site([busy]);
   const failed = failure(forever.client.get(nodes, { name: "pi-3" }, signal));
   await forever.clock.advance("10m");
-  expect(isTooManyRequests(await failed)).toBe(true);
+  expect(await failed).toMatchObject({ reason: "TooManyRequests" });
   expect(forever.requests).toHaveLength(11);
 });
 
@@ -407,3 +412,47 @@ test("bytes are counted as they cross the link", async () => {
     { resource: "nodes", verb: "list", requests: 2, up: 26, down: body.length + 77 },
   ]);
 });
+
+test("a page that is asked for before its turn is not read before, and says early where it goes on", async () => {
+  const list = JSON.stringify({ metadata: { resourceVersion: "7", continue: "c" }, items: [node] });
+  let isRead = false;
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    isRead = true;
+    yield Buffer.from(list.slice(0, 60));
+    expect(said).toEqual(["c"]);
+    yield Buffer.from(list.slice(60));
+  }
+  const said: string[] = [];
+  const { client, requests } = site([{ chunks: chunks() }]);
+  const turn = Promise.withResolvers<void>();
+  const inLine = { turn: turn.promise, goesOn: (token: string) => said.push(token) };
+  const listed = client.list(nodes, { limit: 1 }, () => said.push("an object"), signal, inLine);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([requests.length, isRead]).toEqual([1, false]);
+  turn.resolve();
+  expect((await listed).continue).toBe("c");
+  expect(said).toEqual(["c", "an object"]);
+});
+
+test("whoever accepts protobuf is refused in it, and understands", async () => {
+  const message = "The provided continue parameter is too old to display a consistent list result.";
+  const details = concat(field(3, "pods"), field(4, concat(field(1, "Old"), field(2, "too old"))), field(5, 3));
+  const raw = concat(field(2, "Failure"), field(3, message), field(4, "Expired"), field(5, details), field(6, 410));
+  const { client } = site([{ status: 410, chunks: bytes(envelope("Status", raw)) }]);
+  const error = await failure(client.list(pods, { limit: 1 }, () => {}, signal));
+  expect(isGone(error)).toBe(true);
+  expect(error).toMatchObject({ status: 410, reason: "Expired", causes: [{ reason: "Old", message: "too old" }] });
+  expect(String(error)).toContain(message);
+});
+
+test("bytes that are no Status are no answer of Kubernetes, whatever they begin with", async () => {
+  const raw = envelope("PodList", field(1, field(2, "5")));
+  for (const body of [raw, raw.subarray(0, 20), Buffer.from("k8s\0"), Buffer.from("k8s\0\xff\xff\xff")]) {
+    const { client } = site([{ status: 410, chunks: bytes(body) }]);
+    expect(await failure(client.list(pods, { limit: 1 }, () => {}, signal))).toMatchObject({ reason: "NotKubernetes" });
+  }
+});
+
+async function* bytes(body: Buffer): AsyncGenerator<Uint8Array> {
+  yield body;
+}

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Pod } from "../../../agent/api/core.ts";
+import { parseObject } from "../../../agent/api/parse.ts";
 import { pods } from "../../../agent/api/resources.ts";
 import { ListDecoder } from "../../../agent/client/list-decoder.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -11,11 +12,36 @@ const pod = (name: string, more: object = {}) => ({
 
 function decoded(text: string, pieces: (bytes: Buffer) => Iterable<Uint8Array> = (bytes) => [bytes]) {
   const seen: Pod[] = [];
-  const decoder = new ListDecoder<Pod>(pods, (object) => seen.push(object));
+  const decoder = new ListDecoder<Pod>(pods, { each: (object) => seen.push(object) });
   for (const piece of pieces(Buffer.from(text))) decoder.push(piece);
+  const meta = decoder.end();
   const { items, rejectedItems, rejected } = decoder;
-  return { seen, meta: decoder.end(), items, rejectedItems, rejected };
+  return { seen, meta, items, rejectedItems, rejected };
 }
+
+/** A second opinion on where the items of a list end, for lists that begin with them. */
+function itemTexts(list: string): readonly string[] {
+  const texts: string[] = [];
+  let [depth, from] = [0, 0];
+  for (const { 0: token, index } of list.matchAll(/"(?:[^"\\]|\\.)*(?:"|$)|[{}[\],]/gs)) {
+    if (depth === 2 && (token === "," || token === "]")) texts.push(list.slice(from, index).trim());
+    if ((depth === 1 && token === "[") || (depth === 2 && token === ",")) from = index + 1;
+    if (token === "{" || token === "[") depth++;
+    else if ((token === "}" || token === "]") && --depth === 1) break;
+  }
+  return texts.filter((text) => text !== "");
+}
+
+const namesOf = (texts: readonly string[]): readonly string[] =>
+  texts.flatMap((text) => {
+    try {
+      const value: unknown = JSON.parse(text);
+      const parsed = parseObject(value, pods);
+      return parsed.ok ? [parsed.object.metadata.name] : [];
+    } catch {
+      return [];
+    }
+  });
 
 const byteByByte = (bytes: Buffer) => [...bytes].map((byte) => Uint8Array.of(byte));
 
@@ -145,4 +171,64 @@ test("no random damage makes it throw", () => {
     }
     decoded(bytes.toString("latin1"));
   }
+});
+
+/** Texts that look like the border between two items, where none is. */
+const decoys = [
+  { volumes: [pod("inner"), pod("inner")] },
+  { note: `},${JSON.stringify(pod("quoted")).slice(0, 30)}` },
+  { a: [{}, {}, [[{ metadata: { name: 1 } }, { metadata: { name: 2 } }]]] },
+  { "}],": "]}" },
+  { big: "z".repeat(150_000) },
+  {},
+];
+
+test("what looks like the end of an item, and is none, deceives nobody", () => {
+  const random = new SeededRandom(23);
+  for (let round = 0; round < 60; round++) {
+    const items = Array.from({ length: 1 + random.integer(30) }, (_, i) =>
+      random.next() < 0.3
+        ? { spec: decoys[random.integer(decoys.length)], ...pod(`p${i}`) }
+        : pod(`p${i}`, decoys[i % 4]),
+    );
+    const indent = random.next() < 0.2 ? 1 : undefined;
+    const text = JSON.stringify({ items, metadata: { resourceVersion: "5" } }, null, indent);
+    const cut = function* (bytes: Buffer) {
+      for (let at = 0; at < bytes.length; ) {
+        const end = at + 1 + random.integer(round % 2 === 0 ? 300 : 70_000);
+        yield bytes.subarray(at, end);
+        at = end;
+      }
+    };
+    const { seen, meta, rejected } = decoded(text, cut);
+    expect(rejected).toEqual([]);
+    expect(seen).toEqual(items.map((item) => ({ apiVersion: "v1", kind: "Pod", ...item })));
+    expect(meta?.resourceVersion).toBe("5");
+  }
+});
+
+test("of a damaged list exactly those objects are taken that a reader who looks at each byte would take", () => {
+  const random = new SeededRandom(29);
+  const healthy = Array.from({ length: 12 }, (_, i) => pod(`p${i}`, i % 3 === 0 ? decoys[i % 4] : { spec: nasty }));
+  const text = JSON.stringify({ items: healthy, metadata: { resourceVersion: "5" } });
+  let broken = 0;
+  for (let round = 0; round < 2000; round++) {
+    const bytes = Buffer.from(text);
+    // Not in what stands around the items: without that nobody finds any.
+    const at = 10 + random.integer(bytes.length - 50);
+    bytes[at] = random.next() < 0.3 ? 0x20 : (Buffer.from('{}[]",:\\x')[random.integer(9)] ?? 0);
+    const damaged = bytes.toString("latin1");
+    const { seen, rejectedItems } = decoded(damaged, (all) => [all.subarray(0, at), all.subarray(at)]);
+    expect(seen.map(({ metadata }) => metadata.name)).toEqual(namesOf(itemTexts(damaged)));
+    if (rejectedItems > 0) broken++;
+  }
+  expect(broken).toBeGreaterThan(100);
+});
+
+test("a list whose items never look like the one before is read all the same", () => {
+  const items = Array.from({ length: 3000 }, (_, i) =>
+    i % 2 === 0 ? pod(`p${i}`) : { [`k${i}`]: 1, ...pod(`p${i}`) },
+  );
+  const { seen } = decoded(JSON.stringify({ metadata: { resourceVersion: "5" }, items }));
+  expect(seen).toHaveLength(3000);
 });

@@ -145,7 +145,7 @@ test("a list that fails makes the leader deaf at once, and the next that works e
   beat("pi-1");
   const set = await start();
   const back = clock.now().mono + 60_000;
-  api.fail("list", refused(), 1000, ({ at }) => at >= back);
+  api.fail("list", refused("list"), 1000, ({ at }) => at >= back);
   await clock.advance("20s");
   expect(set.informer(leases).health.connected).toBe(false);
   await clock.advance("30s");

@@ -1,0 +1,146 @@
+import { type ListForm, type ListIntake, largestObject } from "./list-intake.ts";
+import { integer, type Message, magic, message, ProtobufError, read, text, widthOf } from "./protobuf.ts";
+import { Scratch } from "./scratch.ts";
+
+export const isProtobuf = (firstByte: number): boolean => firstByte === magic[0];
+
+const metadata = message({ 2: text("resourceVersion"), 3: text("continue") });
+
+/** Field numbers of the envelope (runtime.Unknown), and of every list. */
+const raw = 2;
+const listMetadata = 1;
+const item = 2;
+
+/** A tag and a length are at most so long: numbers of more make no sense. */
+const longestHead = 16;
+
+/**
+ * Takes a list in the protobuf form of Kubernetes apart while it arrives: an envelope, in it the list, in that its
+ * metadata and, each with its length before it, its items.
+ */
+export class ProtobufList implements ListForm {
+  readonly #intake: ListIntake;
+  readonly #item: Message;
+  readonly #scratch = new Scratch();
+  #part: "magic" | "envelope" | "list" | "broken" = "magic";
+  /** Bytes of what is passed over that are still to come. */
+  #skipped = 0;
+  /** Bytes of the list that are still to come. */
+  #left = 0;
+  #sawList = false;
+
+  constructor(intake: ListIntake, item: Message) {
+    this.#intake = intake;
+    this.#item = item;
+  }
+
+  push(chunk: Uint8Array): void {
+    const rest = this.#pass(chunk);
+    if (rest.length === 0 || this.#part === "broken") return;
+    this.#scratch.append(rest);
+    const bytes = this.#scratch.view();
+    let at = 0;
+    try {
+      for (let next = this.#step(bytes, at); next > at; next = this.#step(bytes, at)) at = next;
+    } catch (error) {
+      if (!(error instanceof ProtobufError)) throw error;
+      this.#part = "broken";
+    }
+    if (at >= bytes.length || this.#part === "broken") this.#scratch.clear();
+    else this.#scratch.drop(at);
+  }
+
+  end(): boolean {
+    return this.#part === "envelope" && this.#sawList && this.#skipped === 0 && this.#scratch.length === 0;
+  }
+
+  /** What comes behind the bytes that are passed over. */
+  #pass(chunk: Uint8Array): Uint8Array {
+    const count = Math.min(this.#skipped, chunk.length);
+    this.#skipped -= count;
+    return count === 0 ? chunk : chunk.subarray(count);
+  }
+
+  /** Takes what begins at `at`, and answers with its end; with `at`, where it is not all there. */
+  #step(bytes: Buffer, at: number): number {
+    if (at >= bytes.length || this.#skipped > 0) return at;
+    if (this.#part === "magic") {
+      if (bytes.length < magic.length) return at;
+      if (!magic.equals(bytes.subarray(0, magic.length))) throw new ProtobufError("it does not begin as one");
+      this.#part = "envelope";
+      return magic.length;
+    }
+    const head = headAt(bytes, at);
+    if (head === undefined) return at;
+    if (this.#part === "list") return this.#element(bytes, at, head);
+    if (head.number !== raw) return this.#skip(bytes, head.begin + head.length);
+    this.#part = "list";
+    this.#sawList = true;
+    return this.#within(head.length, head.begin);
+  }
+
+  #element(bytes: Buffer, at: number, { number, begin, length }: Head): number {
+    const end = begin + length;
+    if (end - at > this.#left) throw new ProtobufError("a list ends within an item");
+    if (number !== item && number !== listMetadata) {
+      this.#within(this.#left - (end - at), at);
+      return this.#skip(bytes, end);
+    }
+    if (length > largestObject) {
+      this.#intake.rejectTooLarge();
+      this.#within(this.#left - (end - at), at);
+      return this.#skip(bytes, end);
+    }
+    if (end > bytes.length) return at;
+    if (number === item) this.#takeItem(bytes, begin, end);
+    else this.#intake.takeMetadata(read(bytes, begin, end, metadata));
+    return this.#within(this.#left - (end - at), end);
+  }
+
+  #takeItem(bytes: Buffer, begin: number, end: number): void {
+    let value: unknown;
+    try {
+      value = read(bytes, begin, end, this.#item);
+    } catch (error) {
+      if (!(error instanceof ProtobufError)) throw error;
+      this.#intake.reject(`that is no protobuf: ${error.message}`);
+      return;
+    }
+    this.#intake.take(value);
+  }
+
+  /** So much of the list is still to come. */
+  #within(left: number, at: number): number {
+    this.#left = left;
+    if (left === 0) this.#part = "envelope";
+    return at;
+  }
+
+  #skip(bytes: Buffer, end: number): number {
+    this.#skipped = Math.max(0, end - bytes.length);
+    return Math.min(end, bytes.length);
+  }
+}
+
+interface Head {
+  readonly number: number;
+  readonly begin: number;
+  readonly length: number;
+}
+
+/** The number of a field and where its bytes are; undefined: not all of that is there yet. */
+function headAt(bytes: Buffer, at: number): Head | undefined {
+  const end = Math.min(bytes.length, at + longestHead);
+  try {
+    const tag = integer(bytes, at, end);
+    const begin = at + widthOf(bytes, at);
+    const length = integer(bytes, begin, end);
+    const head = { number: tag >>> 3, begin: begin + widthOf(bytes, begin) };
+    if ((tag & 7) === 0) return { ...head, length: 0 };
+    if ((tag & 7) !== 2 || length < 0) throw new ProtobufError("a field has a form that Kubernetes does not use");
+    return { ...head, length };
+  } catch (error) {
+    if (end < at + longestHead && error instanceof ProtobufError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,29 @@
+import type { Fields } from "../api/shapes.ts";
+import { list, message, number, ProtobufError, part, pointer, readEnvelope, text } from "./protobuf.ts";
+
+/* Field numbers of k8s.io/apimachinery 1.36 (meta/v1): whoever accepts protobuf is also refused in it. */
+
+const cause = message({ 1: text("reason"), 2: text("message"), 3: text("field") });
+const details = message({
+  1: text("name"),
+  3: text("kind"),
+  4: list("causes", cause),
+  5: number("retryAfterSeconds"),
+});
+const status = message({
+  2: text("status"),
+  3: text("message"),
+  4: text("reason"),
+  5: part("details", details),
+  6: pointer(number("code")),
+});
+
+/** A Status in the protobuf form of Kubernetes; undefined: it is none. */
+export function statusMessage(body: Buffer): Fields | undefined {
+  try {
+    return readEnvelope(body, "Status", status);
+  } catch (error) {
+    if (error instanceof ProtobufError) return undefined;
+    throw error;
+  }
+}

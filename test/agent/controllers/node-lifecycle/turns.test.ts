@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import type { Instant } from "../../../../agent/base/clock.ts";
+import { fullBucket } from "../../../../agent/base/token-bucket.ts";
+import { addAll, newQueue } from "../../../../agent/controllers/node-lifecycle/eviction-queue.ts";
+import type { ZoneRecord } from "../../../../agent/controllers/node-lifecycle/memory.ts";
+import { over, overtaken, spentAt, takeTurns } from "../../../../agent/controllers/node-lifecycle/turns.ts";
+
+const at = (seconds: number): Instant => ({ mono: 1000 * seconds, wall: 1000 * seconds });
+const anyone = { may: () => true, version: () => "2" };
+
+/** One board per ten seconds; both have been waiting. */
+const zone: ZoneRecord = {
+  state: "normal",
+  queue: addAll(newQueue(0.1, fullBucket(at(0))), ["pi-1", "pi-2"], at(0)),
+  rate: 0.1,
+  paid: new Map(),
+  evictions: [],
+  foreign: {},
+};
+
+/** The first board had its turn, and its write was over so many seconds later. */
+const afterFirst = (seconds: number): ZoneRecord => {
+  const { zone: taken, names } = takeTurns(zone, anyone, at(0));
+  expect(names).toEqual(["pi-1"]);
+  return over(spentAt(taken, at(seconds)), "pi-1");
+};
+
+const nextTurn = (before: ZoneRecord): number =>
+  Array.from({ length: 40 }, (_, second) => second).find(
+    (second) => takeTurns(before, anyone, at(second)).names.length > 0,
+  ) ?? Number.POSITIVE_INFINITY;
+
+test.each([0, 1, 8, 25])(
+  "the next board has its turn ten seconds after the write of the one before was over: %is",
+  (seconds) => {
+    expect(nextTurn(afterFirst(seconds))).toBe(seconds + 10);
+  },
+);
+
+test("a turn that was paid and repeated counts from its repetition", () => {
+  const { zone: taken } = takeTurns(zone, anyone, at(0));
+  const met = overtaken(spentAt(taken, at(1)), "pi-1", { version: "1", until: at(5) });
+  const repeated = takeTurns(met, anyone, at(4));
+  expect(repeated.names).toEqual(["pi-1"]);
+  expect(nextTurn(over(spentAt(repeated.zone, at(5)), "pi-1"))).toBe(15);
+});
+
+test("a write that was over before the allowance was looked at again takes nothing back", () => {
+  const { zone: taken } = takeTurns(zone, anyone, at(3));
+  expect(spentAt(taken, at(2))).toBe(taken);
+});
