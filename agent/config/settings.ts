@@ -92,6 +92,11 @@ export const settings = section("Configuration of the siteward agent.", {
       max: "1h",
     }),
     blip: duration("10s", "An interruption up to here is no outage.", { min: "0s", max: "1h" }),
+    heartbeats: choice(
+      ["watch", "list"],
+      "watch",
+      "How the boards' heartbeats reach the leader: each at once, or by a list every 20s, which is half the bytes.",
+    ),
   }),
   leader: section("The election of the board that leads the site.", {
     namespace: text("kube-system", "The namespace of the site's Lease.", namespaceName),
@@ -166,7 +171,7 @@ export const settings = section("Configuration of the siteward agent.", {
     sqlite: section("SQLite's own settings.", {
       cacheKiB: integer(2048, "Pages that SQLite keeps in memory, in KiB.", { min: 64, max: 1_048_576 }),
       mmapMiB: integer(0, "How much of the file is mapped into memory, in MiB.", { min: 0, max: 4096 }),
-      walAutocheckpointPages: integer(1000, "Pages in the write-ahead log before it is written back.", {
+      walAutocheckpointPages: integer(2000, "Pages in the write-ahead log before it is written back.", {
         min: 10,
         max: 100_000,
       }),

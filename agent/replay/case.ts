@@ -31,7 +31,12 @@ export const atMs = number({
 const step = record({ atMs, event: json({ about: "What happens; of the family's own form." }) }, { about: "A step." });
 
 export const envelope = {
-  id: text({ about: "The name of the case, as reports show it.", examples: ["HD-01"] }),
+  id: text({
+    about: "The name of the case, as reports show it.",
+    pattern: /^[^\p{Cc}]+$/u,
+    takes: "a text of one line",
+    examples: ["HD-01"],
+  }),
   family: text({ about: "The family, which says what given, events and outcome mean.", examples: ["HD"] }),
   note: optional(text({ about: "A sentence for people: what the case is about, and which rule it follows from." })),
   config: optional(json({ about: "Parameters that differ from the family's defaults." })),
@@ -54,6 +59,17 @@ export function readCase(source: string): Case {
   return { ...names, note, config, given, steps, expect };
 }
 
+/** Deeper than any Kubernetes object; what compares and prints cases goes down by recursion. */
+const deepest = 100;
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  let level = [value];
+  for (let depth = 0; depth <= levels && level.length > 0; depth++) {
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+  }
+  return level.length > 0;
+}
+
 function parsed(source: string): unknown {
   let value: unknown;
   try {
@@ -61,6 +77,7 @@ function parsed(source: string): unknown {
   } catch (error) {
     throw new MalformedCase([`it is no JSON: ${error instanceof Error ? error.message : String(error)}`]);
   }
+  if (isDeeperThan(deepest, value)) throw new MalformedCase([`it is nested more than ${deepest} levels deep`]);
   if (!isObject(value)) throw new MalformedCase([`a case is a JSON object, not ${quoted(value)}`]);
   return value;
 }

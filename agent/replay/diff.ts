@@ -54,6 +54,14 @@ export const matchers: JsonSchema = {
       examples: [{ inAnyOrder: ["a", "b"] }],
     },
     {
+      description: "A list that holds none of these items.",
+      type: "object",
+      required: ["excludes"],
+      additionalProperties: false,
+      properties: { excludes: { type: "array" } },
+      examples: [{ excludes: [{ node: "n1" }] }],
+    },
+    {
       description: "A list, an object or a text of this size.",
       type: "object",
       required: ["size"],
@@ -99,6 +107,9 @@ function matcherOf(path: string, { about, within, notBefore, notAfter, ...other 
   const [name, value] = names.length === 1 ? [names[0], other[names[0] ?? ""]] : [undefined, undefined];
   if (name === "contains" && Array.isArray(value)) {
     return (found) => Array.isArray(found) && value.every((item) => found.some((one) => matches(item, one)));
+  }
+  if (name === "excludes" && Array.isArray(value)) {
+    return (found) => Array.isArray(found) && !value.some((item) => found.some((one) => matches(item, one)));
   }
   if (name === "inAnyOrder" && Array.isArray(value)) {
     return (found) => Array.isArray(found) && found.length === value.length && canPair(value, found);
@@ -146,17 +157,45 @@ export function printDifferences(differences: readonly Difference[], colour: boo
       [
         `  ${path}`,
         paint(32, `    expected  ${shown(expected)}`),
-        paint(31, `    found     ${found === undefined ? "nothing" : shown(found)}`),
+        paint(31, `    found     ${found === undefined ? "nothing" : shown(asFarAsNamed(expected, found))}`),
         "",
       ].join("\n"),
     )
     .join("");
 }
 
-const longest = 100;
+/** Of the items of a list only what the expected ones speak of: the rest would hide what differs. */
+function asFarAsNamed(expected: unknown, found: unknown): unknown {
+  const items = Array.isArray(expected) ? expected : isObject(expected) ? Object.values(expected).flat() : [];
+  const names = new Set(items.filter(isObject).flatMap(Object.keys));
+  if (!Array.isArray(found) || names.size === 0) return found;
+  return found.map((item: unknown) =>
+    isObject(item) ? Object.fromEntries(Object.entries(item).filter(([name]) => names.has(name))) : item,
+  );
+}
 
-/** On one line where it fits; a long value is written over several. */
+const longest = 100;
+/** Of one value. Whoever wants more asks for JSON. */
+const mostLines = 60;
+const indent = "              ";
+
 function shown(value: unknown): string {
+  const lines = linesOf(value, longest);
+  const more = lines.length - mostLines;
+  return [...lines.slice(0, mostLines), ...(more > 0 ? [`... and ${more} lines more`] : [])].join(`\n${indent}`);
+}
+
+/** JSON; what fits on a line stands on one. */
+function linesOf(value: unknown, room: number): readonly string[] {
   const line = JSON.stringify(value);
-  return line.length <= longest ? line : JSON.stringify(value, undefined, 2).replaceAll("\n", "\n              ");
+  if (line.length <= room || typeof value !== "object" || value === null) return [line];
+  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
+  const members = Object.entries(value).map(([name, one]) => {
+    const [first = "", ...rest] = linesOf(one, room - 2);
+    return [Array.isArray(value) ? first : `${JSON.stringify(name)}: ${first}`, ...rest];
+  });
+  const inner = members.flatMap((lines, index) =>
+    lines.map((text, at) => `  ${text}${at === lines.length - 1 && index < members.length - 1 ? "," : ""}`),
+  );
+  return [open, ...inner, close];
 }

@@ -103,13 +103,26 @@ export const json = (notes: Notes): Form<Readonly<Record<string, unknown>>> => (
   read: (value, at) => (isObject(value) ? value : refuse(at, "an object", value)),
 });
 
-export const list = <T>(item: Form<T>, notes: Notes & { readonly most?: number }): Form<readonly T[]> => ({
+export const list = <T>(
+  item: Form<T>,
+  notes: Notes & {
+    readonly most?: number;
+    /** No two items have the same name. */
+    readonly named?: (item: T) => unknown;
+  },
+): Form<readonly T[]> => ({
   json: { type: "array", items: item.json, ...annotations(notes) },
   fits: (value) => Array.isArray(value),
   read(value, at) {
     if (!Array.isArray(value)) return refuse(at, "a list", value);
     if (value.length > (notes.most ?? mostItems)) return refuse(at, `at most ${notes.most ?? mostItems} items`, value);
-    return gather(value.map((one: unknown, index) => () => item.read(one, `${at}[${index}]`)));
+    const items = gather(value.map((one: unknown, index) => () => item.read(one, `${at}[${index}]`)));
+    const names = new Set<unknown>();
+    for (const name of notes.named ? items.map(notes.named) : []) {
+      if (names.has(name)) throw new MalformedCase([`${at} has ${quoted(name)} twice`]);
+      names.add(name);
+    }
+    return items;
   },
 });
 
@@ -283,6 +296,6 @@ export function memberOf(at: string, name: string): string {
 const wordsOf = (names: readonly string[]): string => (names.length === 0 ? "no fields" : names.join(", "));
 
 export function quoted(value: unknown): string {
-  const written = JSON.stringify(value) ?? "nothing";
+  const written = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? "nothing");
   return written.length > 60 ? `${written.slice(0, 57)}...` : written;
 }

@@ -11,3 +11,9 @@ export class MalformedCase extends Error implements Disposed {
     this.problems = problems;
   }
 }
+
+/** What only shows when a step happens is told with its place. */
+export const inStep = (index: number, error: unknown): unknown =>
+  error instanceof MalformedCase
+    ? new MalformedCase(error.problems.map((problem) => `case.steps[${index}]: ${problem}`))
+    : error;

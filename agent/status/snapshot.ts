@@ -1,4 +1,5 @@
 import { elapsed, type Instant } from "../base/clock.ts";
+import { isoTime } from "../base/iso-time.ts";
 import { isReady, levelOf, problems } from "./health.ts";
 import type { Parts, WatchPart } from "./parts.ts";
 import { type Condition, type Status, statusSchema } from "./schema.ts";
@@ -104,8 +105,7 @@ const sinceOf = (type: string, subject: string | undefined, before: readonly Con
   before.find((one) => one.type === type && one.subject === subject)?.since;
 
 /** Counted back from now: the wall clock at the time itself may have been years off, and corrected since. */
-const iso = (instant: Instant, now: Instant): string =>
-  new Date(Math.round(now.wall - elapsed(instant, now))).toISOString();
+const iso = (instant: Instant, now: Instant): string => isoTime(Math.round(now.wall - elapsed(instant, now)));
 
 const age = (instant: Instant, now: Instant): number => Math.max(0, Math.round(elapsed(instant, now)));
 const rounded = (value: number | undefined): number | undefined =>

@@ -27,8 +27,10 @@ export function act(
     judgeBoard(examined, pass.written.get(examined.sighting.node.metadata.name), memory, { settings, now }),
   );
   const { zones: judgedZones, disruption } = judgeZones(boards, memory, { settings, inherited: pass.inherited, now });
+  // What a new Node brings along stays where its word deserves it; one that never said a word has nothing to deserve it.
   const isToClear = (board: Judged): boolean =>
     disruption === "silenced" ||
+    (isNew(board, memory) && deservedBy(board.ready) === undefined) ||
     (disruption === "all-silent" && (memory.uncleared.has(board.name) || hasJoined(board, memory)));
   const plans = new Map(boards.map((board) => [board, isToClear(board) ? "clear" : taintPlan(board)]));
   const records = recordsOf(boards, pass, memory, { fresh: disruption === "resumed", now });

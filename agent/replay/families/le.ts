@@ -1,4 +1,5 @@
 import { family } from "../family.ts";
+import { inStep } from "../malformed.ts";
 import { Election } from "./le/election.ts";
 import { config, event, given } from "./le/forms.ts";
 import { outcome } from "./le/outcome.ts";
@@ -62,10 +63,10 @@ export const le = family({
   ],
   async run({ config, given, steps }) {
     const election = new Election(config, given);
-    await election.clock.advance(0);
+    if (steps.length === 0) await election.clock.advance(0);
     const told: object[] = [];
-    for (const { atMs, event } of steps) {
-      await election.happen(atMs, event);
+    for (const [index, { atMs, event }] of steps.entries()) {
+      await election.happen(atMs, event).catch((error: unknown) => Promise.reject(inStep(index, error)));
       const { leaders, lease } = election;
       told.push({ atMs, do: event.do, leaders, lease });
     }

@@ -1,4 +1,5 @@
 import { family } from "../family.ts";
+import { inStep } from "../malformed.ts";
 import { config, event, given } from "./rl/forms.ts";
 import { Mirror } from "./rl/mirror.ts";
 import { outcome } from "./rl/outcome.ts";
@@ -60,8 +61,8 @@ export const rl = family({
     try {
       await mirror.clock.advance(0);
       const told: object[] = [];
-      for (const { atMs, event } of steps) {
-        await mirror.happen(atMs, event);
+      for (const [index, { atMs, event }] of steps.entries()) {
+        await mirror.happen(atMs, event).catch((error: unknown) => Promise.reject(inStep(index, error)));
         told.push({ atMs, do: event.do, requests: mirror.server.requests.length, ...mirror.state });
       }
       const { interruptions, ended, state } = mirror;

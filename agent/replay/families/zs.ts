@@ -1,8 +1,8 @@
 import { counting, evictionRate, nobody, zoneState } from "../../controllers/node-lifecycle/zones.ts";
 import { family } from "../family.ts";
-import { list, record } from "../form.ts";
+import { record } from "../form.ts";
 import { lifecycleParameters, lifecycleSettings } from "../settings.ts";
-import { readyWord, statusOf } from "../shorthand.ts";
+import { readyWords, statusOf } from "../shorthand.ts";
 import { stateNames, stateSchema } from "../zone-names.ts";
 
 export const zs = family({
@@ -10,10 +10,7 @@ export const zs = family({
   title: "the state of a zone, from the Ready conditions of its boards",
   about: "No time passes: the list of Ready conditions goes in, the state of the zone comes out. There are no steps.",
   config: record(lifecycleParameters, { about: "Parameters that differ from the defaults." }),
-  given: record(
-    { ready: list(readyWord, { about: "The boards of one zone.", examples: [["U", "U", "U", "T", "T"], []] }) },
-    { about: "The zone." },
-  ),
+  given: record({ ready: readyWords }, { about: "The zone." }),
   event: record({}, { about: "This family has no events: leave steps out." }),
   outcome: {
     type: "object",

@@ -1,8 +1,13 @@
 import type { Instant, Millis } from "../../base/clock.ts";
-import { isObject, optional, text } from "../form.ts";
+import { type Form, isObject, number, optional, text } from "../form.ts";
 import { MalformedCase } from "../malformed.ts";
 
 const standard = "2026-01-01T00:00:00Z";
+
+/** Three hundred years: as far as the clock of a board may be off, or a timestamp from the case's own time. */
+const farthest = 1e13;
+
+export const remoteTime = (about: string): Form<number> => number({ about, min: -farthest, max: farthest });
 
 export const startTime = optional(
   text({
@@ -19,7 +24,9 @@ export class CaseTime {
 
   constructor(start = standard) {
     const wall = Date.parse(start);
-    if (Number.isNaN(wall)) throw new MalformedCase([`case.config.startTime takes a time such as ${standard}`]);
+    const year = new Date(wall).getUTCFullYear();
+    if (!(year >= 1000 && year <= 9000))
+      throw new MalformedCase([`case.config.startTime takes a time such as ${standard}`]);
     this.begin = { mono: 0, wall };
   }
 

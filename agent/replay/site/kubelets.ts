@@ -35,6 +35,11 @@ export class Kubelets {
     if (alive && !was) this.renew(name);
   }
 
+  /** Its Lease is gone. */
+  forget(name: string): void {
+    this.#api.remove(leases, `kube-node-lease/${name}`);
+  }
+
   /** `counter`: the same number again is no renewal. */
   renew(name: string, counter?: number): void {
     const now = this.#clock.now().mono;

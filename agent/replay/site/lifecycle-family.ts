@@ -1,33 +1,21 @@
 import { pods } from "../../api/resources.ts";
 import type { Step } from "../case.ts";
 import { family, type ReplayFamily } from "../family.ts";
-import { choice, either, list, map, mapped, optional, type RecordOf, record, tagged, text } from "../form.ts";
+import { choice, list, map, optional, type RecordOf, record, tagged, text } from "../form.ts";
 import { MalformedCase } from "../malformed.ts";
 import type { Outcome } from "../outcome.ts";
 import { lifecycleParameters, lifecycleSettings } from "../settings.ts";
-import { type ReadyWord, readyWord } from "../shorthand.ts";
+import { readyWords } from "../shorthand.ts";
 import { stateSchema } from "../zone-names.ts";
 import { Boards } from "./boards.ts";
 import { CaseTime, startTime } from "./case-time.ts";
 import { journalSchema } from "./journal.ts";
 import { LifecycleSite } from "./lifecycle-site.ts";
 import { happen, nodeEventNotes, nodeEvents } from "./node-events.ts";
-import { nodeForm } from "./node-form.ts";
-import { isShortPod, podForm, podFrom } from "./pod-form.ts";
+import { nameOfNode, nodeForm } from "./node-form.ts";
+import { isShortPod, nameOfPod, podForm, podFrom } from "./pod-form.ts";
 import { boardsSchema, podsSchema, zonesSchema } from "./snapshot.ts";
 import { tellStory } from "./story.ts";
-
-const readyWords = mapped(
-  either(
-    [
-      text({ about: "One letter for each board.", pattern: /^[TFU-]*$/, takes: "letters T, F, U and -" }),
-      list(readyWord, { about: "One for each board." }),
-    ],
-    { about: "Ready conditions of the boards of a zone, in order.", examples: ["UUT", ["U", "U", "T"]] },
-  ),
-  // The pattern has made sure of the letters.
-  (words): readonly ReadyWord[] => (typeof words === "string" ? ([...words] as ReadyWord[]) : words),
-);
 
 const parameters = { ...lifecycleParameters, startTime };
 
@@ -41,8 +29,8 @@ const given = record(
         examples: [{ A: "UU", B: "T" }],
       }),
     ),
-    nodes: optional(list(nodeForm, { about: "Nodes, besides those of zones." })),
-    pods: optional(list(podForm, { about: "Pods." })),
+    nodes: optional(list(nodeForm, { about: "Nodes, besides those of zones.", named: nameOfNode })),
+    pods: optional(list(podForm, { about: "Pods.", named: nameOfPod })),
   },
   { about: "What is there at 0 ms." },
 );

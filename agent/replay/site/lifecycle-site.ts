@@ -2,7 +2,7 @@ import { nodes, pods } from "../../api/resources.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
 import { decodeBudget, encodeBudget } from "../../controllers/node-lifecycle/budget.ts";
 import { nodeLifecycle, siteKey } from "../../controllers/node-lifecycle/controller.ts";
-import type { SiteMemory } from "../../controllers/node-lifecycle/memory.ts";
+import type { BoardRecord, SiteMemory } from "../../controllers/node-lifecycle/memory.ts";
 import type { SiteState } from "../../controllers/node-lifecycle/pass.ts";
 import { podReadiness } from "../../controllers/node-lifecycle/pod-readiness.ts";
 import type { NodeLifecycleSettings } from "../../controllers/node-lifecycle/settings.ts";
@@ -58,7 +58,8 @@ export class LifecycleSite {
     );
     this.#hasBegun = false;
     if (!this.#isAsked) this.#begin(this.#judge);
-    this.site.start(this.site.loopOf(podReadiness(settings)));
+    const judged = (board: string): BoardRecord | undefined => this.#memory?.boards.get(board);
+    this.site.start(this.site.loopOf(podReadiness({ settings, judged })));
   }
 
   /** Somebody leads, now or already. */

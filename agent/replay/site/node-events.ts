@@ -1,8 +1,9 @@
-import { choice, either, flag, list, map, nothing, number, optional, text, whole } from "../form.ts";
+import { choice, either, flag, list, map, nothing, optional, text, whole } from "../form.ts";
 import { readyWord } from "../shorthand.ts";
 import type { Boards } from "./boards.ts";
+import { remoteTime } from "./case-time.ts";
 import type { Kubelets } from "./kubelets.ts";
-import { aliveNote, conditionStatuses, nodeForm, nodeName, taintTexts } from "./node-form.ts";
+import { aliveNote, conditionStatuses, largestCounter, nodeForm, nodeName, taintTexts } from "./node-form.ts";
 import type { Refusal, Refusals } from "./refusals.ts";
 
 /** What can happen to Nodes, and to what is written to them; each with its members. */
@@ -11,18 +12,23 @@ export const nodeEvents = {
     node: nodeName,
     ready: optional(readyWord),
     conditions: optional(conditionStatuses),
-    heartbeatMs: optional(number({ about: "lastHeartbeatTime of all its conditions, in ms. Default: now." })),
+    heartbeatMs: optional(remoteTime("lastHeartbeatTime of all its conditions, in ms. Default: now.")),
     transitionMs: optional(
-      number({ about: "lastTransitionTime, in ms. Default: now for conditions that change, else as it was." }),
+      remoteTime("lastTransitionTime, in ms. Default: now for conditions that change, else as it was."),
     ),
     alive: optional(flag({ about: `${aliveNote} Default: as for a Node that is given with this Ready condition.` })),
   },
   renew: {
     node: nodeName,
     lease: optional(
-      whole({ about: "The renew counter. The same number as before is no renewal. Default: the next.", min: 0 }),
+      whole({
+        about: "The renew counter. The same number as before is no renewal. Default: the next.",
+        min: 0,
+        max: largestCounter,
+      }),
     ),
   },
+  deleteLease: { node: nodeName },
   alive: { nodes: list(nodeName, { about: "Boards." }), alive: flag({ about: aliveNote }) },
   add: { node: nodeForm },
   delete: { node: nodeName },
@@ -61,6 +67,7 @@ export const nodeEvents = {
 export const nodeEventNotes: Readonly<Record<keyof typeof nodeEvents, string>> = {
   status: "The kubelet of a board posts its status: all conditions get a new heartbeat, those named a new status.",
   renew: "The Lease of a board is renewed once, or made.",
+  deleteLease: "Somebody deletes the Lease of a board; one that lives makes it anew when it renews the next time.",
   alive: "Boards begin or cease to renew their Leases by themselves.",
   add: "A Node appears. One of the same name is replaced by it, as by an update that keeps its uid.",
   delete: "A Node is deleted; its Lease stays.",
@@ -78,6 +85,7 @@ type Label = string | null;
 export type NodeEvent =
   | ({ readonly do: "status"; readonly node: string } & Parameters<Boards["post"]>[1])
   | { readonly do: "renew"; readonly node: string; readonly lease?: number }
+  | { readonly do: "deleteLease"; readonly node: string }
   | { readonly do: "alive"; readonly nodes: readonly string[]; readonly alive: boolean }
   | { readonly do: "add"; readonly node: Parameters<Boards["put"]>[0] }
   | { readonly do: "delete"; readonly node: string }
@@ -98,6 +106,9 @@ export function happen(
       break;
     case "renew":
       kubelets.renew(event.node, event.lease);
+      break;
+    case "deleteLease":
+      kubelets.forget(event.node);
       break;
     case "alive":
       for (const name of event.nodes) kubelets.setAlive(boards.find(name).metadata.name, event.alive);

@@ -5,10 +5,10 @@ import {
   either,
   type Form,
   flag,
+  isObject,
   json,
   list,
   map,
-  number,
   optional,
   type RecordOf,
   record,
@@ -16,7 +16,7 @@ import {
   whole,
 } from "../form.ts";
 import { type ReadyWord, readyWord, statusOf } from "../shorthand.ts";
-import { type CaseTime, isWhole } from "./case-time.ts";
+import { type CaseTime, isWhole, remoteTime } from "./case-time.ts";
 import { taintFrom, taintPattern } from "./taint-text.ts";
 
 export const nodeName = text({
@@ -44,6 +44,9 @@ export const aliveNote =
   "Whether its kubelet renews the Lease of the board, kube-node-lease/<name>, every 10 s from now on, the first time at " +
   "once. false: it is silent.";
 
+/** A renew counter stands for seconds. */
+export const largestCounter = 1_000_000_000;
+
 const members = {
   name: nodeName,
   zone: optional(
@@ -56,17 +59,14 @@ const members = {
       about:
         "The renew counter of its Lease; another number later is a renewal. Default: it has no Lease, unless it is alive.",
       min: 0,
+      max: largestCounter,
     }),
   ),
-  createdMs: optional(
-    number({ about: "When the Node was created, in ms; may be negative. Default -3600000, an hour ago." }),
-  ),
+  createdMs: optional(remoteTime("When the Node was created, in ms; may be negative. Default -3600000, an hour ago.")),
   heartbeatMs: optional(
-    number({
-      about: "lastHeartbeatTime of its conditions, in ms; a value that is compared, never read as time. Default 0.",
-    }),
+    remoteTime("lastHeartbeatTime of its conditions, in ms; a value that is compared, never read as time. Default 0."),
   ),
-  transitionMs: optional(number({ about: "lastTransitionTime of its conditions, in ms. Default 0." })),
+  transitionMs: optional(remoteTime("lastTransitionTime of its conditions, in ms. Default 0.")),
   conditions: optional(conditionStatuses),
   taints: optional(taintTexts),
   labels: optional(
@@ -93,6 +93,10 @@ export const nodeForm: Form<GivenNode> = either(
   ],
   { about: "A Node.", examples: [{ name: "n0", zone: "A", ready: "U" }] },
 );
+
+/** `undefined`: the object has none. */
+export const nameOfNode = (node: GivenNode): unknown =>
+  isShortNode(node) ? node.name : isObject(node.metadata) ? node.metadata.name : undefined;
 
 export const isShortNode = (node: GivenNode): node is ShortNode => !isWhole(node);
 

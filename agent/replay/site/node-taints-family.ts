@@ -6,7 +6,7 @@ import { Boards } from "./boards.ts";
 import { CaseTime, startTime } from "./case-time.ts";
 import { journalSchema } from "./journal.ts";
 import { happen, type NodeEvent, nodeEventNotes, nodeEvents } from "./node-events.ts";
-import { nodeForm } from "./node-form.ts";
+import { nameOfNode, nodeForm } from "./node-form.ts";
 import { Site } from "./site.ts";
 import { boardsSchema, showBoards } from "./snapshot.ts";
 import { tellStory } from "./story.ts";
@@ -29,7 +29,10 @@ export const nodeTaintsFamily = ({ name, title, about, examples }: NodeTaintsFam
     title,
     about: `${about} ${common}`,
     config: record({ startTime }, { about: "Parameters that differ from the defaults." }),
-    given: record({ nodes: list(nodeForm, { about: "Nodes." }) }, { about: "What is there at 0 ms." }),
+    given: record(
+      { nodes: list(nodeForm, { about: "Nodes.", named: nameOfNode }) },
+      { about: "What is there at 0 ms." },
+    ),
     event: tagged("do", nodeEvents, nodeEventNotes, { about: "What happens." }),
     outcome,
     examples,

@@ -1,4 +1,16 @@
-import { choice, either, type Form, flag, json, list, optional, type RecordOf, record, text } from "../form.ts";
+import {
+  choice,
+  either,
+  type Form,
+  flag,
+  isObject,
+  json,
+  list,
+  optional,
+  type RecordOf,
+  record,
+  text,
+} from "../form.ts";
 import { statusOf } from "../shorthand.ts";
 import { isWhole } from "./case-time.ts";
 import { nodeName } from "./node-form.ts";
@@ -34,6 +46,12 @@ export const podForm: Form<GivenPod> = either(
   ],
   { about: "A Pod.", examples: [{ name: "p1", node: "n0" }] },
 );
+
+/** "namespace/name". */
+export function nameOfPod(pod: GivenPod): string {
+  const { name, namespace = "default" } = isShortPod(pod) ? pod : isObject(pod.metadata) ? pod.metadata : {};
+  return `${namespace}/${name}`;
+}
 
 export const isShortPod = (pod: GivenPod): pod is ShortPod => !isWhole(pod);
 

@@ -1,4 +1,5 @@
 import type { Step } from "../case.ts";
+import { inStep } from "../malformed.ts";
 import type { Outcome } from "../outcome.ts";
 import type { Site } from "./site.ts";
 
@@ -33,8 +34,12 @@ export async function tellStory<Event>({ site, steps, begin, happen, snapshot }:
   const tellUntil = async (atMs: number): Promise<void> => {
     for (let step = steps[told]; step !== undefined && step.atMs <= atMs; step = steps[told]) {
       told++;
-      const done = happen(step.event);
-      if (done !== undefined && (await done)) look();
+      try {
+        const done = happen(step.event);
+        if (done !== undefined && (await done)) look();
+      } catch (error) {
+        throw inStep(told - 1, error);
+      }
     }
   };
   site.kubelets.begin();

@@ -56,6 +56,8 @@ test.each<[object, boolean]>([
   [{ inAnyOrder: [{ node: "b" }, { node: "b" }] }, false],
   // The first would do for either; it has to be left to the one that nothing else does for.
   [{ inAnyOrder: [{}, { node: "a" }] }, true],
+  [{ excludes: [{ node: "c" }, { node: "a", atMs: 1 }] }, true],
+  [{ excludes: [{ node: "c" }, { node: "b" }] }, false],
   [{ size: 2 }, true],
   [{ size: 3 }, false],
 ])("a list that is like %j: %j", (matcher, holds) => {
@@ -81,4 +83,30 @@ test("a difference is told with its place, what was expected and what was found"
   expect(printDifferences(differences({ qps: 1, none: 2 }, outcome), false)).toBe(
     "  qps\n    expected  1\n    found     0.1\n  none\n    expected  2\n    found     nothing\n",
   );
+});
+
+test("of a list that differs the items are shown as far as the expectation speaks of them, one to a line", () => {
+  const writes = Array.from({ length: 3 }, (_, index) => ({
+    atMs: 45_000 + index,
+    object: `node/a-board-with-a-long-name-${index}`,
+    conditions: [{ type: "Ready", message: "a hundred words" }],
+  }));
+  expect(printDifferences(differences({ writes: [{ object: "node/x" }] }, { writes }), false)).toBe(
+    [
+      "  writes",
+      '    expected  [{"object":"node/x"}]',
+      "    found     [",
+      '                {"object":"node/a-board-with-a-long-name-0"},',
+      '                {"object":"node/a-board-with-a-long-name-1"},',
+      '                {"object":"node/a-board-with-a-long-name-2"}',
+      "              ]",
+      "",
+    ].join("\n"),
+  );
+});
+
+test("a value of thousands of lines is cut short", () => {
+  const told = printDifferences(differences({ list: [] }, { list: Array.from({ length: 5000 }, String) }), false);
+  expect(told.split("\n").length).toBeLessThan(70);
+  expect(told).toContain("... and 4942 lines more");
 });

@@ -33,7 +33,7 @@ export class Election {
     if (lease) this.api.write({ holder: "", ...lease });
     for (const fault of faults) this.api.break(fault);
     for (const other of others) this.clock.after(other.fromMs ?? 0, () => this.#renewOther(other));
-    for (const [name, one] of candidates) this.clock.after(one.startsAtMs ?? 0, () => this.#start(name, one));
+    for (const [name, one] of candidates) this.clock.after(one.startsAtMs ?? 0, () => this.#startOnce(name, one));
   }
 
   /** Up to the step and no further: what is due at its very instant comes after it. */
@@ -134,6 +134,10 @@ export class Election {
     }
   }
 
+  #startOnce(name: string, given: CandidateGiven): void {
+    if (!this.#candidates.has(name)) this.#start(name, given);
+  }
+
   #start(name: string, given: CandidateGiven): void {
     const candidate = new Candidate(this.#race, name, given);
     this.#candidates.set(name, candidate);
@@ -147,10 +151,13 @@ export class Election {
     if (everyMs > 0 && next <= untilMs) this.clock.after(everyMs, () => this.#renewOther(other));
   }
 
+  /** What happens to it at the very instant at which it starts happens to one that runs. */
   #candidate(name: string): Candidate {
+    const given = this.#givenOf(name);
+    const { startsAtMs = 0 } = given;
+    if (startsAtMs === this.clock.now().mono) this.#startOnce(name, given);
     const found = this.#candidates.get(name);
     if (found) return found;
-    const { startsAtMs = 0 } = this.#givenOf(name);
     throw new MalformedCase([`${name} has not started yet; it starts at ${startsAtMs} ms`]);
   }
 

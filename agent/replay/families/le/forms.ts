@@ -14,15 +14,15 @@ import {
   text,
   whole,
 } from "../../form.ts";
-import { startTime } from "../../site/case-time.ts";
+import { remoteTime, startTime } from "../../site/case-time.ts";
 
 const duration = (about: string) => number({ about: `${about} In milliseconds.`, min: 0, max: latest });
 const candidate = text({ about: "A candidate, by the name that it has in given.candidates.", examples: ["baz"] });
 
 const followers = choice(["poll", "expiry"], {
   about:
-    "poll (the default of cases): client-go's loop, an attempt after each jittered retry period, at the latest when the " +
-    "observed term ends. expiry (the program's default): a look when the observed term would end.",
+    "poll (the default of cases): client-go's loop, an attempt after each jittered retry period, whenever the observed " +
+    "term ends. expiry (the program's default): a look when the observed term would end.",
 });
 
 export const config = record(
@@ -85,7 +85,7 @@ const candidateForm = record(
     startsAtMs: optional(duration("When its process starts; 0 by default.")),
     followers: optional(followers),
     wallAheadMs: optional(
-      number({ about: "How far its wall clock is ahead of startTime, or behind it, in milliseconds; 0 by default." }),
+      remoteTime("How far its wall clock is ahead of startTime, or behind it, in milliseconds; 0 by default."),
     ),
     formerIdentity: optional(
       text({
@@ -162,7 +162,7 @@ export const event = tagged(
       candidate,
       why: optional(text({ about: "Why it does not stand from now on; not there: it stands again." })),
     },
-    setWall: { candidate, aheadMs: number({ about: "As wallAheadMs in given.candidates." }) },
+    setWall: { candidate, aheadMs: remoteTime("As wallAheadMs in given.candidates.") },
     look: {},
   },
   {

@@ -581,6 +581,26 @@ describe("boards that come and go", () => {
     expect([...site.memory.boards.keys()].sort()).toEqual(["a", "b"]);
   });
 
+  test("lose the taints that they bring along, unless they deserve them where somebody is alive", async () => {
+    const site = new SiteModel();
+    const lostFrom = { taints: [taint("unreachable:NoExecute")], silent: true };
+    site.board("first", { ...lostFrom, conditions: { Ready: "-" } });
+    site.board("other");
+    await site.run("5s");
+    expect(site.noExecute("first")).toEqual([]);
+    site.board("second", { ...lostFrom, conditions: { Ready: "-" } });
+    site.board("known", { ...lostFrom, conditions: { Ready: "Unknown" } });
+    await site.run("5s");
+    expect(site.noExecute("second")).toEqual([]);
+    expect(site.noExecute("known")).toEqual(lost);
+    site.report("other", { Ready: "False" });
+    await site.run("5s");
+    expect(site.noExecute("known")).toEqual([]);
+    site.board("third", { ...lostFrom, conditions: { Ready: "Unknown" } });
+    await site.run("5s");
+    expect(site.noExecute("third")).toEqual([]);
+  });
+
   test("a Node made anew under its name begins anew", async () => {
     const site = silentSite(["pi"]);
     site.board("other");
