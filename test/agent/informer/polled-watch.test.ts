@@ -145,12 +145,12 @@ test("a list that fails makes the leader deaf at once, and the next that works e
   beat("pi-1");
   const set = await start();
   const back = clock.now().mono + 60_000;
-  api.fail("list", refused("list"), 1000, ({ at }) => at >= back);
+  api.fail("list", refused("list"), 1000, () => clock.now().mono >= back);
   await clock.advance("20s");
   expect(set.informer(leases).health.connected).toBe(false);
   await clock.advance("30s");
   expect(isLive(set.informer(leases).health, limits, clock.now())).toBe(false);
-  await clock.advance("60s");
+  await clock.advance("2m");
   const { health } = set.informer(leases);
   expect(isLive(health, limits, clock.now())).toBe(true);
   expect(health.restoredAt?.mono).toBeGreaterThanOrEqual(back);

@@ -1,0 +1,14 @@
+/** See fs.ts. */
+export const {
+  createHash,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  randomBytes,
+  randomUUID,
+  sign,
+  timingSafeEqual,
+  verify,
+  X509Certificate,
+} = process.getBuiltinModule("node:crypto");

@@ -1,0 +1,2 @@
+/** See fs.ts. */
+export const { Agent, createServer, request, STATUS_CODES } = process.getBuiltinModule("node:http");

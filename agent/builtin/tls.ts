@@ -1,0 +1,2 @@
+/** See fs.ts. */
+export const { connect, createSecureContext, createServer, TLSSocket } = process.getBuiltinModule("node:tls");

@@ -1,0 +1,3 @@
+/** See fs.ts. */
+export const { format, inspect, parseArgs, promisify, stripVTControlCharacters, styleText } =
+  process.getBuiltinModule("node:util");
