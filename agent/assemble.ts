@@ -198,7 +198,8 @@ export class Agent {
     // Nothing is done to a board before it is known whether it is ours.
     const claims = this.#claims.learn(tasks.signal);
     tasks.start("claims", async (signal) => {
-      await claims;
+      // Which boards are claimed twice is told by the boards that are known.
+      await Promise.all([claims, this.#informers.synced([nodes], signal)]);
       await this.#claims.follow(signal);
     });
     for (const loop of this.#loops) tasks.start("controller", () => this.#runLoop(loop, claims, under));

@@ -125,7 +125,7 @@ describe.skipIf(missingAssets())("siteward status beside real agents", () => {
         "info: API server reached",
         "info: lease holder changed",
         "info: term began",
-        "info: controllers started",
+        "info: controller started",
         "warn: API server not reached",
         "info: term ended",
         "info: lease released",
