@@ -100,6 +100,14 @@ test("time, chance, environment and console come in through the files that own t
   expect(wrong).toEqual([]);
 });
 
+test("the running agent writes times without the time zone's data, which is a megabyte", () => {
+  const isElsewhere = (file: string): boolean => /^agent\/(embedded|replay)\/|^agent\/base\/iso-time\.ts$/.test(file);
+  const wrong = files.filter(
+    (file) => !isElsewhere(file) && /\.toISOString\(|Intl\./.test(withoutComments(read(file))),
+  );
+  expect(wrong).toEqual([]);
+});
+
 test("the embedded site is reachable only through import() in the program's outermost layer", () => {
   const wrong = files
     .filter((file) => !file.startsWith("agent/embedded/"))

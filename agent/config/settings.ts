@@ -159,7 +159,7 @@ export const settings = section("Configuration of the siteward agent.", {
     }),
   }),
   cache: section("The copy of the site's objects in cache.db.", {
-    decodedBytes: bytes("8MiB", "Decoded objects kept in memory: less saves memory, more saves CPU.", {
+    decodedBytes: bytes("4MiB", "Decoded objects kept in memory: less saves memory, more saves CPU.", {
       min: "64KiB",
       max: "1GiB",
     }),
@@ -169,7 +169,7 @@ export const settings = section("Configuration of the siteward agent.", {
       max: 1000,
     }),
     sqlite: section("SQLite's own settings.", {
-      cacheKiB: integer(2048, "Pages that SQLite keeps in memory, in KiB.", { min: 64, max: 1_048_576 }),
+      cacheKiB: integer(512, "Pages that SQLite keeps in memory, in KiB.", { min: 64, max: 1_048_576 }),
       mmapMiB: integer(0, "How much of the file is mapped into memory, in MiB.", { min: 0, max: 4096 }),
       walAutocheckpointPages: integer(2000, "Pages in the write-ahead log before it is written back.", {
         min: 10,

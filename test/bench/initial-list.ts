@@ -19,6 +19,7 @@ import { Database } from "../../storage/database.ts";
 import { DeltaFIFO } from "../../storage/delta-fifo.ts";
 import { Indexer } from "../../storage/indexer.ts";
 import { cacheMigrations } from "../../storage/schema.ts";
+import { decodedPods, shippedPragmas } from "./shipped-cache.ts";
 
 export interface Cost {
   readonly seconds: number;
@@ -52,15 +53,13 @@ const client = new KubeClient(ambient, {
   timeouts: { read: 30_000, list: 60_000, watch: 60_000, write: 30_000 },
   userAgent: "siteward/bench",
 });
-const pragmas = {
-  synchronous: "NORMAL",
-  cacheKiB: 2048,
-  mmapMiB: 0,
-  walAutocheckpointPages: 2000,
-  journalSizeLimitKiB: 4096,
-} as const;
-const database = Database.open({ file, migrations: cacheMigrations, pragmas });
-const indexer = new Indexer<Pod>({ database, resource: "pods", indices: kindOf(pods).indices, decodedBytes: 4 << 20 });
+const database = Database.open({ file, migrations: cacheMigrations, pragmas: shippedPragmas });
+const indexer = new Indexer<Pod>({
+  database,
+  resource: "pods",
+  indices: kindOf(pods).indices,
+  decodedBytes: decodedPods,
+});
 const fifo = new DeltaFIFO<Pod>({ database, resource: "pods", indexer, deltasPerObject: 16 });
 const store = { replace: () => fifo.fill() ?? fifo.replace() };
 const signal = new AbortController().signal;

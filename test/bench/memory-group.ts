@@ -25,7 +25,7 @@ interface Place {
 }
 
 /** A cgroup for processes of ours, with so much memory and no swap. It lies below our own, whose limits hold as well. */
-export class MemoryGroup {
+export class MemoryGroup implements Disposable {
   readonly #folder: string;
   readonly #dialect: Dialect;
 
@@ -39,7 +39,7 @@ export class MemoryGroup {
     const place = placeOfGroups();
     if (typeof place === "string") return place;
     try {
-      MemoryGroup.make("probe", 1 << 26).remove();
+      MemoryGroup.make("probe", 1 << 26)[Symbol.dispose]();
       return undefined;
     } catch (error) {
       return `no cgroup with a limit can be made in ${place.folder}: ${error instanceof Error ? error.message : error}`;
@@ -60,7 +60,7 @@ export class MemoryGroup {
       if (existsSync(swap)) writeFileSync(swap, String(place.version === 1 ? limit : 0));
       return group;
     } catch (error) {
-      group.remove();
+      group[Symbol.dispose]();
       throw error;
     }
   }
@@ -82,7 +82,7 @@ export class MemoryGroup {
   }
 
   /** Once no process is in it. */
-  remove(): void {
+  [Symbol.dispose](): void {
     rmdirSync(this.#folder);
   }
 

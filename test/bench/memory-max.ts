@@ -1,9 +1,7 @@
-import { spawnSync } from "node:child_process";
-import { copyFileSync } from "node:fs";
-import path from "node:path";
 import { AgentProcess, until } from "../support/agent-process.ts";
 import { KubeSite } from "../support/kube-site.ts";
 import { boardName, fill } from "../support/load.ts";
+import { BoardDisk } from "./board-disk.ts";
 import type { Bench, BenchContext, Figure } from "./figure.ts";
 import { heartbeats } from "./heartbeats.ts";
 import { MemoryGroup } from "./memory-group.ts";
@@ -14,21 +12,23 @@ const lost = nodes - 1;
 const evictable = 50;
 
 /**
- * A leader that may not have more than 64 MB, in a real cgroup, through all that a leader lives through. The pages of the
- * program count as well: each agent runs a copy of Node that nobody else has in memory.
+ * A leader that may not have more than 64 MB, in a real cgroup, through all that a leader lives through. The pages of its
+ * files count as well, and what of them had to go is read again: each agent runs a Node that nobody else has in memory.
  */
 export const memoryMax: Bench = {
   name: "memory-max",
   summary: `a leader of 10 000 pods in a cgroup of ${limit} MB: first sync, eviction, outage, take-over`,
   kube: true,
-  missing: () => MemoryGroup.missing(),
+  missing: () => MemoryGroup.missing() ?? BoardDisk.missing(),
   run: measure,
 };
 
 async function* measure({ seed, quick, say }: BenchContext): AsyncGenerator<Figure> {
   const pods = quick ? 1000 : 10_000;
   const site = new KubeSite();
-  const groups = ["pi-1", "pi-2"].map((board) => MemoryGroup.make(board, limit * 2 ** 20));
+  using disk = BoardDisk.make(1024);
+  using first = MemoryGroup.make("pi-1", limit * 2 ** 20);
+  using second = MemoryGroup.make("pi-2", limit * 2 ** 20);
   const silent = new Set<number>();
   let stopBeats = (): void => {};
   let done = 0;
@@ -38,8 +38,8 @@ async function* measure({ seed, quick, say }: BenchContext): AsyncGenerator<Figu
     say(`creating ${pods} pods`);
     await fill(site.cluster, { nodes, pods, seed });
     await fillBriefly(site);
-    const [leader, other] = groups.map((group, i) => limited(site, `pi-${i + 1}`, group));
-    if (!leader || !other) return;
+    const leader = limited(site, disk, "pi-1", first);
+    const other = limited(site, disk, "pi-2", second);
     const ready = (agent: AgentProcess) => (): boolean => agent.isReady;
     const steps: readonly (readonly [string, () => Promise<number>])[] = [
       [
@@ -61,6 +61,7 @@ async function* measure({ seed, quick, say }: BenchContext): AsyncGenerator<Figu
         async () => {
           await site.cluster.killApi();
           await rest(60);
+          if (leader.isReady) throw new Error("it has not noticed the outage");
           await site.cluster.startApi();
           return until("the leader is ready again", ready(leader), 300);
         },
@@ -85,7 +86,7 @@ async function* measure({ seed, quick, say }: BenchContext): AsyncGenerator<Figu
       }
     }
     yield { what: "steps that were completed", value: done, unit: "", target: steps.length, better: "more" };
-    const figures = groups.map((group) => group.figures());
+    const figures = [first, second].map((group) => group.figures());
     const sum = (of: (one: (typeof figures)[number]) => number): number =>
       figures.reduce((all, one) => all + of(one), 0);
     yield { what: "killed for want of memory", value: sum(({ kills }) => kills), unit: "times", target: 0 };
@@ -96,29 +97,21 @@ async function* measure({ seed, quick, say }: BenchContext): AsyncGenerator<Figu
   } finally {
     stopBeats();
     await site.stop();
-    for (const group of groups) group.remove();
   }
 }
 
-function limited(site: KubeSite, board: string, group: MemoryGroup): AgentProcess {
-  const { dir, kubeconfig } = site.cluster;
+function limited(site: KubeSite, disk: BoardDisk, board: string, group: MemoryGroup): AgentProcess {
+  const { kubeconfig } = site.cluster;
   const config = {
     leader: { followers: "poll", duration: "15s", renewDeadline: "10s", retry: "2s" },
     nodeLifecycle: { gracePeriod: "30s", evictionRate: 1 },
     judgement: { recovery: "10s" },
     log: { level: "info", format: "text" },
   };
-  const agent = new AgentProcess({ dir, board, kubeconfig, config, through: group.with(ownNode(dir, board)) });
+  const through = group.with(disk.program(process.execPath, `node-of-${board}`));
+  const agent = new AgentProcess({ dir: disk.folder, board, kubeconfig, config, through });
   site.agents.push(agent);
   return agent;
-}
-
-/** What other processes have read is charged to them: this copy is in nobody's memory until the agent reads it. */
-function ownNode(dir: string, board: string): string {
-  const copy = path.join(dir, `node-${board}`);
-  copyFileSync(process.execPath, copy);
-  spawnSync("dd", [`of=${copy}`, "oflag=nocache", "conv=notrunc,fdatasync", "count=0"]);
-  return copy;
 }
 
 /** Pods on the board that will be lost which stay there for five seconds, not for five minutes as the others do. */

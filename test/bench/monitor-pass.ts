@@ -16,6 +16,7 @@ import { cacheMigrations } from "../../storage/schema.ts";
 import { lease, node } from "../support/builders.ts";
 import { boardName } from "../support/load.ts";
 import { type Bench, type BenchContext, type Figure, median } from "./figure.ts";
+import { decodedOthers, shippedPragmas } from "./shipped-cache.ts";
 
 const sizes = [50, 500, 1000, 5000];
 const targets = new Map([
@@ -70,22 +71,13 @@ async function* measure({ runs, quick }: BenchContext): AsyncGenerator<Figure> {
   }
 }
 
-/** As much of the decoded objects stays in memory as an agent with default settings keeps of Nodes and of Leases. */
-const decodedBytes = 1 << 20;
-
 /** Boards in real caches, in memory, whose Leases are renewed before every pass. */
 class Site {
   readonly #boards: number;
   readonly #database = Database.open({
     file: ":memory:",
     migrations: cacheMigrations,
-    pragmas: {
-      synchronous: "NORMAL",
-      cacheKiB: 2048,
-      mmapMiB: 0,
-      walAutocheckpointPages: 2000,
-      journalSizeLimitKiB: 0,
-    },
+    pragmas: shippedPragmas,
   });
   readonly #caches = new Map<string, { readonly indexer: Lister<KubeObject>; readonly fifo: DeltaFIFO<KubeObject> }>();
   #now: Instant = { mono: 1_000_000, wall: 0 };
@@ -149,7 +141,7 @@ class Site {
   #open<T extends KubeObject>(resource: Resource<T>): void {
     const { indices, isQuiet } = kindOf<KubeObject>(resource);
     const parts = { database: this.#database, resource: resourceName(resource) };
-    const indexer = new Indexer<KubeObject>({ ...parts, indices, decodedBytes });
+    const indexer = new Indexer<KubeObject>({ ...parts, indices, decodedBytes: decodedOthers });
     const fifo = new DeltaFIFO({ ...parts, indexer, deltasPerObject: 16, ...(isQuiet && { quiet: isQuiet }) });
     this.#caches.set(resourceName(resource), { indexer, fifo });
   }

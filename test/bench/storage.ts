@@ -8,6 +8,7 @@ import type { Delta, StoredObject } from "../../storage/object.ts";
 import { cacheMigrations } from "../../storage/schema.ts";
 import { SeededChance } from "../support/load-chance.ts";
 import { type Bench, type BenchContext, type Figure, median } from "./figure.ts";
+import { decodedOthers, shippedPragmas } from "./shipped-cache.ts";
 
 interface Thing extends StoredObject {
   readonly spec: { readonly nodeName: string };
@@ -89,17 +90,11 @@ class Store implements Disposable {
     this.#database = Database.open({
       file: path.join(this.#dir, "cache.db"),
       migrations: cacheMigrations,
-      pragmas: {
-        synchronous: "NORMAL",
-        cacheKiB: 2048,
-        mmapMiB: 0,
-        walAutocheckpointPages: 2000,
-        journalSizeLimitKiB: 4096,
-      },
+      pragmas: shippedPragmas,
     });
     const parts = { database: this.#database, resource: "things" };
     const indices = { byNode: ({ spec }: Thing) => [spec.nodeName] };
-    const indexer = new Indexer<Thing>({ ...parts, indices, decodedBytes: 1 << 20 });
+    const indexer = new Indexer<Thing>({ ...parts, indices, decodedBytes: decodedOthers });
     this.#fifo = new DeltaFIFO<Thing>({ ...parts, indexer, deltasPerObject: 16 });
   }
 

@@ -17,11 +17,12 @@ import { Traffic } from "../../agent/client/traffic.ts";
 import { kindOf } from "../../agent/informer/kinds.ts";
 import { ListTurns } from "../../agent/informer/list-turns.ts";
 import { SharedInformer } from "../../agent/informer/shared-informer.ts";
-import { Database, type Pragmas } from "../../storage/database.ts";
+import { Database } from "../../storage/database.ts";
 import { cacheMigrations } from "../../storage/schema.ts";
 import { RecordingLog } from "../support/recording-log.ts";
 import type { Order } from "./event-source.ts";
 import { type Bench, type BenchContext, type Figure, median } from "./figure.ts";
+import { decodedPods, shippedPragmas } from "./shipped-cache.ts";
 
 const objects = 2000;
 const steadyRate = 500;
@@ -113,7 +114,11 @@ class Mirror {
       timeouts: { read: 30_000, list: 30_000, watch: 30_000, write: 30_000 },
       userAgent: "siteward/bench",
     });
-    const database = Database.open({ file: path.join(this.#dir, "cache.db"), migrations: cacheMigrations, pragmas });
+    const database = Database.open({
+      file: path.join(this.#dir, "cache.db"),
+      migrations: cacheMigrations,
+      pragmas: shippedPragmas,
+    });
     const informer = new SharedInformer(this.#ambient, {
       kind: kindOf(pods),
       selection: {},
@@ -123,7 +128,7 @@ class Mirror {
       turns: new ListTurns(),
       pageSize: 500,
       deltasPerObject: 16,
-      decodedBytes: 4 << 20,
+      decodedBytes: decodedPods,
       limits: { stall: 90_000, blip: 10_000 },
     });
     this.#transport = transport;
@@ -159,12 +164,3 @@ class Mirror {
     rmSync(this.#dir, { recursive: true });
   }
 }
-
-/** Those that an agent has without any configuration. */
-const pragmas: Pragmas = {
-  synchronous: "NORMAL",
-  cacheKiB: 2048,
-  mmapMiB: 0,
-  walAutocheckpointPages: 2000,
-  journalSizeLimitKiB: 4096,
-};

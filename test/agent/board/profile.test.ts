@@ -45,7 +45,7 @@ test("every shipped profile is named after its file, and its settings are good",
   expect(files.sort()).toEqual(shipped.map(({ id }) => `${id}.json`).sort());
   for (const profile of shipped) {
     const { config } = loadConfig({ file: undefined, env: {}, hostname: "pi", profile });
-    expect(config.cache.sqlite.cacheKiB, profile.id).toBeGreaterThanOrEqual(1024);
+    expect(config.cache.sqlite.cacheKiB, profile.id).toBeGreaterThanOrEqual(512);
     expect(profile.runtime.memoryHighMiB).toBeLessThan(profile.runtime.memoryMaxMiB);
   }
 });

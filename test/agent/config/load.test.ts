@@ -99,7 +99,7 @@ test("everything that is wrong is told at once, with its line and what would be 
     "siteward.yaml:11: gracePeriod is not a setting; did you mean nodeLifecycle.gracePeriod?",
     "siteward.yaml:12: link.blip has no value; it takes a duration such as 10s, from 0s to 1h",
     "conf.d/10.yaml:3: cache.pageSize cannot be 0; it takes a whole number from 1 to 5000",
-    'conf.d/10.yaml:3: cache.decodedBytes cannot be "8MB"; it takes a size such as 8MiB, from 64KiB to 1GiB',
+    'conf.d/10.yaml:3: cache.decodedBytes cannot be "8MB"; it takes a size such as 4MiB, from 64KiB to 1GiB',
     'SITEWARD_CLIENT_QPS: client.qps cannot be "many"; it takes a rate per second, from 0.1 to 10000',
   ]);
 });
