@@ -40,6 +40,10 @@ export class DeltaGroup<T> {
     return this.#deltas.length >= mostDeltas;
   }
 
+  get isEmpty(): boolean {
+    return this.#position === undefined;
+  }
+
   /** `delta` undefined: an object that we do not keep moved the position all the same. */
   add(delta: Delta<T> | undefined, resourceVersion: string): void {
     if (delta) this.#deltas.push(delta);

@@ -10,6 +10,7 @@ import type { WatchEvent } from "../client/watch-stream.ts";
 import { CatchUp } from "./catch-up.ts";
 import type { Comeback } from "./comeback.ts";
 import { DeltaGroup, type DeltaSink } from "./delta-group.ts";
+import { Hearing } from "./hearing.ts";
 import type { ListTurns } from "./list-turns.ts";
 import type { ListingClient } from "./pages.ts";
 import { castsDoubt, isMeaningless, isUnavailable } from "./position-errors.ts";
@@ -18,7 +19,7 @@ import { type ReplaceableStore, replaceByPages } from "./replace-by-pages.ts";
 import { calmly, nextWait, type RetryPace } from "./retry-pace.ts";
 import type { Selection } from "./scope.ts";
 import { guardAgainstStall, type StallGuard } from "./stall-guard.ts";
-import { closed, heard, opened, paused, unheard, type WatchHealth, type WatchLimits } from "./watch-health.ts";
+import type { WatchHealth, WatchLimits } from "./watch-health.ts";
 
 /** What a Reflector needs of a DeltaFIFO. `resourceVersion`: where to resume; undefined: it was never filled. */
 export interface ReflectorStore<T> extends DeltaSink<T>, ReplaceableStore<T> {
@@ -102,7 +103,9 @@ export class Reflector<T extends KubeObject> {
   readonly #ambient: Ambient;
   readonly #parts: ReflectorParts<T>;
   readonly #rejections = new Rejections();
-  #health: WatchHealth = unheard;
+  readonly #hearing: Hearing;
+  /** What came and is not stored yet. */
+  #group: DeltaGroup<T> | undefined;
   /** A server that is back and has lost the history has answered: its list need not wait as long as it was away. */
   readonly #paces: Partial<Record<"connection" | "history", RetryPace>> = {};
   /** The server lost the history behind our position. */
@@ -123,10 +126,11 @@ export class Reflector<T extends KubeObject> {
   constructor(ambient: Ambient, parts: ReflectorParts<T>) {
     this.#ambient = ambient;
     this.#parts = parts;
+    this.#hearing = new Hearing(ambient.clock, parts.limits);
   }
 
   get health(): WatchHealth {
-    return this.#health;
+    return this.#hearing.health(this.#group?.isEmpty !== false && this.#parts.store.depth === 0);
   }
 
   /** What is stored is no older than the present run. */
@@ -145,7 +149,7 @@ export class Reflector<T extends KubeObject> {
 
   /** Between two runs: the last one was ended on purpose. */
   pause(since: Instant): void {
-    this.#health = paused(this.#health, since);
+    this.#hearing.paused(since);
   }
 
   /** Ends when the signal aborts; throws where the cache has to be rebuilt or only a person can help. */
@@ -245,6 +249,7 @@ export class Reflector<T extends KubeObject> {
     const began = clock.now();
     const guard = guardAgainstStall(clock, limits.stall, signal, what);
     const group = new DeltaGroup<T>(clock, { store, stored, failed: guard.abort });
+    this.#group = group;
     const resourceVersion = store.resourceVersion;
     const options: WatchOptions = {
       ...selection,
@@ -259,7 +264,7 @@ export class Reflector<T extends KubeObject> {
       this.#watches++;
       this.#problem = undefined;
       guard.heard();
-      this.#health = opened(this.#health, limits, clock.now());
+      this.#hearing.opened();
       for await (const event of stream) {
         if (event.type !== "ERROR") this.#events++;
         guard.heard();
@@ -272,7 +277,7 @@ export class Reflector<T extends KubeObject> {
       throw guard.signal.aborted ? guard.signal.reason : error;
     } finally {
       guard.dispose();
-      this.#health = closed(this.#health, limits, clock.now());
+      this.#hearing.closed();
       group.flush();
     }
     if (this.#events === 0 && elapsed(began, clock.now()) < shortest) {
@@ -286,7 +291,8 @@ export class Reflector<T extends KubeObject> {
       case "ADDED":
       case "MODIFIED":
       case "DELETED": {
-        this.#heard(true);
+        this.#said = undefined;
+        this.#hearing.event();
         const object = this.#trimmed(event.object);
         // What is not admitted may have been, and is then deleted here; the store ignores deletions of what it has not.
         const type = object && this.#admits(object) ? deltaTypes[event.type] : "Deleted";
@@ -295,12 +301,14 @@ export class Reflector<T extends KubeObject> {
       }
       case "BOOKMARK":
         group.flush();
-        this.#heard(event.resourceVersion !== this.#parts.store.resourceVersion);
+        this.#said = undefined;
+        this.#hearing.bookmark(event.resourceVersion !== this.#parts.store.resourceVersion);
         this.#parts.store.bookmark(event.resourceVersion);
         this.#catchUp.done();
         return;
       case "REJECTED":
-        this.#heard(event.resourceVersion !== undefined);
+        this.#said = undefined;
+        this.#hearing.event();
         this.#rejections.add([event.why]);
         if (event.resourceVersion !== undefined) group.add(undefined, event.resourceVersion);
         return;
@@ -309,11 +317,6 @@ export class Reflector<T extends KubeObject> {
       default:
         event satisfies never;
     }
-  }
-
-  #heard(proof: boolean): void {
-    this.#said = undefined;
-    this.#health = heard(this.#health, this.#parts.limits, this.#ambient.clock.now(), proof);
   }
 
   /** Writes a full group, and reads on only when what was written has been handled far enough. */

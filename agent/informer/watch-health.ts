@@ -3,8 +3,8 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 /**
  * What is known of one watch, as a value that the Reflector replaces (judgement: silence counts only while we listen).
  *
- * heard: an event or a bookmark, any sign that the stream moves. proof: an event, or a bookmark whose resourceVersion
- * moved; a server that lost its etcd keeps sending bookmarks with an old one.
+ * heard: an event or a bookmark, any sign that the stream moves. proof: an event of a stream that flows, once it can be
+ * read, or a bookmark whose resourceVersion moved; a server that lost its etcd keeps sending bookmarks with an old one.
  */
 export interface WatchHealth {
   readonly connected: boolean;
@@ -14,6 +14,8 @@ export interface WatchHealth {
   readonly restoredAt: Instant | undefined;
   /** Since when it is not live, while that is so; the start of listening counts from the first attempt. */
   readonly deafSince: Instant | undefined;
+  /** Since when it speaks without a pause longer than `blip`. */
+  readonly flowsSince?: Instant | undefined;
 }
 
 export interface WatchLimits {
@@ -51,8 +53,19 @@ export function heard(health: WatchHealth, limits: WatchLimits, now: Instant, pr
     lastProof: proof ? now : health.lastProof,
     restoredAt: outage ? now : health.restoredAt,
     deafSince: undefined,
+    flowsSince: isPaused(health, limits, now) ? now : health.flowsSince,
   };
 }
+
+const isPaused = ({ lastHeard }: WatchHealth, { blip }: WatchLimits, now: Instant): boolean =>
+  lastHeard === undefined || elapsed(lastHeard, now) > blip;
+
+/**
+ * Whether an event that comes now is one of now. After a pause it may be the first of many that were held up on the way:
+ * the next one may be the renewal of the very board that seems to be silent.
+ */
+export const isFlowing = (health: WatchHealth, limits: WatchLimits, now: Instant): boolean =>
+  !isPaused(health, limits, now) && health.flowsSince !== undefined && elapsed(health.flowsSince, now) >= limits.blip;
 
 /**
  * The connection is gone. Where it was torn down because it stalled, deafness began when something was last heard; of one
@@ -86,5 +99,6 @@ export function worstOf(healths: readonly WatchHealth[]): WatchHealth {
     lastProof: earliest(healths.map(({ lastProof }) => lastProof)),
     restoredAt: known(healths.map(({ restoredAt }) => restoredAt)).at(-1),
     deafSince: known(healths.map(({ deafSince }) => deafSince))[0],
+    flowsSince: known(healths.map(({ flowsSince }) => flowsSince)).at(-1),
   };
 }

@@ -245,7 +245,7 @@ describe("a site that is the whole cluster", () => {
     expect(heard).toEqual([[], []]);
     const shown = run.set.informer(leases).lister.get("kube-node-lease/pi-1");
     expect(shown?.metadata.resourceVersion).toBe(api.version);
-    expect(run.set.informer(leases).health.lastProof?.mono).toBeGreaterThan(clock.now().mono - 61_000);
+    expect(run.set.informer(leases).health.lastHeard?.mono).toBeGreaterThan(clock.now().mono - 61_000);
     await run.stop();
 
     const again = new Run();

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Pod } from "../../../agent/api/core.ts";
-import { pods } from "../../../agent/api/resources.ts";
+import { nodes, pods } from "../../../agent/api/resources.ts";
 import { ApiError } from "../../../agent/client/api-error.ts";
 import { ListTurns } from "../../../agent/informer/list-turns.ts";
 import { Reflector, type ReflectorStore } from "../../../agent/informer/reflector.ts";
@@ -13,7 +13,7 @@ import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 import { limits, openCache } from "./cache.ts";
 import { apiError, expired, FakeApi, refused } from "./fake-api.ts";
-import { pod } from "./objects.ts";
+import { node, pod } from "./objects.ts";
 
 let clock: FakeClock;
 let api: FakeApi;
@@ -473,10 +473,46 @@ describe("how well we listen", () => {
     await clock.advance("2m");
     expect(reflector.health.lastHeard?.mono).toBe(begun + 120_000);
     expect(reflector.health.lastProof).toBeUndefined();
-    api.put(pods, pod("web"));
-    await clock.advance("1s");
-    expect(reflector.health.lastProof?.mono).toBe(begun + 121_000);
+    api.put(nodes, node("pi-1"));
+    await clock.advance("60s");
+    expect(reflector.health.lastProof?.mono).toBe(begun + 180_000);
     expect(api.watches).toHaveLength(1);
+    await end();
+  });
+
+  test("after a pause an event proves nothing: what follows it may have been held up with it", async () => {
+    start();
+    await clock.advance("45s");
+    const proofs: (number | undefined)[] = [];
+    for (let second = 0; second < 12; second++) {
+      api.put(pods, pod("web", { labels: { turn: String(second) } }));
+      await clock.advance("1s");
+      stored();
+      const { lastProof } = reflector.health;
+      proofs.push(lastProof && Math.round((clock.now().mono - lastProof.mono) / 1000));
+    }
+    expect(proofs).toEqual([...new Array(10).fill(undefined), 1, 1]);
+    await end();
+  });
+
+  test("what came proves once it can be read, not while it waits to be written", async () => {
+    start();
+    await clock.advance("45s");
+    for (let second = 0; second < 15; second++) {
+      api.put(pods, pod("web", { labels: { turn: String(second) } }));
+      await clock.advance("1s");
+    }
+    stored();
+    const before = reflector.health.lastProof;
+    const { mono } = clock.now();
+    api.put(pods, pod("web", { labels: { turn: "last" } }));
+    await clock.advance("20ms");
+    expect(reflector.health.lastHeard?.mono).toBe(mono);
+    expect(reflector.health.lastProof).toEqual(before);
+    await clock.advance("40ms");
+    expect(reflector.health.lastProof).toEqual(before);
+    stored();
+    expect(reflector.health.lastProof?.mono).toBe(mono);
     await end();
   });
 
