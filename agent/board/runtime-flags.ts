@@ -6,6 +6,9 @@
  * - The heap is collected as soon as it has grown by a quarter, so that a list leaves no peak.
  * - No optimizing compilers: the agent mostly parses, writes to SQLite and waits, which is native code anyway. They bring
  *   little, and cost 6 MB of their own code and as much of what they make.
+ * - Only what has run 256 times gathers feedback and is compiled at all, not what has run 8 times.
+ * - Node's own modules are not unpacked from its start-up snapshot: reading that keeps 2.5 MB of the binary in memory, and
+ *   saves 60 ms of the start.
  * - Where a kubeconfig names no authority, those that the board trusts (/etc/ssl/certs) decide, as for kubectl: each is
  *   read when it is asked for. Those that Node brings are a megabyte, and are read whatever the kubeconfig says.
  */
@@ -17,6 +20,8 @@ export const nodeFlags: readonly string[] = [
   "--optimize-for-size",
   "--no-opt",
   "--no-maglev",
+  "--invocation-count-for-feedback-allocation=256",
+  "--no-node-snapshot",
   "--use-openssl-ca",
 ];
 

@@ -3,6 +3,7 @@ import path from "node:path";
 import { type AgentProcess, until } from "../support/agent-process.ts";
 import { KubeSite } from "../support/kube-site.ts";
 import { fill } from "../support/load.ts";
+import { asInstalled } from "./as-installed.ts";
 import { type Bench, type BenchContext, type Figure, number } from "./figure.ts";
 import { heartbeats } from "./heartbeats.ts";
 import { Peer } from "./peer.ts";
@@ -126,7 +127,7 @@ function calm(
   mkdirSync(run);
   mkdirSync(path.join(site.cluster.dir, board));
   symlinkSync(run, path.join(site.cluster.dir, board, "run"));
-  return site.agent(board, { status: { minInterval: "10s" }, log: { level: "info", format: "text" }, ...more });
+  return site.agent(board, { ...asInstalled, ...more });
 }
 
 /** Bytes up and down by what they were for, from the agent's own account. */

@@ -1,6 +1,7 @@
 import { until } from "../support/agent-process.ts";
 import { KubeSite } from "../support/kube-site.ts";
 import { fillBoards, fillPods } from "../support/load.ts";
+import { asInstalled } from "./as-installed.ts";
 import { type Bench, type BenchContext, type Figure, median } from "./figure.ts";
 import { heartbeats } from "./heartbeats.ts";
 import { Peer } from "./peer.ts";
@@ -30,9 +31,9 @@ async function* measure({ seed, quick, say }: BenchContext): AsyncGenerator<Figu
       await fillPods(site.cluster, { nodes, pods, seed }, sizes[i - 1] ?? 0);
       // A fresh leader, so that the peak is that of listing everything for the first time; of the same site as those before
       // it: the younger one of two sites would leave all boards to the other.
-      const leader = site.agent(`leader-${pods}`);
+      const leader = site.agent(`leader-${pods}`, asInstalled);
       await until("the leader is ready", () => leader.isReady, 180);
-      const follower = pods === 0 ? site.agent("follower") : undefined;
+      const follower = pods === 0 ? site.agent("follower", asInstalled) : undefined;
       if (follower) await until("a follower", () => follower.status()?.leader?.role === "standby", 60);
       const calm = await quiet(() => leader.memory(), quick);
       steady.set(pods, calm.rss);

@@ -11,7 +11,10 @@ export interface LoadSize {
   readonly seed: number;
 }
 
-/** Fills a server with boards and running pods of about 11 KB each on the wire, the same for the same seed. */
+/**
+ * Fills a server with boards and running pods of about 11 KB each on the wire, the same for the same seed. One pod of an
+ * app runs on each board, and all pods of an app are made from one template: they differ in names, addresses and times.
+ */
 export async function fill(server: Server, size: LoadSize): Promise<void> {
   await fillBoards(server, size);
   await fillPods(server, size);
@@ -26,11 +29,17 @@ export async function fillBoards(server: Server, { nodes }: LoadSize): Promise<v
 
 /** The pods behind the first `from`, which are there already. */
 export async function fillPods(server: Server, { nodes, pods, seed }: LoadSize, from = 0): Promise<void> {
-  const chance = new SeededChance(seed + from);
   await eachOf(pods - from, async (offset) => {
     const i = from + offset;
     const name = podName(i);
-    await server.request("POST", "/api/v1/namespaces/default/pods", pod(name, boardName(i % nodes), chance));
+    const app = Math.floor(i / nodes);
+    const template = templateOf(app, new SeededChance(seed * 10_007 + app));
+    const made = {
+      ...template,
+      metadata: { ...template.metadata, name },
+      spec: { ...template.spec, nodeName: boardName(i % nodes) },
+    };
+    await server.request("POST", "/api/v1/namespaces/default/pods", made);
     await server.request("PATCH", `/api/v1/namespaces/default/pods/${name}/status`, podStatus(i), merge);
   });
 }
@@ -103,19 +112,17 @@ function lease(i: number): object {
   };
 }
 
-function pod(name: string, board: string, chance: SeededChance): object {
+function templateOf(app: number, chance: SeededChance) {
   const env = Array.from({ length: 44 }, (_, i) => ({ name: `SETTING_${i}`, value: chance.text(60) }));
   return {
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
-      name,
       namespace: "default",
-      labels: { app: `app-${chance.below(50)}`, tier: "bench", release: chance.text(12) },
+      labels: { app: `app-${app}`, tier: "bench", release: chance.text(12) },
       annotations: { "bench/config-hash": chance.text(64) },
     },
     spec: {
-      nodeName: board,
       terminationGracePeriodSeconds: 1,
       containers: [
         {
