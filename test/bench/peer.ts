@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import net from "node:net";
 import path from "node:path";
@@ -38,6 +38,14 @@ export class Peer {
     const text = readFileSync(`/proc/${this.#child?.pid}/status`, "utf8");
     const field = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0) / 1024;
     return { rss: field("VmRSS"), anonymous: field("RssAnon"), peak: field("VmHWM") };
+  }
+
+  /** Megabytes that its open connections have received, as the kernel counts; undefined where nobody tells (no `ss`). */
+  received(): number | undefined {
+    const { stdout, status } = spawnSync("ss", ["-tinpOH"], { encoding: "utf8" });
+    if (status !== 0) return undefined;
+    const own = stdout.split("\n").filter((line) => line.includes(`pid=${this.#child?.pid},`));
+    return own.reduce((sum, line) => sum + Number(/ bytes_received:(\d+)/.exec(line)?.[1] ?? 0), 0) / 1e6;
   }
 
   cpu(): number {
