@@ -103,10 +103,14 @@ function metadataOf(sent: Sent, before: ApiObject): Metadata {
     annotations,
     finalizers,
     ownerReferences,
-    managedFields: managedFields ?? kept.managedFields,
+    managedFields: isReset(managedFields) ? undefined : (managedFields ?? kept.managedFields),
   });
   return metadata as Metadata;
 }
+
+/** One empty entry says: forget who manages what. */
+const isReset = (managed: unknown): boolean =>
+  Array.isArray(managed) && managed.length === 1 && JSON.stringify(managed[0]) === "{}";
 
 const statusOf = (sent: Sent, before: ApiObject): ApiObject => {
   const metadata = { ...metadataOf(sent, before), ...defined({ ownerReferences: before.metadata.ownerReferences }) };

@@ -109,6 +109,15 @@ describe("server-side apply", () => {
     expect(valueAt(other.body, "metadata", "managedFields")).toMatchObject([{ manager: "me" }, { manager: "you" }]);
   });
 
+  test("forgets who manages what where one empty entry is written", async () => {
+    await using site = new TestSite();
+    await applied(site, configMap("a", {}, { x: "1" }));
+    const reset = JSON.stringify({ metadata: { managedFields: [{}] }, data: { y: "2" } });
+    const { body } = await site.ask("PATCH", `${configMaps}/a`, reset, { type: merge });
+    expect(body).toMatchObject({ data: { x: "1", y: "2" } });
+    expect(valueAt(body, "metadata", "managedFields")).toBeUndefined();
+  });
+
   test("takes YAML, and wants to know who applies", async () => {
     await using site = new TestSite();
     const yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: y}\n";
