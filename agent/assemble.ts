@@ -108,7 +108,7 @@ export class Agent {
     this.#permissions = new Permissions({ clock: ambient.clock, changed: news });
     this.#client = this.#clientOf(version, client, this.#permissions);
     // What it may not ask it does without: that is no problem to tell anybody about.
-    const inquirer = this.#clientOf(version, electionRate, undefined);
+    const inquirer = this.#clientOf(version, electionRate);
     this.#home = new HomeCluster(ambient, { client: inquirer, address, facts: this.#memo });
     this.#informers = new InformerSet(ambient, {
       client: this.#client,
@@ -116,6 +116,8 @@ export class Agent {
       settings: { ...cache, limits: { stall: link.watchStall, blip: link.blip }, heartbeats: link.heartbeats },
       scope: site,
       isUrgent: () => this.#loops.length > 0,
+      rank: () => this.#claims.rank,
+      patience: leader.renewDeadline / 4,
     });
     for (const resource of mirrored) this.#informers.informer(resource);
 
@@ -140,7 +142,7 @@ export class Agent {
       followers: leader.followers,
       lock: new LeaseLock({
         // An allowance of its own: a burst of evictions must not delay a renewal.
-        client: this.#clientOf(version, electionRate, this.#permissions),
+        client: this.#clientOf(version, electionRate, this.#permissions, (signal) => this.#informers.inTurn(signal)),
         at,
         labels: siteLabels(site.name),
         annotations: { [selectorAnnotation]: site.nodeSelector ?? "" },
@@ -243,10 +245,11 @@ export class Agent {
   }
 
   /** They share the connection and the account of bytes; each has an allowance of its own. */
-  #clientOf(version: string, rate: RequestRate, permissions: Permissions | undefined): KubeClient {
+  #clientOf(version: string, rate: RequestRate, permissions?: Permissions, turn?: InformerSet["inTurn"]): KubeClient {
     const { board, client } = this.#config;
     return new KubeClient(this.#ambient, {
       transport: async (request) => {
+        await turn?.(request.signal);
         const response = await this.#link.send(request);
         this.#informers.reached();
         return response;

@@ -145,17 +145,19 @@ export class DeltaFIFO<T extends StoredObject> {
     return this.#begun(new FirstList(this.#host));
   }
 
-  /** Queues a Sync for every stored object that has no delta waiting. While a list is under way it will tell all. */
-  resync(): void {
-    if (this.#list !== undefined) return;
-    let queued = 0;
-    this.#write({}, () => {
-      for (const { key, uid, version } of this.#journal.unmentioned()) {
-        this.#journal.put(key, "Sync", { uid, version }, null);
-        queued++;
-      }
+  /**
+   * Queues a Sync for the next `limit` stored objects behind a key ("" before the first) that have no delta waiting, and
+   * answers behind which key to go on; undefined: there are no more, or a list is under way, which will tell all.
+   */
+  resync(behind: Key, limit: number): Key | undefined {
+    if (this.#list !== undefined) return undefined;
+    const resting = this.#write({}, () => {
+      const found = this.#journal.unmentionedAfter(behind, limit);
+      for (const { key, uid, version } of found) this.#journal.put(key, "Sync", { uid, version }, null);
+      return found;
     });
-    this.#depth += queued;
+    this.#depth += resting.length;
+    return resting.length < limit ? undefined : resting.at(-1)?.key;
   }
 
   /**

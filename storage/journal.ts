@@ -20,7 +20,6 @@ interface ResourceRow {
 
 /** Each resource numbers its deltas within a range of this size. */
 const range = 2 ** 40;
-const page = 256;
 
 const columns = "seq, type, uid, version, octet_length(text) AS bytes";
 
@@ -212,18 +211,7 @@ export class Journal {
     this.#see.run(this.#resource, key);
   }
 
-  /** Stored objects that neither the list under way nor the journal mentions. They may be put while they are walked. */
-  *unmentioned(): IterableIterator<Identity & { readonly key: Key }> {
-    let after: Key | undefined = "";
-    for (;;) {
-      const rows: readonly (Identity & { readonly key: Key })[] = this.unmentionedAfter(after, page);
-      yield* rows;
-      after = rows.at(-1)?.key;
-      if (after === undefined || rows.length < page) return;
-    }
-  }
-
-  /** One page of that, behind a key; "" before the first. */
+  /** Stored objects that neither the list under way nor the journal mentions, behind a key; "" before the first. */
   unmentionedAfter(key: Key, limit: number): readonly (Identity & { readonly key: Key })[] {
     return this.#unmentioned.all(this.#resource, key, limit);
   }

@@ -168,6 +168,14 @@ function problemParts(views: AgentViews): readonly ProblemPart[] {
       hint: `permit to list leases in namespace ${config.leader.namespace}`,
     });
   }
+  if (election.namesake) {
+    found.push({
+      type: "IdentityCollision",
+      severity: "critical",
+      message: `another process writes the site's Lease under the name of this one, ${election.identity}`,
+      hint: "look for a copy of this board that runs at the same time; restart the agent on one of the two",
+    });
+  }
   if (election.notStanding !== undefined) {
     found.push({
       type: "NotStanding",

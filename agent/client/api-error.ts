@@ -61,6 +61,8 @@ export const isNotFound = is("NotFound");
 export const isForbidden = is("Forbidden");
 export const isUnauthorized = is("Unauthorized");
 export const isInternalError = is("InternalError");
+/** Somebody else was faster: what was sent was not written. */
+export const isOvertaken = is("Conflict", "AlreadyExists");
 /** Nothing came back, or we are not known there: whoever watches over the link to the server tells of it, once for all. */
 export const isOfLink = (error: unknown): boolean =>
   error instanceof TransportError ||

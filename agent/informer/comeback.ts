@@ -1,24 +1,35 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 
-export interface ComebackParts {
-  /** An interruption up to here is no outage. */
-  readonly blip: Millis;
-  /** Somebody acts on what the streams bring. */
-  readonly isUrgent: () => boolean;
+/** The how manieth of the sites on one API server: each of them knows the same order. */
+export interface SiteRank {
+  readonly rank: number;
+  readonly of: number;
 }
 
-/** Of a board whose streams can wait: its next look at the Lease, at the latest after 50 s, usually comes first. */
+export interface ComebackParts {
+  /** By then whoever acts on what the streams bring tries for the first time: sooner than a reset becomes an outage. */
+  readonly within: Millis;
+  /** Somebody acts on what the streams bring. */
+  readonly isUrgent: () => boolean;
+  /** Undefined: the other sites are not known. */
+  readonly rank: () => SiteRank | undefined;
+}
+
+/** Of a board whose streams can wait: its next look at the Lease, at the latest after 70 s, usually comes first. */
 const calm = { from: 60_000, to: 300_000 } as const;
-/** Parts of a blip: the first try lies between them. Sooner comes who renews the Lease in that time. */
-const [soonest, latest] = [0.5, 0.9];
+/** Between the leaders of two sites. */
+const apart: Millis = 500;
 
 /**
- * When the streams of a board go back to a server that they lost. They share a connection and lose it together, and a
- * server that is restarted or whose links are reset loses those of all boards at one moment: with client-go's pace all
- * leaders would be back within the same second. So a board goes back with the first request that is answered, which is
- * mostly the renewal of its Lease, and those are spread over a retry period already; or at a moment of its own choice, one
- * for all of its streams. Who leads does not wait so long that a reset becomes an outage.
+ * When a board goes back to a server that it lost. Its streams share a connection and lose it together, and a server that
+ * is restarted or whose links are reset loses those of all boards at one moment: with client-go's pace all leaders would
+ * be back within the same second.
+ *
+ * Who leads goes back in its turn: the loss is the same moment for the leaders of all sites, and they know the same order
+ * of their sites. Its renewals wait for that turn as well, or they would come in no order. The leader of the only site
+ * waits for nobody. Who does not lead goes back with the first request that is answered, which is mostly a look at the
+ * Lease, and those are spread over a term already; or at a moment of its own choice, one for all of its streams.
  *
  * It only ever adds to the pace of a stream: a server that answers some requests and breaks others is not asked more often.
  */
@@ -28,6 +39,8 @@ export class Comeback {
   readonly #waiting = new Set<() => void>();
   #due: Instant | undefined;
   #isAway = false;
+  /** Until `due` it is others' turn. */
+  #isInTurn = false;
 
   constructor(ambient: Ambient, parts: ComebackParts) {
     this.#ambient = ambient;
@@ -39,12 +52,13 @@ export class Comeback {
     const { clock, random } = this.#ambient;
     const now = clock.now();
     if (this.#due !== undefined && elapsed(now, this.#due) > 0) return this.#due;
-    const { blip, isUrgent } = this.#parts;
-    const urgent = { from: this.#isAway ? 0 : soonest * blip, to: latest * blip };
-    const { from, to } = isUrgent() ? urgent : calm;
+    const isUrgent = this.#parts.isUrgent();
+    this.#isInTurn = isUrgent && !this.#isAway;
+    // Of those in no hurry more come late than soon: meanwhile looks bring boards back.
+    const from = isUrgent ? wait : Math.max(wait, calm.from);
+    const [to, share] = isUrgent ? this.#turn() : [calm.to, Math.sqrt(random.next())];
     this.#isAway = true;
-    // More of them late than soon: meanwhile renewals bring boards back.
-    this.#due = shifted(now, Math.max(wait, from + Math.sqrt(random.next()) * (to - from)));
+    this.#due = shifted(now, from + share * Math.max(0, to - from));
     return this.#due;
   }
 
@@ -71,5 +85,20 @@ export class Comeback {
       signal.addEventListener("abort", go, { once: true });
       this.#waiting.add(go);
     });
+  }
+
+  /** What else a leader asks: until its streams have their turn. A turn that was in vain is not waited for again. */
+  async inTurn(signal: AbortSignal): Promise<void> {
+    const isBound = this.#isInTurn && this.#parts.isUrgent();
+    if (isBound && this.#due !== undefined) await this.until(this.#due, signal);
+  }
+
+  /** Where nothing is known of others, and after a turn that was in vain, any moment is as good. */
+  #turn(): [latest: Millis, share: number] {
+    const { within, rank } = this.#parts;
+    const sites = rank();
+    const latest = sites === undefined ? within : Math.min(within, sites.of * apart);
+    const isKnown = sites !== undefined && !this.#isAway;
+    return [latest, isKnown ? (sites.rank + 0.5) / sites.of : this.#ambient.random.next()];
   }
 }

@@ -6,7 +6,7 @@ import type { Ambient } from "../base/ambient.ts";
 import { type Instant, type Millis, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import { isNotFound } from "../client/api-error.ts";
-import { Comeback } from "./comeback.ts";
+import { Comeback, type ComebackParts } from "./comeback.ts";
 import type { Informer } from "./informer.ts";
 import type { InformerStats } from "./informer-stats.ts";
 import { kindOf } from "./kinds.ts";
@@ -56,6 +56,9 @@ export interface InformerSetParts {
   readonly scope: SiteScope;
   /** See the Reflector. */
   readonly isUrgent?: () => boolean;
+  /** See the Comeback: what is known of the other sites, and how long the election can wait for its turn. */
+  readonly rank?: ComebackParts["rank"];
+  readonly patience?: Millis;
 }
 
 const syncLook: Millis = 25;
@@ -63,6 +66,8 @@ const syncLook: Millis = 25;
 const shareOf = (resource: Resource<KubeObject>): number =>
   resourceName(resource) === resourceName(pods) ? 1 / 2 : 1 / 8;
 const fewestBoards = 8;
+/** A leader is back before an interruption becomes an outage. */
+const shareOfBlip = 0.9;
 /** Two renewals of a kubelet. */
 const heartbeatLook: Millis = 20_000;
 
@@ -81,8 +86,9 @@ export class InformerSet {
   constructor(ambient: Ambient, parts: InformerSetParts) {
     this.#ambient = ambient;
     this.#parts = parts;
-    const { settings, isUrgent = () => true } = parts;
-    this.#comeback = new Comeback(ambient, { blip: settings.limits.blip, isUrgent });
+    const { settings, isUrgent = () => true, rank = () => undefined, patience = Number.POSITIVE_INFINITY } = parts;
+    const within = Math.min(shareOfBlip * settings.limits.blip, patience);
+    this.#comeback = new Comeback(ambient, { within, isUrgent, rank });
   }
 
   informer<T extends KubeObject>(resource: Resource<T>): Informer<T> {
@@ -142,6 +148,11 @@ export class InformerSet {
   /** A request of this board was answered: streams that lost the server need not wait any longer. */
   reached(): void {
     this.#comeback.reached();
+  }
+
+  /** Ends when the streams of this board, if it just lost them, have their turn at the server. */
+  async inTurn(signal: AbortSignal): Promise<void> {
+    await this.#comeback.inTurn(signal);
   }
 
   /** Writes what is only in memory. */

@@ -1,13 +1,14 @@
 import type { Database } from "../../storage/database.ts";
 import { DeltaFIFO } from "../../storage/delta-fifo.ts";
 import { Indexer } from "../../storage/indexer.ts";
-import type { Change } from "../../storage/object.ts";
+import type { Change, Key } from "../../storage/object.ts";
 import type { KubeObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, nextTurn, sleep } from "../base/clock.ts";
 import { dispositionOf } from "../base/errors.ts";
+import { jitter } from "../base/random.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import type { Comeback } from "./comeback.ts";
 import type { Informer, Listen, Notice } from "./informer.ts";
@@ -47,6 +48,9 @@ export interface SharedInformerParts<T extends KubeObject> {
 
 const batchSize = 64;
 const pauseAfterFailure: Millis = 1000;
+/** To twice as long. As kube-controller-manager has it: its informers share one period. */
+const resyncPeriod: Millis = 12 * 3_600_000;
+const resyncPause: Millis = 50;
 
 /**
  * One selection of one resource: a Reflector, whose deltas are applied to the Indexer and told at once where nothing waits,
@@ -117,6 +121,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     const tasks = new TaskGroup(signal);
     tasks.start("reflector", (inner) => this.#reflector.run(inner));
     tasks.start("pump", (inner) => this.#pump(inner));
+    tasks.start("resync", (inner) => this.#resync(inner));
     await tasks.join();
   }
 
@@ -179,6 +184,31 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
         this.#ambient.log.error("changes could not be applied", { error });
         await sleep(this.#ambient.clock, pauseAfterFailure, signal);
       }
+    }
+  }
+
+  /**
+   * Twice a day or less every object is told again. No controller depends on it: each of them looks at everything when a
+   * term begins and when an outage is over. It mends what nobody has thought of.
+   */
+  async #resync(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#ambient;
+    for (;;) {
+      await sleep(clock, jitter(random, resyncPeriod, 1), signal);
+      if (signal.aborted) return;
+      if (this.#parts.isUrgent?.() !== false) await this.#tellAgain(signal);
+    }
+  }
+
+  /** A batch at a time, so that little of it ever waits on the disk. */
+  async #tellAgain(signal: AbortSignal): Promise<void> {
+    let behind: Key | undefined = "";
+    while (behind !== undefined && !signal.aborted) {
+      if (this.#fifo.depth === 0) {
+        behind = this.#fifo.resync(behind, batchSize);
+        this.#work.ring();
+      }
+      await sleep(this.#ambient.clock, resyncPause, signal);
     }
   }
 

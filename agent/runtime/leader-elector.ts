@@ -39,6 +39,8 @@ export interface ElectorView {
   /** Time since the Lease was last seen to change. */
   readonly leaseAge: Millis | undefined;
   readonly leaseDuration: Millis;
+  /** Another process stands under our name, and leads. */
+  readonly namesake: boolean;
   readonly renewP95: Millis | undefined;
   /** In the present term, or the last one of this process. */
   readonly missedRenewals: number;
@@ -49,8 +51,8 @@ export interface ElectorView {
 
 type Attempt = { readonly won: { readonly record: LeaseRecord; readonly began: Instant } } | { readonly pause: Millis };
 
-/** Where followers sleep, tries that failed are repeated after 1 to 5 retry periods. */
-const spreadAfterFailure = 4;
+/** Where followers sleep, a try that failed is repeated after 1 to 5 retry periods, further ones after 3 to 7. */
+const [soonest, soonestAgain, spread] = [1, 3, 4];
 
 /**
  * Stands for election, for ever: wins a term, lets `lead` work in it, and when it is over follows again. Losing the Lease
@@ -88,6 +90,7 @@ export class LeaderElector {
       since: holderSince,
       leaseAge: seen && elapsed(seen.since, now),
       leaseDuration: record?.durationSeconds ? record.durationSeconds * 1000 : this.#parts.timing.duration,
+      namesake: seen?.namesake ?? false,
       renewP95: renewals?.renewP95,
       missedRenewals: renewals?.missed ?? 0,
       notStanding: leads ? undefined : this.#reasonNotToStand(),
@@ -124,21 +127,23 @@ export class LeaderElector {
     const bound = within(clock, patience(timing), signal);
     try {
       const step = this.#sight.take(await lock.read(bound.signal), false);
+      const wasAway = this.#error !== undefined;
       this.#error = undefined;
-      if (step.do === "wait") return { pause: this.#pauseUntil(step.until, pause) };
+      if (step.do === "wait") return { pause: this.#pauseUntil(step.until, pause, wasAway) };
       const reason = this.#reasonNotToStand();
       if (reason !== this.#notStanding) log.info(reason ? "not standing for election" : "standing again", { reason });
       this.#notStanding = reason;
       if (reason !== undefined) return { pause };
       const began = clock.now();
-      const record = await this.#claim(step, began, bound.signal);
+      const record = await this.#sight.write(began, () => this.#claim(step, began, bound.signal));
       this.#sight.take(record, true);
       return { won: { record, began } };
     } catch (error) {
       if (signal.aborted) return { pause };
-      if (this.#error === undefined) log[isOfLink(error) ? "debug" : "warn"]("lease not taken", { error });
+      const isFirst = this.#error === undefined;
+      if (isFirst) log[isOfLink(error) ? "debug" : "warn"]("lease not taken", { error });
       this.#error = error;
-      return { pause: this.#pauseAfterFailure(pause) };
+      return { pause: this.#parts.followers === "poll" ? pause : this.#pauseAfterFailure(isFirst) };
     } finally {
       bound.dispose();
     }
@@ -189,17 +194,22 @@ export class LeaderElector {
   }
 
   /** Nobody can take the Lease before `until`. Who polls looks earlier, to see renewals, at client-go's pace. */
-  #pauseUntil(until: Instant, pause: Millis): Millis {
+  #pauseUntil(until: Instant, pause: Millis, wasAway: boolean): Millis {
     if (this.#parts.followers === "poll") return pause;
     const { clock, random } = this.#ambient;
     const rest = Math.max(0, elapsed(clock.now(), until));
+    // Boards that a server had back within seconds would else look within the same seconds from then on.
+    if (wasAway) return rest * (1 - random.next());
     // Two looks may be needed, and half a retry late each time keeps the promise of two durations and a retry.
     return rest + (random.next() * this.#parts.timing.retry) / 2;
   }
 
-  /** Boards that lost the same server do not come back together: a hundred of them in one second are its next outage. */
-  #pauseAfterFailure(pause: Millis): Millis {
-    const { followers, timing } = this.#parts;
-    return followers === "poll" ? pause : jitter(this.#ambient.random, timing.retry, spreadAfterFailure);
+  /**
+   * Boards that lost the same server do not come back together: a hundred of them in one second are its next outage. While
+   * it is away they lose their step; how many come in the second of its return is how often each of them tries.
+   */
+  #pauseAfterFailure(isFirst: boolean): Millis {
+    const { random } = this.#ambient;
+    return this.#parts.timing.retry * ((isFirst ? soonest : soonestAgain) + spread * random.next());
   }
 }

@@ -106,12 +106,12 @@ export class Leadership {
       reason: reason instanceof TermOver ? reason.why : reason,
     });
     const failure = await work;
-    if (ours) {
-      // The work is over, but until the release is sent nobody else leads: so long we may still speak of our term.
-      const { number, signal: over } = term;
-      this.#announce("stopped leading", { number, signal: over, standsAt: (now) => term.isTrustedAt(now) });
-      await this.#release();
-    }
+    // Somebody else may lead, or will once they see the Lease as it is.
+    if (lost?.told) term.forfeit(this.#ambient.clock.now());
+    // Told however the term ended, as client-go does; written only while nobody else leads, and before the release is sent.
+    const { number, signal: over } = term;
+    this.#announce("stopped leading", { number, signal: over, standsAt: (now) => term.isTrustedAt(now) });
+    if (ours) await this.#release();
     signal.removeEventListener("abort", stop);
     if (failure) throw failure.error;
     if (!ours) return "lost";
@@ -192,7 +192,7 @@ export class Leadership {
     const renewal = { durationSeconds: writtenSeconds(duration), budget: this.#budget() };
     const guard = fence(clock, this.term);
     guard();
-    this.#record = await lock.renew(record, renewal, began, { signal, guard });
+    this.#record = await sight.write(began, () => lock.renew(record, renewal, began, { signal, guard }));
     this.#renewed = began;
     sight.take(this.#record, true);
     this.#renewals.add(elapsed(began, clock.now()));

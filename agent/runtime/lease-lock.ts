@@ -7,6 +7,7 @@ import { isNotFound } from "../client/api-error.ts";
 import type { ObjectRef } from "./actions.ts";
 import type { Write, Writer } from "./executor.ts";
 import type { LeaseRecord } from "./lease-rules.ts";
+import { renewalMark } from "./own-writes.ts";
 
 /** Zone budgets of the site travel from leader to leader in this annotation. */
 export const budgetAnnotation = "siteward.dev/budget";
@@ -90,7 +91,8 @@ export class LeaseLock implements LeaderLock {
     const { holder, durationSeconds, term } = claim;
     const written = await this.#patch(record, patch, write);
     const annotations = { ...record.annotations, ...this.#annotations };
-    return { ...record, ...written, holder, durationSeconds, transitions: term, annotations };
+    const renewal = renewalMark(microTimestamp(now));
+    return { ...record, ...written, holder, durationSeconds, transitions: term, renewal, annotations };
   }
 
   async renew(
@@ -99,14 +101,16 @@ export class LeaseLock implements LeaderLock {
     now: Instant,
     write: Write,
   ): Promise<LeaseRecord> {
-    const spec = { leaseDurationSeconds: durationSeconds, renewTime: microTimestamp(now) };
+    const renewTime = microTimestamp(now);
+    const spec = { leaseDurationSeconds: durationSeconds, renewTime };
     // What stands there already is not sent again: renewals are most of an idle site's traffic.
     const wanted = { ...this.#annotations, ...(budget !== undefined && { [budgetAnnotation]: budget }) };
     const changed = Object.entries(wanted).filter(([name, text]) => record.annotations[name] !== text);
     const annotations = Object.fromEntries(changed);
     const patch = changed.length > 0 ? { metadata: { annotations }, spec } : { spec };
     const written = await this.#patch(record, patch, write);
-    return { ...record, ...written, durationSeconds, annotations: { ...record.annotations, ...annotations } };
+    const told = { durationSeconds, renewal: renewalMark(renewTime) };
+    return { ...record, ...written, ...told, annotations: { ...record.annotations, ...annotations } };
   }
 
   async release(record: LeaseRecord, now: Instant, write: Write): Promise<void> {
@@ -120,13 +124,15 @@ export class LeaseLock implements LeaderLock {
   }
 
   async #patch(
-    { uid, resourceVersion }: LeaseRecord,
+    { uid, resourceVersion, managed }: LeaseRecord,
     patch: { readonly metadata?: object; readonly spec: object },
     write: Write,
-  ): Promise<{ readonly uid: string; readonly resourceVersion: string }> {
-    const body = { ...patch, metadata: { ...patch.metadata, uid, resourceVersion } };
+  ): Promise<Pick<LeaseRecord, "uid" | "resourceVersion" | "managed">> {
+    // The notes are half of what every look at the Lease brings. One empty entry ends them, until somebody applies it.
+    const unmanaged = managed && { managedFields: [{}] };
+    const body = { ...patch, metadata: { ...patch.metadata, ...unmanaged, uid, resourceVersion } };
     const { metadata } = await this.#client.patch(leases, this.#at, "merge", body, { ...write, metadataOnly: true });
-    return { uid: metadata.uid, resourceVersion: metadata.resourceVersion };
+    return { uid: metadata.uid, resourceVersion: metadata.resourceVersion, managed: isManaged(metadata) };
   }
 }
 
@@ -150,9 +156,14 @@ export function recordOf({ metadata, spec }: Lease): LeaseRecord {
     holder: typeof holderIdentity === "string" ? holderIdentity : "",
     durationSeconds: typeof duration === "number" && duration > 0 ? duration : undefined,
     transitions: isTerm(transitions) ? transitions : 0,
+    renewal: renewalMark(spec?.renewTime),
     annotations: metadata.annotations ?? {},
+    managed: isManaged(metadata),
   };
 }
+
+const isManaged = ({ managedFields }: Lease["metadata"]): true | undefined =>
+  (Array.isArray(managedFields) && managedFields.length > 0) || undefined;
 
 const isTerm = (value: unknown): value is number =>
   typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= highestTransitions;

@@ -23,7 +23,11 @@ export interface LeaseRecord {
   readonly holder: string;
   readonly durationSeconds: number | undefined;
   readonly transitions: number;
+  /** By which write it was renewed last; undefined: nobody can tell. */
+  readonly renewal: number | undefined;
   readonly annotations: Readonly<Record<string, string>>;
+  /** The server notes who manages which of its fields. */
+  readonly managed?: true | undefined;
 }
 
 /** What we know of the Lease by looking at it. Its timestamps are never read: only change counts, on our own clock. */
@@ -36,6 +40,18 @@ export interface Observation {
   readonly heldUntil: Instant | undefined;
   /** The highest term ever seen: the next one is higher, also in a Lease made anew. */
   readonly highestTerm: number | undefined;
+  /** Somebody else renews it under our name. */
+  readonly namesake: boolean;
+  /** When we last saw a renewal under our name that was not ours. */
+  readonly intruded: Instant | undefined;
+}
+
+/** How a look at the Lease came about. */
+export interface Look {
+  /** We hold a term right now. */
+  readonly leading: boolean;
+  /** Whether we sent that renewal ourselves. */
+  readonly wrote: (renewal: number) => boolean;
 }
 
 export interface Candidate {
@@ -101,6 +117,7 @@ export function observe(
   record: LeaseRecord | undefined,
   candidate: Candidate,
   now: Instant,
+  look: Look,
 ): Observation {
   const { identity, timing, formerTerm } = candidate;
   const terms = [before?.highestTerm, record?.transitions, formerTerm].filter((term) => term !== undefined);
@@ -109,19 +126,40 @@ export function observe(
   if (sameObject && before.record?.resourceVersion === record?.resourceVersion) return { ...before, highestTerm };
 
   const gone = sameObject ? undefined : heldBefore(before, candidate, now);
-  if (record === undefined) return { record, since: now, heldUntil: gone, highestTerm };
-  if (record.holder === identity) return { record, since: now, heldUntil: undefined, highestTerm };
-  if (record.holder !== "") {
-    const held = shifted(now, validity(record, timing.duration));
-    return { record, since: now, heldUntil: gone ? later(held, gone) : held, highestTerm };
+  const seen = { record, since: now, highestTerm, namesake: false, intruded: undefined };
+  if (record === undefined) return { ...seen, heldUntil: gone };
+  const own = shifted(now, validity(record, timing.duration));
+  const held = gone ? later(own, gone) : own;
+  if (record.holder === identity) {
+    const others = underOurName(before, record, candidate, now, look);
+    return { ...seen, ...others, heldUntil: others.namesake ? held : undefined };
   }
+  if (record.holder !== "") return { ...seen, heldUntil: held };
   // Only its holder, in the Lease that it held, can say that nobody needs to wait for it any more.
   // One that we meet for the first time and that counts on from the terms that we remember is that Lease.
-  if (before === undefined && record.transitions >= (candidate.formerTerm ?? 0)) {
-    return { record, since: now, heldUntil: undefined, highestTerm };
-  }
+  if (before === undefined && record.transitions >= (candidate.formerTerm ?? 0))
+    return { ...seen, heldUntil: undefined };
   const released = sameObject && before.record?.holder !== "";
-  return { record, since: now, heldUntil: sameObject && !released ? before.heldUntil : gone, highestTerm };
+  return { ...seen, heldUntil: sameObject && !released ? before.heldUntil : gone };
+}
+
+/**
+ * Whether a Lease that bears our name is renewed by another process of that name. One that we meet for the first time is
+ * ours from before, as in client-go. Afterwards we know what we wrote; who leads lets one strange renewal pass, which may
+ * be a slip of somebody's hand, and ends its term at the next one. Of two namesakes that lead, one does so first.
+ */
+function underOurName(
+  before: Observation | undefined,
+  { renewal }: LeaseRecord,
+  { timing }: Candidate,
+  now: Instant,
+  { leading, wrote }: Look,
+): Pick<Observation, "namesake" | "intruded"> {
+  const known = { namesake: before?.namesake ?? false, intruded: before?.intruded };
+  if (before === undefined || renewal === undefined || renewal === before.record?.renewal) return known;
+  if (wrote(renewal)) return { ...known, namesake: false };
+  const again = known.intruded !== undefined && elapsed(known.intruded, now) < timing.duration;
+  return { namesake: !leading || again, intruded: now };
 }
 
 /** Until when somebody may believe to hold a Lease that is not there any more, or that we never saw. */
@@ -134,9 +172,9 @@ function heldBefore(
     // Where a term is remembered there was a Lease; its last holder may be somebody we have not met.
     return formerTerm === undefined ? undefined : shifted(now, timing.duration);
   }
-  const { record, since, heldUntil } = before;
+  const { record, since, heldUntil, namesake } = before;
   if (record === undefined) return heldUntil;
-  const justOurs = record.holder === identity && elapsed(since, now) < timing.duration / 2;
+  const justOurs = record.holder === identity && !namesake && elapsed(since, now) < timing.duration / 2;
   // Who follows looks rarely: the holder may have renewed, or another one come, right before the Lease was deleted.
   return justOurs ? undefined : shifted(now, Math.max(validity(record, timing.duration), timing.duration));
 }
@@ -145,7 +183,7 @@ const later = (a: Instant, b: Instant): Instant => (a.mono >= b.mono ? a : b);
 
 /** What to do about the Lease, as it was observed. `leading`: we hold a term right now. */
 export function nextLeaseStep(
-  { record, heldUntil, highestTerm }: Observation,
+  { record, heldUntil, highestTerm, namesake }: Observation,
   { identity, formerIdentity }: Candidate,
   leading: boolean,
   now: Instant,
@@ -157,8 +195,9 @@ export function nextLeaseStep(
     return wait ?? { do: "create", term };
   }
   const { holder } = record;
-  if (holder === identity) return { do: "renew", record, term: record.transitions };
+  if (holder === identity && !namesake) return { do: "renew", record, term: record.transitions };
   if (leading) {
+    if (namesake) return { do: "stepDown", why: "another process writes the Lease under our name" };
     return { do: "stepDown", why: holder === "" ? "the Lease was released for us" : `the Lease went to ${holder}` };
   }
   if (holder !== "" && holder === formerIdentity) return { do: "take", record, term, why: "ours before" };

@@ -1,6 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
 import { type Clock, deadline, type Instant, type Millis } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
+import { isOvertaken } from "../client/api-error.ts";
 import { TransportError } from "../client/transport-error.ts";
 import {
   type Candidate,
@@ -11,12 +12,14 @@ import {
   type Observation,
   observe,
 } from "./lease-rules.ts";
+import { OwnWrites } from "./own-writes.ts";
 
 /** What a candidate knows of the Lease: brought up to date by every look and every write of its own. */
 export class LeaseSight {
   readonly #ambient: Ambient;
   readonly #candidate: Candidate;
   readonly #remember: (term: number) => void;
+  readonly #own = new OwnWrites();
   #seen: Observation | undefined;
   #holderSince: Instant | undefined;
 
@@ -39,14 +42,32 @@ export class LeaseSight {
     return this.#holderSince;
   }
 
+  /** Sends a write into the Lease. One without an answer may have been written all the same. */
+  async write(began: Instant, send: () => Promise<LeaseRecord>): Promise<LeaseRecord> {
+    this.#own.add(began);
+    try {
+      return await send();
+    } catch (error) {
+      if (isOvertaken(error)) this.#own.remove(began);
+      throw error;
+    }
+  }
+
   /** Takes in the Lease as it was just read or written, and says what follows. `leading`: we hold a term. */
   take(record: LeaseRecord | undefined, leading: boolean): LeaseStep {
     const { clock, log } = this.#ambient;
     const now = clock.now();
     const before = this.#seen?.record;
     const known = this.#seen?.highestTerm ?? this.#candidate.formerTerm;
-    this.#seen = observe(this.#seen, record, this.#candidate, now);
-    const { highestTerm } = this.#seen;
+    const hadNamesake = this.#seen?.namesake ?? false;
+    this.#seen = observe(this.#seen, record, this.#candidate, now, {
+      leading,
+      wrote: (renewal) => this.#own.has(renewal),
+    });
+    const { highestTerm, namesake } = this.#seen;
+    if (namesake && !hadNamesake) {
+      log.error("another process writes the Lease under our name", { identity: this.#candidate.identity });
+    }
     if (highestTerm !== undefined && highestTerm !== known) this.#remember(highestTerm);
     if (before?.holder !== record?.holder || before?.transitions !== record?.transitions) {
       this.#holderSince = now;

@@ -8,6 +8,7 @@ import { type Millis, sleep } from "../base/clock.ts";
 import { jitter } from "../base/random.ts";
 import { isForbidden } from "../client/api-error.ts";
 import type { ListOptions, ListResult } from "../client/kube-client.ts";
+import type { SiteRank } from "../informer/comeback.ts";
 import type { Lister } from "../informer/lister.ts";
 
 /** On the Lease of a site: the label selector of its Nodes, for the leaders of other sites to read. "": all of them. */
@@ -86,6 +87,7 @@ export class SiteClaims {
   #older: readonly Claim[] = [];
   #everywhere = true;
   #isBlind = false;
+  #rank: SiteRank | undefined;
   #told = new Map<string, Conflict>();
 
   constructor(ambient: Ambient, parts: SiteClaimsParts) {
@@ -101,6 +103,11 @@ export class SiteClaims {
   /** True: the Leases of other sites may not be listed, and nothing is known of them. */
   get isBlind(): boolean {
     return this.#isBlind;
+  }
+
+  /** Where our site stands among all of them, by age; undefined: not known. */
+  get rank(): SiteRank | undefined {
+    return this.#rank;
   }
 
   /** The older site that claims a board with these labels. */
@@ -138,12 +145,16 @@ export class SiteClaims {
     }
   }
 
-  /** Looks again from time to time. A look that fails changes nothing. */
+  /**
+   * Looks again from time to time, the first time soon: sites that are set up together do not see all others at once. A
+   * look that fails changes nothing.
+   */
   async follow(signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#ambient;
-    while (!signal.aborted) {
+    const { period } = this.#parts;
+    for (let pause = period / 5; !signal.aborted; pause = period) {
       this.#tell();
-      await sleep(clock, jitter(random, this.#parts.period, 0.1), signal);
+      await sleep(clock, jitter(random, pause, 0.1), signal);
       if (signal.aborted) return;
       try {
         await this.#look(signal);
@@ -154,7 +165,11 @@ export class SiteClaims {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const older = olderClaims(await this.#leases(signal), keyOf({ metadata: this.#parts.at }), (lease, error) =>
+    const found = (await this.#leases(signal)).toSorted(order);
+    const own = keyOf({ metadata: this.#parts.at });
+    const rank = found.findIndex(({ key }) => key === own);
+    this.#rank = rank < 0 ? undefined : { rank, of: found.length };
+    const older = olderClaims(found, own, (lease, error) =>
       this.#ambient.log.warn("the selector of another site cannot be read", { lease, error }),
     );
     if (JSON.stringify(older) === JSON.stringify(this.#older)) return;

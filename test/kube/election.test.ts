@@ -34,6 +34,17 @@ describe.skipIf(missingAssets())("three agents and one Lease on a real kube-apis
     expect(spec.holderIdentity).toMatch(new RegExp(`^${site.leader?.board}_`));
   });
 
+  test("the server keeps no notes on the fields of their Lease, which all of them read over and over", async () => {
+    await until("it is renewed", async () => (await site.lease()).metadata.managedFields === undefined, 15);
+    const { resourceVersion } = (await site.lease()).metadata;
+    await until(
+      "it is renewed again",
+      async () => (await site.lease()).metadata.resourceVersion !== resourceVersion,
+      15,
+    );
+    expect((await site.lease()).metadata.managedFields).toBeUndefined();
+  });
+
   test("a killed leader is replaced within the lease duration and five seconds", async () => {
     const before = site.leader;
     const term = (await site.lease()).spec.leaseTransitions ?? 0;

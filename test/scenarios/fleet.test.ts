@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
 import { backWithin, playBreak } from "./simulation/breaks.ts";
 import { Fleet } from "./simulation/fleet.ts";
+import { judging } from "./simulation/site-config.ts";
+import { mostInOneSecond } from "./simulation/tally.ts";
 
-/** A share of what herd.ts plays: there with a hundred boards, 25 leaders, warm standby and five minutes without a server. */
+// A share of what herd.ts plays: there for any seed, with warm standby and five minutes without a server as well.
+
 test("fifty boards that lose their API server together come back one after the other, and do no harm", async () => {
   const fleet = new Fleet({ sites: 1, boardsPerSite: 50, standby: "cold", seed: 1 });
   try {
@@ -14,6 +17,25 @@ test("fifty boards that lose their API server together come back one after the o
     expect(last).toBeLessThanOrEqual(backWithin);
     expect(harm).toEqual([]);
     expect(torn).toEqual([]);
+  } finally {
+    fleet.close();
+  }
+});
+
+test("25 leaders whose links are reset at one moment are back in turn, before that is an outage", async () => {
+  const fleet = new Fleet({ sites: 25, boardsPerSite: 1, standby: "cold", seed: 1 });
+  const { time, tally } = fleet;
+  try {
+    fleet.boot();
+    // A minute after the last of them was set up the sites know each other.
+    await time.runUntil(140_000);
+    expect([...fleet.leaders().values()].map((leaders) => leaders.length)).toEqual(Array(25).fill(1));
+    tally.begin();
+    fleet.resetAll();
+    await time.runUntil(140_000 + judging.blip);
+    expect(tally.arrivals.size).toBe(25);
+    expect(mostInOneSecond(tally.arrivals.values())).toBeLessThanOrEqual(5);
+    expect(tally.harm).toEqual([]);
   } finally {
     fleet.close();
   }

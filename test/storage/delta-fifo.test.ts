@@ -139,9 +139,20 @@ describe("as a DeltaFIFO", () => {
   test("DF-13: a resync leaves out keys that wait anyway", () => {
     const { fifo } = storeOf(["foo@5", "bar@5"]);
     fifo.append([delta("Updated", "foo@6")], "6");
-    fifo.resync();
+    expect(fifo.resync("", 10)).toBeUndefined();
     expect(fifo.depth).toBe(2);
     expect(popAll(fifo)).toEqual(["foo@5 > foo@6", "bar@5 > bar@5"]);
+  });
+
+  test("DF-12: a resync goes step by step, and what changes meanwhile is told once more", () => {
+    const { fifo } = storeOf(["a@1", "b@1", "c@1", "d@1"]);
+    const behind = fifo.resync("", 2);
+    expect(behind).toBe("b");
+    fifo.append([delta("Updated", "a@2"), delta("Updated", "d@2"), delta("Deleted", "c@2")], "2");
+    expect(fifo.resync(behind ?? "", 2)).toBeUndefined();
+    expect(popAll(fifo)).toEqual(["a@1 > a@2", "b@1 > b@1", "d@1 > d@2", "c@2 > -"]);
+    expect([fifo.resync("", 3), fifo.resync("d", 3)]).toEqual(["d", undefined]);
+    expect(fifo.depth).toBe(3);
   });
 
   test("DF-15: a deletion that was seen and then detected again by a list keeps the object that was seen", () => {
@@ -320,7 +331,7 @@ describe("a list", () => {
   test("makes a resync superfluous while it is under way", () => {
     const { fifo } = storeOf(["a@1"]);
     const replacement = fifo.replace();
-    fifo.resync();
+    expect(fifo.resync("", 10)).toBeUndefined();
     replacement.page([thing("a@1")]);
     replacement.commit("2");
     expect(fifo.depth).toBe(0);

@@ -1,5 +1,5 @@
 import type { DeltaFIFO } from "../../storage/delta-fifo.ts";
-import type { Delta } from "../../storage/object.ts";
+import type { Delta, Key } from "../../storage/object.ts";
 import { freeze, onlyBeat, type Store, store, type Thing } from "./things.ts";
 
 /** A site whose whole history follows from a seed: what it was like at a version can be computed at any time. */
@@ -55,7 +55,7 @@ export function follow({ fifo }: Store, seed: number, rounds: number): void {
       if (chance % 4 === 1 || fifo.take(group, site.version) === undefined) fifo.append(group, site.version);
     }
     if (chance % 3 !== 0) fifo.pop(1 + chance);
-    if (chance === 7) fifo.resync();
+    if (chance === 7) for (let key: Key | undefined = ""; key !== undefined; ) key = fifo.resync(key, 5);
     if (chance === 9) fifo.flush();
     while (!fifo.hasSynced) fifo.pop(8);
   }

@@ -3,7 +3,11 @@ import { type Audited, assets, KubeCluster } from "./kube-cluster.ts";
 import { boardName, renew } from "./load.ts";
 
 interface LeaseObject {
-  readonly metadata: { readonly resourceVersion: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly metadata: {
+    readonly resourceVersion: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly managedFields?: readonly object[];
+  };
   readonly spec: {
     readonly holderIdentity?: string;
     readonly leaseTransitions?: number;

@@ -15,7 +15,9 @@ export const le = family({
     "(ReleaseOnCancel). It believes in a term from the instant at which the attempt to win or renew it began, for the " +
     "duration in the Lease less the larger of 10 % and 2 s. A renewal is an update without a get in front of it, on the " +
     "wire a merge patch with uid and resourceVersion. A follower tells a renewal by the resourceVersion, whatever the times " +
-    "inside say. Coordinated election (preferredHolder, LeaseCandidate) and the health adaptor are not there.",
+    "inside say. A Lease that bears its own identity is its own where it meets it for the first time; afterwards it knows by " +
+    "the renewTime what it wrote itself. A leader ends its term at the second renewal under its name, within one duration, " +
+    "that it did not write; who does not lead waits for such a holder as for anybody. Coordinated election (preferredHolder, LeaseCandidate) and the health adaptor are not there.",
   config,
   given,
   event,

@@ -19,7 +19,8 @@ export const rl = family({
     "Where a watch ends so that the position may mean nothing to the server (at once, or silent, or with an internal " +
     "error, and without an event) a list of one object, metadata only, asks that first. A watch that is silent for " +
     "watchStallMs is torn down. After a restart the watch resumes at the stored position, first for 3 s, without a list. " +
-    "Watch-list (sendInitialEvents), MaxInternalErrorRetryDuration and a resync period are not there.",
+    "Every object is told again 12 hours times 1 + jitter after the start, and after each such time. Watch-list " +
+    "(sendInitialEvents) and MaxInternalErrorRetryDuration are not there.",
   config,
   given,
   event,

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { elapsed, type Millis, sleep } from "../../../agent/base/clock.ts";
-import { Comeback } from "../../../agent/informer/comeback.ts";
+import { Comeback, type SiteRank } from "../../../agent/informer/comeback.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 
-const blip = 10_000;
+const within = 9000;
 const pace = 1200;
 
 let clock: FakeClock;
@@ -14,8 +14,17 @@ beforeEach(() => {
   clock = new FakeClock();
 });
 
-const boardOf = (seed: number, isUrgent: boolean): Comeback =>
-  new Comeback({ clock, log: new RecordingLog(), random: new SeededRandom(seed) }, { blip, isUrgent: () => isUrgent });
+const comeback = (seed: number, isUrgent: () => boolean, rank: SiteRank | undefined): Comeback => {
+  const ambient = { clock, log: new RecordingLog(), random: new SeededRandom(seed) };
+  return new Comeback(ambient, { within, isUrgent, rank: () => rank });
+};
+
+const leaderOf = (site: SiteRank | undefined, seed = 3): Comeback => comeback(seed, () => true, site);
+const standby = (seed: number): Comeback => comeback(seed, () => false, undefined);
+
+const alone: SiteRank = { rank: 0, of: 1 };
+const last: SiteRank = { rank: 24, of: 25 };
+const sites = (of: number): readonly SiteRank[] => Array.from({ length: of }, (_, rank) => ({ rank, of }));
 
 /** A stream of a board fails now; when it tries again. */
 async function returns(board: Comeback, signal = new AbortController().signal, wait = pace): Promise<Millis> {
@@ -26,53 +35,104 @@ async function returns(board: Comeback, signal = new AbortController().signal, w
   return elapsed(begun, clock.now());
 }
 
+/** A renewal comes due now; how long it is held back. */
+async function renewalWaits(board: Comeback): Promise<Millis> {
+  const begun = clock.now();
+  await board.inTurn(new AbortController().signal);
+  return elapsed(begun, clock.now());
+}
+
+async function all<T>(those: readonly Promise<T>[]): Promise<readonly T[]> {
+  const waits = Promise.all(those);
+  await clock.advance("6m");
+  return waits;
+}
+
+function mostInASecond(moments: readonly Millis[]): number {
+  return Math.max(...moments.map((from) => moments.filter((at) => at >= from && at < from + 1000).length));
+}
+
 describe("who leads", () => {
-  test("is back before a reset has become an outage, but not within client-go's first second and a half", async () => {
-    const all = Promise.all(Array.from({ length: 200 }, (_, seed) => returns(boardOf(seed, true))));
-    await clock.advance("20s");
-    const waits = await all;
-    expect(Math.min(...waits)).toBeGreaterThanOrEqual(5000);
-    expect(Math.max(...waits)).toBeLessThan(9001);
+  test("the only site goes back at the pace of its streams, and holds its renewals back no longer", async () => {
+    const board = leaderOf(alone);
+    expect(await all([returns(board), renewalWaits(board)])).toEqual([pace, pace]);
+  });
+
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    "one of 25 sites goes back in its turn, before a reset has become an outage (seed %i)",
+    async (seed) => {
+      const waits = await all(sites(25).map((site) => returns(leaderOf(site, seed * 100 + site.rank))));
+      expect(mostInASecond(waits)).toBeLessThanOrEqual(5);
+      expect(Math.max(...waits)).toBeLessThanOrEqual(within);
+      expect(waits).toEqual(waits.toSorted((a, b) => a - b));
+    },
+  );
+
+  test("few sites need not wait as long as many", async () => {
+    const waits = await all(sites(4).map((site) => returns(leaderOf(site, site.rank))));
+    expect(Math.max(...waits)).toBeLessThanOrEqual(2000);
+  });
+
+  test("who knows nothing of other sites takes any moment before a reset has become an outage", async () => {
+    const waits = await all(Array.from({ length: 100 }, (_, seed) => returns(leaderOf(undefined, seed))));
+    expect(Math.max(...waits)).toBeLessThanOrEqual(within);
+    expect(mostInASecond(waits)).toBeLessThan(40);
+  });
+
+  test("renews in its turn as well, but waits for a turn only once", async () => {
+    const board = leaderOf(last);
+    const [back, renewal] = await all([returns(board), renewalWaits(board)]);
+    expect(renewal).toBe(back);
+    expect(renewal).toBeGreaterThan(8000);
+    const again = returns(board);
+    expect(await renewalWaits(board)).toBe(0);
+    await clock.advance("1m");
+    expect(await again).toBeLessThanOrEqual(within);
+  });
+
+  test("whose term is over gives the Lease back without waiting for its turn", async () => {
+    let leads = true;
+    const board = comeback(3, () => leads, last);
+    void board.lost(pace);
+    leads = false;
+    expect(await renewalWaits(board)).toBe(0);
   });
 
   test("goes back with all streams at one moment", async () => {
-    const board = boardOf(3, true);
-    const all = Promise.all([returns(board), returns(board), returns(board)]);
-    await clock.advance("20s");
-    expect(new Set(await all).size).toBe(1);
+    const board = leaderOf(last);
+    const waits = await all([returns(board), returns(board), returns(board)]);
+    expect(new Set(waits).size).toBe(1);
   });
 
-  test("goes back as soon as its renewal was answered, at the pace of each stream and no sooner", async () => {
-    const board = boardOf(3, true);
-    const [quick, slow] = [returns(board), returns(board, undefined, 3000)];
+  test("goes back as soon as a request was answered, at the pace of each stream and no sooner", async () => {
+    const board = leaderOf(last);
+    const [quick, slow, renewal] = [returns(board), returns(board, undefined, 3000), renewalWaits(board)];
     await clock.advance("2s");
     board.reached();
     await clock.advance("20s");
-    expect([await quick, await slow]).toEqual([2000, 3000]);
+    expect([await quick, await slow, await renewal]).toEqual([2000, 3000, 2000]);
   });
 
   test("is not kept from a server that answers others meanwhile, nor does it ask that one more often", async () => {
-    const board = boardOf(3, true);
+    const board = leaderOf(last);
     const back = returns(board);
     board.reached();
     await clock.advance("20s");
     expect(await back).toBe(pace);
+    expect(await renewalWaits(board)).toBe(0);
   });
 
   test("whose second try fails too chooses anew", async () => {
-    const board = boardOf(3, true);
-    const first = returns(board);
-    await clock.advance("20s");
-    await first;
-    const second = returns(board);
-    await clock.advance("20s");
-    expect(await second).toBeLessThan(9001);
-    expect(await second).toBeGreaterThanOrEqual(pace);
+    const board = leaderOf(last);
+    await all([returns(board)]);
+    const [second = Number.NaN] = await all([returns(board)]);
+    expect(second).toBeLessThanOrEqual(within);
+    expect(second).toBeGreaterThanOrEqual(pace);
   });
 
   test("that stops does not wait", async () => {
     const stop = new AbortController();
-    const back = returns(boardOf(3, true), stop.signal);
+    const back = returns(leaderOf(last), stop.signal);
     await clock.advance("2s");
     stop.abort();
     await clock.settle();
@@ -81,15 +141,16 @@ describe("who leads", () => {
 });
 
 test("who does not lead takes up to five minutes, if no request of its own is answered before", async () => {
-  const all = Promise.all(Array.from({ length: 100 }, (_, seed) => returns(boardOf(seed, false))));
-  await clock.advance("6m");
-  const waits = await all;
-  const perSecond = new Map<number, number>();
-  for (const wait of waits) {
-    const second = Math.floor(wait / 1000);
-    perSecond.set(second, (perSecond.get(second) ?? 0) + 1);
-  }
+  const waits = await all(Array.from({ length: 100 }, (_, seed) => returns(standby(seed))));
   expect(Math.min(...waits)).toBeGreaterThanOrEqual(60_000);
   expect(Math.max(...waits)).toBeLessThanOrEqual(300_000);
-  expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(10);
+  expect(mostInASecond(waits)).toBeLessThanOrEqual(10);
+});
+
+test("who does not lead holds none of its looks back", async () => {
+  const board = standby(3);
+  const back = returns(board);
+  expect(await renewalWaits(board)).toBe(0);
+  await clock.advance("6m");
+  await back;
 });

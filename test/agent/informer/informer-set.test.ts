@@ -35,9 +35,10 @@ class Run {
   readonly #stop = new AbortController();
   #ended: Promise<void> = Promise.resolve();
 
-  constructor(scope: SiteScope = {}) {
+  constructor(scope: SiteScope = {}, isUrgent = (): boolean => true) {
     const settings = { pageSize: 500, deltasPerObject: 16, decodedBytes: 1_000_000, limits };
-    this.set = new InformerSet({ clock, log, random: new SeededRandom(3) }, { client: api, database, settings, scope });
+    const ambient = { clock, log, random: new SeededRandom(3) };
+    this.set = new InformerSet(ambient, { client: api, database, settings, scope, isUrgent });
     for (const resource of [nodes, pods, leases]) this.set.informer<KubeObject>(resource);
   }
 
@@ -121,6 +122,34 @@ describe("a site that is the whole cluster", () => {
     await clock.advance("1s");
     expect(late).toEqual(["default/later appeared"]);
     await again.stop();
+  });
+
+  test("tells everything again once in twelve to 24 hours, without asking the API server, and after what happened meanwhile", async () => {
+    for (let i = 0; i < 200; i++) api.put(pods, pod(`web-${100 + i}`));
+    const run = await new Run().start();
+    const heard = run.hears(pods);
+    const lists = api.asked("list").length;
+    await clock.advance("12h");
+    expect(heard).toEqual([]);
+    await clock.until(() => heard.length > 0, "12h");
+    api.remove(pods, "default/web-250");
+    await clock.advance("1m");
+    expect(heard.filter((word) => word.endsWith("changed")).length).toBeGreaterThanOrEqual(199);
+    expect(new Set(heard)).toContain("default/web-299 changed");
+    expect(heard.filter((word) => word.startsWith("default/web-250")).at(-1)).toBe("default/web-250 gone");
+    expect(heard.length).toBeLessThanOrEqual(201);
+    expect(run.set.stats().map(({ depth }) => depth)).toEqual([0, 0, 0]);
+    expect(api.asked("list")).toHaveLength(lists);
+    await run.stop();
+  });
+
+  test("tells nothing again, and writes nothing for it, where nobody acts on it", async () => {
+    api.put(pods, pod("web"));
+    const run = await new Run({}, () => false).start();
+    const heard = run.hears(pods);
+    await clock.advance("48h");
+    expect(heard).toEqual([]);
+    await run.stop();
   });
 
   test("finds pods by board, namespace and owner", async () => {
@@ -241,6 +270,8 @@ describe("a site that is the whole cluster", () => {
       api.put(leases, lease("pi-1", `2026-01-01T00:${String(minute + 10)}:00.000000Z`));
       await clock.advance("1m");
     }
+    // A watch that was opened anew meanwhile has its first bookmark a minute later.
+    await clock.advance("1m");
     expect(writes()).toBe(before);
     expect(heard).toEqual([[], []]);
     const shown = run.set.informer(leases).lister.get("kube-node-lease/pi-1");

@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { ConfigError, type Disposed } from "../../../agent/base/errors.ts";
+import { TransportError } from "../../../agent/client/transport-error.ts";
+import type { ElectorParts } from "../../../agent/runtime/leader-elector.ts";
 import { budgetAnnotation } from "../../../agent/runtime/lease-lock.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 import { classic, Election, edge } from "./support/election.ts";
+import { LeaseLink } from "./support/lease-server.ts";
 
 describe("a site begins", () => {
   test("LE-01: the only board creates the Lease and leads with term 0", async () => {
@@ -159,6 +162,72 @@ describe("a leader that is gone is replaced", () => {
     await site.clock.advance("1s");
     expect(site.server.requests).toBe(before + 1);
     expect(follower.leads).toBe(false);
+    await site.end();
+  });
+});
+
+describe("boards that lost the API server together", () => {
+  /** When a board looks at the Lease; while `isAway` nobody is there. */
+  class Looks extends LeaseLink {
+    readonly at: number[] = [];
+    isAway = false;
+    readonly #now: () => number;
+
+    constructor(site: Election, by: string) {
+      super({ server: site.server, clock: site.clock, by });
+      this.#now = () => site.clock.now().mono;
+    }
+
+    get pauses(): readonly number[] {
+      return this.at.slice(1).map((at, index) => (at - (this.at[index] ?? 0)) / 1000);
+    }
+
+    override read(signal: AbortSignal) {
+      this.at.push(this.#now());
+      return this.isAway
+        ? Promise.reject(new TransportError("ConnectionRefused", "the connection was refused"))
+        : super.read(signal);
+    }
+  }
+
+  test.each<[ElectorParts["followers"], number, number, number, number]>([
+    ["expiry", 10, 50, 30, 70],
+    ["poll", 10, 22, 10, 22],
+  ])("try again ever further apart (%s)", async (followers, soonest, latest, soonestAgain, latestAgain) => {
+    const site = new Election(3);
+    const looks = new Looks(site, "pi-1");
+    looks.isAway = true;
+    site.join("pi-1", { followers, lock: looks });
+    await site.clock.advance("2h");
+    const [first = Number.NaN, ...later] = looks.pauses;
+    expect(first).toBeGreaterThanOrEqual(soonest);
+    expect(first).toBeLessThanOrEqual(latest);
+    expect(Math.min(...later)).toBeGreaterThanOrEqual(soonestAgain);
+    expect(Math.max(...later)).toBeLessThanOrEqual(latestAgain);
+    expect(Math.max(...later) - Math.min(...later)).toBeGreaterThan((latestAgain - soonestAgain) / 2);
+    await site.end();
+  });
+
+  test("and had it back within seconds do not look within the same seconds from then on", async () => {
+    const site = new Election(4);
+    site.join("leader");
+    await site.settled();
+    const followers = Array.from({ length: 8 }, (_, index) => {
+      const looks = new Looks(site, `pi-${index}`);
+      looks.isAway = true;
+      site.join(`pi-${index}`, { lock: looks });
+      return looks;
+    });
+    await site.clock.advance("5s");
+    for (const looks of followers) {
+      looks.isAway = false;
+      looks.at.length = 0;
+    }
+    await site.clock.advance("3m");
+    const nextLooks = followers.map(({ pauses: [next = Number.NaN] }) => next);
+    expect(Math.max(...nextLooks)).toBeLessThanOrEqual(edge.duration / 1000);
+    expect(Math.max(...nextLooks) - Math.min(...nextLooks)).toBeGreaterThan(30);
+    for (const { pauses } of followers) expect(Math.min(...pauses.slice(1))).toBeGreaterThanOrEqual(59);
     await site.end();
   });
 });
@@ -390,6 +459,104 @@ describe("the Lease is touched by others", () => {
     await site.clock.advance("10m");
     expect(pi.terms).toEqual([0]);
     expect(pi.log.said("error")).toContain("no budget for the Lease");
+    await site.end();
+  });
+});
+
+describe("two processes of one name, as a copied machine has them", () => {
+  const name = { identity: "pi-1_5f0c", timing: classic };
+
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])("do not lead both for long: one sees it and says so (seed %i)", async (seed) => {
+    const site = new Election(seed);
+    const one = site.join("original", name);
+    await site.settled();
+    await site.clock.advance("1m");
+    const other = site.join("copy", name);
+    await site.clock.advance(new SeededRandom(seed).integer(2000) + 4 * classic.retry);
+    expect(site.leaders).toHaveLength(1);
+    const [leads, follows] = one.leads ? [one, other] : [other, one];
+    expect(follows.elector.view()).toMatchObject({ role: "follower", namesake: true });
+    expect(follows.endings).toMatchObject([{ why: "another process writes the Lease under our name" }]);
+    expect(follows.log.said("error")).toEqual(["another process writes the Lease under our name"]);
+    await site.clock.advance("1h");
+    expect(site.leaders).toEqual([leads.name]);
+    expect(leads.elector.view().namesake).toBe(false);
+    await site.end();
+  });
+
+  test("the one that waited leads a term of its own when the other is gone", async () => {
+    const site = new Election();
+    for (const board of ["original", "copy"]) {
+      site.join(board, name);
+      await site.clock.advance("1s");
+    }
+    await site.clock.advance("1m");
+    const { leader } = site;
+    const waits = site.board(leader.name === "copy" ? "original" : "copy");
+    leader.kill();
+    const killed = site.clock.now().mono;
+    await site.clock.until(() => waits.leads, "5m");
+    expect(site.clock.now().mono - killed).toBeGreaterThan(classic.duration - classic.retry - 1000);
+    expect(waits.terms.at(-1)).toBe(1);
+    expect(waits.elector.view().namesake).toBe(false);
+    expect(site.lateWrites).toEqual([]);
+    await site.end();
+  });
+
+  test("and a third board that leads meanwhile ends the dispute", async () => {
+    const site = new Election();
+    const one = site.join("original", name);
+    await site.settled();
+    const write = (): void => site.server.put({ renewal: site.clock.now().wall + 0.5 }, "copy");
+    for (let renewals = 0; renewals < 8; renewals++) {
+      await site.clock.advance("1s");
+      write();
+    }
+    expect(one.elector.view()).toMatchObject({ role: "follower", namesake: true });
+    site.server.put({ holder: "bing", transitions: 1 });
+    await site.clock.advance("20s");
+    expect(one.elector.view()).toMatchObject({ namesake: false, holder: "bing" });
+    await site.end();
+  });
+});
+
+describe("the end of a term is told", () => {
+  test.each<[string, (site: Election) => Promise<unknown> | unknown]>([
+    ["went to somebody else", (site) => site.server.put({ holder: "bing", transitions: 1 })],
+    ["was deleted", (site) => site.server.put(undefined)],
+    [
+      "could not be renewed",
+      async (site) => {
+        site.leader.link.cut = "both";
+        await site.clock.advance("40s");
+      },
+    ],
+  ])("when the Lease %s, as client-go does", async (_, happens) => {
+    const site = new Election();
+    const pi = site.join("pi-1");
+    await site.settled();
+    await happens(site);
+    await site.clock.advance("12s");
+    expect(pi.said.slice(0, 2)).toEqual(["pi-1 became leader", "pi-1 stopped leading"]);
+    await site.end();
+  });
+
+  test.each([
+    ["not written any more where the API server named another holder", true, false],
+    ["written while nobody else can lead yet", false, true],
+  ])("%s", async (_, isReplaced, isSent) => {
+    const told: { readonly message: string; readonly mayBeSent: boolean }[] = [];
+    const site = new Election();
+    const pi = site.join("pi-1", {
+      announce: ({ message }, term) => {
+        told.push({ message: message.replace(/_\S+/, ""), mayBeSent: term.standsAt(site.clock.now()) });
+      },
+    });
+    await site.settled();
+    if (isReplaced) site.server.put({ holder: "bing", transitions: 1 });
+    else pi.link.cut = "both";
+    await site.clock.until(() => told.length === 2, "1m");
+    expect(told[1]).toEqual({ message: "pi-1 stopped leading", mayBeSent: isSent });
     await site.end();
   });
 });

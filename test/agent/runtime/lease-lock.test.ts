@@ -62,6 +62,29 @@ describe("the Lease", () => {
     await expect(stale).rejects.toMatchObject({ reason: "Conflict", disposition: "refresh" });
   });
 
+  test("is freed of the server's notes on its fields once, and stays so", async () => {
+    const { clock, api, lock, signal, write } = setUp();
+    await lock.create(claim, clock.now(), write);
+    const noted = api.objects.get("siteward-plant7");
+    if (!noted) throw new Error("there is no Lease");
+    api.objects.set("siteward-plant7", {
+      ...noted,
+      metadata: { ...noted.metadata, managedFields: [{ manager: "siteward", operation: "Update" }] },
+    });
+    let record = await lock.read(signal);
+    if (!record) throw new Error("there is no Lease");
+    for (let i = 0; i < 2; i++) {
+      record = await lock.renew(record, { durationSeconds: 60, budget: undefined }, clock.now(), write);
+      // As an API server does.
+      const { managedFields: _, ...metadata } = api.objects.get("siteward-plant7")?.metadata ?? noted.metadata;
+      api.objects.set("siteward-plant7", { ...noted, metadata });
+      record = (await lock.read(signal)) ?? record;
+    }
+    const sent = api.requests.slice(1).map(({ body }) => (body as { metadata: object }).metadata);
+    expect(sent.map((metadata) => "managedFields" in metadata)).toEqual([true, false]);
+    expect(sent[0]).toMatchObject({ managedFields: [{}] });
+  });
+
   test("carries the budget, which is sent again only when it changed", async () => {
     const { clock, api, lock, write } = setUp();
     let record = await lock.create(claim, clock.now(), write);

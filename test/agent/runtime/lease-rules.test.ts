@@ -23,19 +23,20 @@ const lease = (change: Partial<LeaseRecord> = {}): LeaseRecord => ({
   holder: "bing",
   durationSeconds: 10,
   transitions: 0,
+  renewal: version,
   annotations: {},
   ...change,
 });
 
 type Look = readonly [seconds: number, record: LeaseRecord | undefined];
 
-/** A story of looks at the Lease; what the last one leads to. */
-function stepAfter(looks: readonly Look[], who = baz, leading = false) {
+/** A story of looks at the Lease; what the last one leads to. `wrote`: the renewals that we sent. */
+function stepAfter(looks: readonly Look[], who = baz, leading = false, wrote: readonly number[] = []) {
   let seen: Observation | undefined;
   let now = at(0);
   for (const [seconds, record] of looks) {
     now = at(seconds);
-    seen = observe(seen, record, who, now);
+    seen = observe(seen, record, who, now, { leading, wrote: (renewal) => wrote.includes(renewal) });
   }
   if (!seen) throw new Error("nobody looked");
   return nextLeaseStep(seen, who, leading, now);
@@ -283,6 +284,84 @@ describe("a leader", () => {
     [60.9, 54],
   ])("with a duration of %s s trusts its term for %s s from the beginning of the attempt", (duration, trusted) => {
     expect(trustedUntil(at(100), duration * 1000).mono).toBeCloseTo(at(100 + trusted).mono);
+  });
+});
+
+describe("another process of the same name", () => {
+  const own = (renewal: number | undefined, more: Partial<LeaseRecord> = {}) =>
+    lease({ holder: "baz", transitions: 4, renewal, ...more });
+  const collision = { do: "stepDown", why: "another process writes the Lease under our name" };
+
+  test("ends the term of a leader with its second renewal in a row, not with the first, which may be a slip", () => {
+    const looks: readonly Look[] = [
+      [0, own(-1)],
+      [2, own(-2)],
+      [4, own(-3)],
+    ];
+    const wrote = [-1, -3];
+    expect(stepAfter(looks.slice(0, 2), baz, true, wrote)).toMatchObject({ do: "renew", term: 4 });
+    expect(stepAfter([...looks, [6, own(-4)]], baz, true, wrote)).toEqual(collision);
+  });
+
+  test.each([
+    [9.9, "stepDown"],
+    [10, "renew"],
+  ])("is no other process where two strange renewals lie a whole duration apart (%s s: %s)", (apart, step) => {
+    const looks: readonly Look[] = [
+      [0, own(-1)],
+      [5, own(-2)],
+      [5 + apart, own(-4)],
+    ];
+    expect(stepAfter(looks, baz, true, [-1])).toMatchObject({ do: step });
+  });
+
+  test.each<[string, readonly Look[]]>([
+    ["labels that somebody sets", [1, 2, 3].map((seconds) => [seconds, own(-1)])],
+    ["our own renewals whose answers were lost", [1, 2, 3].map((seconds) => [seconds, own(-1 - seconds)])],
+    ["a server that keeps no time of renewal", [1, 2, 3].map((seconds) => [seconds, own(undefined)])],
+  ])("is not what we take %s for", (_, looks) => {
+    const wrote = [-1, -2, -3, -4];
+    for (const leading of [true, false]) {
+      expect(stepAfter([[0, own(-1)], ...looks], baz, leading, wrote)).toMatchObject({ do: "renew", term: 4 });
+    }
+  });
+
+  test("is not what wrote a Lease that we meet for the first time: it is ours from before", () => {
+    expect(stepAfter([[0, own(-7)]])).toMatchObject({ do: "renew", term: 4 });
+  });
+
+  test("holds the Lease like anybody, for one who does not lead: until its duration is over, and then in a term of its own", () => {
+    const strange = own(-2);
+    const looks: readonly Look[] = [
+      [0, own(-1)],
+      [5, strange],
+    ];
+    expect(stepAfter(looks, baz, false, [-1])).toEqual({ do: "wait", until: at(15) });
+    expect(stepAfter([...looks, [14.9, strange]], baz, false, [-1])).toEqual({ do: "wait", until: at(15) });
+    expect(stepAfter([...looks, [14, own(-3)]], baz, false, [-1])).toEqual({ do: "wait", until: at(24) });
+    expect(stepAfter([...looks, [15, strange]], baz, false, [-1])).toMatchObject({ do: "take", term: 5 });
+    expect(stepAfter([...looks, [15, own(-9, { transitions: 5 })]], baz, false, [-1, -9])).toMatchObject({
+      do: "renew",
+      term: 5,
+    });
+  });
+
+  test("that took the Lease of somebody else is not taken for us either", () => {
+    const taken = [
+      [0, lease({ transitions: 4 })],
+      [11, own(-5, { transitions: 5 })],
+    ] as const;
+    expect(stepAfter(taken)).toEqual({ do: "wait", until: at(21) });
+  });
+
+  test("is waited for when its Lease is deleted, as nobody would wait for us", () => {
+    const looks: readonly Look[] = [
+      [0, own(-1)],
+      [5, own(-2)],
+      [6, undefined],
+    ];
+    expect(stepAfter(looks, baz, false, [-1])).toEqual({ do: "wait", until: at(16) });
+    expect(stepAfter(looks, baz, false, [-1, -2])).toMatchObject({ do: "create" });
   });
 });
 

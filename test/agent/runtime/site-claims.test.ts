@@ -129,6 +129,21 @@ test("alone on its API server a site has nobody to mind", async () => {
   expect(changes).toEqual([]);
 });
 
+test("every site knows the same order of all of them, also of those that claim nothing of ours", async () => {
+  const { claims, signal, leases } = setUp();
+  expect(claims.rank).toBeUndefined();
+  await claims.learn(signal);
+  expect(claims.rank).toEqual({ rank: 0, of: 1 });
+  leases.put("older", "2026-01-01T00:00:00Z", "area=west");
+  leases.put("younger", "2026-01-03T00:00:00Z", "area=east");
+  leases.put("oldest", "2025-01-01T00:00:00Z", "area=elsewhere", "edge");
+  await claims.learn(signal);
+  expect(claims.rank).toEqual({ rank: 2, of: 4 });
+  leases.remove("mine");
+  await claims.learn(signal);
+  expect(claims.rank).toBeUndefined();
+});
+
 test("an older site's boards are told with the first of their names, and when the conflict is over", async () => {
   const { clock, claims, changes, signal, stop, leases, log } = setUp();
   leases.put("north", "2026-01-01T00:00:00Z", "area=north", "edge");

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Bell } from "../../../agent/base/bell.ts";
 import { DurationSample } from "../../../agent/runtime/duration-sample.ts";
 import { Fifo } from "../../../agent/runtime/fifo.ts";
+import { OwnWrites, renewalMark } from "../../../agent/runtime/own-writes.ts";
 import { Permits } from "../../../agent/runtime/permits.ts";
 import { RollingCount } from "../../../agent/runtime/rolling-count.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -21,6 +22,38 @@ test("a Fifo gives back in order, over any number of items", () => {
   expect(fifo.shift()).toBeUndefined();
   fifo.push(1);
   expect(fifo.shift()).toBe(1);
+});
+
+describe("our own writes into the Lease", () => {
+  const began = (wall: number) => ({ mono: 0, wall });
+  const mark = (renewTime: unknown) => renewalMark(renewTime) ?? Number.NaN;
+
+  test("are known again by their time, however the API server spells it", () => {
+    const own = new OwnWrites();
+    own.add(began(1_767_225_600_123));
+    expect(own.has(mark("2026-01-01T00:00:00.123000Z"))).toBe(true);
+    expect(own.has(mark("2026-01-01T01:00:00.123+01:00"))).toBe(true);
+    expect(own.has(mark("2026-01-01T00:00:00.124000Z"))).toBe(false);
+    expect(own.has(mark("2026-01-01T00:00:00Z"))).toBe(false);
+  });
+
+  test("are remembered also with a clock that stands in 1970, and only the newest of them", () => {
+    const own = new OwnWrites();
+    for (let write = 0; write < 100; write++) own.add(began(write));
+    expect([0, 35, 36, 99].map((wall) => own.has(wall))).toEqual([false, false, true, true]);
+  });
+
+  test("are not what was refused: somebody else may have written at that very moment", () => {
+    const own = new OwnWrites();
+    own.add(began(5));
+    own.add(began(6));
+    own.remove(began(5));
+    expect([5, 6].map((wall) => own.has(wall))).toEqual([false, true]);
+  });
+
+  test.each([undefined, "", "yesterday", 5])("nothing is concluded from a time like %j", (renewTime) => {
+    expect(renewalMark(renewTime)).toBeUndefined();
+  });
 });
 
 describe("a rolling count", () => {

@@ -6,8 +6,8 @@ import { mostInOneSecond } from "./tally.ts";
 export const breaks = { restart: 3000, away: 300_000, reset: 0 } as const satisfies Record<string, Millis>;
 export type Break = keyof typeof breaks;
 
-/** A sleeping follower looks at the Lease after one term and half a retry at the latest; one that failed, after 50 s. */
-export const backWithin: Millis = 70_000;
+/** A sleeping follower looks at the Lease after one term and half a retry at the latest; one that failed, after 70 s of its clock. */
+export const backWithin: Millis = 72_000;
 
 export interface Return {
   /** Most agents whose first request since the break arrived within one second, wherever that second begins. */
@@ -17,6 +17,7 @@ export interface Return {
   readonly returned: number;
   /** After the server was back: when the last one came. */
   readonly last: Millis;
+  /** The first of them. */
   readonly harm: readonly string[];
   /** Sites that have another number of leaders than one in the end. */
   readonly torn: readonly string[];
@@ -24,7 +25,6 @@ export interface Return {
 
 export async function playBreak(fleet: Fleet, is: Break): Promise<Return> {
   const { tally, time } = fleet;
-  const before = tally.harm.length;
   const back = time.now + breaks[is];
   tally.begin();
   if (is === "reset") fleet.resetAll();
@@ -35,7 +35,7 @@ export async function playBreak(fleet: Fleet, is: Break): Promise<Return> {
     tried: mostInOneSecond(tally.tries.values()),
     returned: tally.arrivals.size,
     last: Math.max(...tally.arrivals.values()) - back,
-    harm: tally.harm.slice(before),
+    harm: [...tally.harm],
     torn: [...fleet.leaders()].filter(([, names]) => names.length !== 1).map(([site]) => site),
   };
 }

@@ -121,7 +121,7 @@ export class FifoStory {
         this.#marks.drop();
         return {};
       case "resync":
-        this.#fifo.resync();
+        this.#fifo.resync("", everything);
         return {};
       case "bookmark":
         this.#fifo.bookmark(event.resourceVersion);

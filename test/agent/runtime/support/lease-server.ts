@@ -1,8 +1,10 @@
 import { leases } from "../../../../agent/api/resources.ts";
+import { microTimestamp } from "../../../../agent/api/timestamps.ts";
 import { type Clock, type Instant, type Millis, sleep } from "../../../../agent/base/clock.ts";
 import { ApiError, type Verb } from "../../../../agent/client/api-error.ts";
 import { budgetAnnotation, type Claim, type LeaderLock } from "../../../../agent/runtime/lease-lock.ts";
 import type { LeaseRecord } from "../../../../agent/runtime/lease-rules.ts";
+import { renewalMark } from "../../../../agent/runtime/own-writes.ts";
 
 export interface Change {
   readonly at: Millis;
@@ -70,6 +72,7 @@ const nobody: LeaseRecord = {
   holder: "",
   durationSeconds: undefined,
   transitions: 0,
+  renewal: undefined,
   annotations: {},
 };
 
@@ -96,22 +99,23 @@ export class LeaseLink implements LeaderLock {
     return this.#exchange({ signal }, () => this.#server.lease);
   }
 
-  create(claim: Claim, _now: Instant, write: Write): Promise<LeaseRecord> {
-    return this.#exchange(write, () => this.#server.create({ ...claimed(claim), annotations: {} }, this.#by));
+  create(claim: Claim, now: Instant, write: Write): Promise<LeaseRecord> {
+    return this.#exchange(write, () => this.#server.create({ ...claimed(claim, now), annotations: {} }, this.#by));
   }
 
-  take(record: LeaseRecord, claim: Claim, _now: Instant, write: Write): Promise<LeaseRecord> {
-    return this.#exchange(write, () => this.#server.update(record, claimed(claim), "take", this.#by));
+  take(record: LeaseRecord, claim: Claim, now: Instant, write: Write): Promise<LeaseRecord> {
+    return this.#exchange(write, () => this.#server.update(record, claimed(claim, now), "take", this.#by));
   }
 
   renew(
     record: LeaseRecord,
     { durationSeconds, budget }: { durationSeconds: number; budget: string | undefined },
-    _now: Instant,
+    now: Instant,
     write: Write,
   ): Promise<LeaseRecord> {
     const annotations = budget === undefined ? {} : { [budgetAnnotation]: budget };
-    const change = { durationSeconds, annotations: { ...record.annotations, ...annotations } };
+    const written = { ...record.annotations, ...annotations };
+    const change = { durationSeconds, renewal: renewalOf(now), annotations: written };
     return this.#exchange(write, () => this.#server.update(record, change, "renew", this.#by));
   }
 
@@ -143,7 +147,14 @@ interface Write {
   readonly guard?: () => void;
 }
 
-const claimed = ({ holder, durationSeconds, term }: Claim) => ({ holder, durationSeconds, transitions: term });
+const renewalOf = (now: Instant): number | undefined => renewalMark(microTimestamp(now));
+
+const claimed = ({ holder, durationSeconds, term }: Claim, now: Instant) => ({
+  holder,
+  durationSeconds,
+  transitions: term,
+  renewal: renewalOf(now),
+});
 
 function attempt<T>(work: () => T): () => T {
   try {
