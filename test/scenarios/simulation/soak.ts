@@ -4,12 +4,14 @@ import { nodeEnvironment } from "../../../agent/board/runtime-flags.ts";
 import { FlappingSite } from "./flapping.ts";
 
 /**
- * Hours of a flapping link on virtual time, and the memory of the process, collected before each look:
+ * Hours of a flapping link on virtual time, and the memory of the process, which is collected to the last before each look:
  *
  *   node test/scenarios/simulation/soak.ts --hours 24 --seed 1
  *
  * The figures are those of two agents and of all that surrounds them: kubelets, API server and network are bounded too.
- * It fails where heap or resident memory grow by more than `--most` MB a day after the first two hours (least squares).
+ * It fails where heap or resident memory grow by more than `--most` MB a day (least squares) after the first six hours, in
+ * which caches and databases fill. What V8 keeps of a peak for the next one is given back before a look and shown beside
+ * it: an ordinary collection leaves it resident for ever, and one burst would look like growth.
  */
 const { values } = parseArgs({
   options: {
@@ -19,9 +21,9 @@ const { values } = parseArgs({
   },
 });
 const [hours, seed, most] = [Number(values.hours), Number(values.seed), Number(values.most)];
-const [hour, warmUp] = [3_600_000, 2];
-if (!Number.isInteger(hours) || hours < 1 || !Number.isInteger(seed) || !(most >= 0)) {
-  console.error("--hours and --seed take whole numbers, --most megabytes");
+const [hour, warmUp, fewest] = [3_600_000, 6, 6];
+if (!Number.isInteger(hours) || hours < warmUp + fewest || !Number.isInteger(seed) || !(most >= 0)) {
+  console.error(`--hours takes a whole number from ${warmUp + fewest} on, --seed a whole number, --most megabytes`);
   process.exit(64);
 }
 
@@ -40,25 +42,30 @@ const site = new FlappingSite(seed);
 const { fleet } = site;
 const rows: { readonly hour: number; readonly rss: number; readonly heap: number }[] = [];
 site.start();
-console.log("hour  resident MB  heap MB  cuts");
+console.log("hour  before MB  resident MB  heap MB  cuts");
 for (let at = 1; at <= hours; at++) {
   await fleet.time.runUntil(at * hour);
-  for (let i = 0; i < 3; i++) await gc({ execution: "async", type: "major" });
+  const before = process.memoryUsage().rss / 2 ** 20;
+  for (let i = 0; i < 3; i++) await gc({ execution: "async", type: "major", flavor: "last-resort" });
   const { rss, heapUsed } = process.memoryUsage();
   rows.push({ hour: at, rss: rss / 2 ** 20, heap: heapUsed / 2 ** 20 });
-  const numbers = [(rss / 2 ** 20).toFixed(1).padStart(11), (heapUsed / 2 ** 20).toFixed(2).padStart(7)];
+  const numbers = [
+    before.toFixed(1).padStart(9),
+    (rss / 2 ** 20).toFixed(1).padStart(11),
+    (heapUsed / 2 ** 20).toFixed(2).padStart(7),
+  ];
   console.log([String(at).padStart(4), ...numbers, String(site.cuts).padStart(4)].join("  "));
 }
 const settled = rows.filter((row) => row.hour > warmUp);
 const slopes = { resident: slope(settled, "rss"), heap: slope(settled, "heap") };
 const { complaints } = fleet.tally.history;
 console.log(
-  `seed ${seed}: resident ${slopes.resident.toFixed(2)} MB/day, heap ${slopes.heap.toFixed(2)} MB/day, ` +
+  `seed ${seed}, hours ${warmUp + 1} to ${hours}: resident ${slopes.resident.toFixed(2)} MB/day, heap ${slopes.heap.toFixed(2)} MB/day, ` +
     `${complaints.length} complaints, ${((performance.now() - begun) / 1000).toFixed(0)} s`,
 );
 for (const { at, text } of complaints.slice(0, 5)) console.log(`  ${at} ${text}`);
 fleet.close();
-const isFlat = settled.length < 3 || (slopes.resident <= most && slopes.heap <= most);
+const isFlat = slopes.resident <= most && slopes.heap <= most;
 process.exit(isFlat && complaints.length === 0 ? 0 : 1);
 
 /** By least squares, in MB a day. */

@@ -7,6 +7,7 @@ import type { SimProcess } from "./sim-process.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 const second: Millis = 1000;
+const mostKept = 20;
 
 /** Counts what agents do, and keeps nothing of what it counted: it does not grow with the time that passes. */
 export class Tally extends Recorder {
@@ -14,7 +15,7 @@ export class Tally extends Recorder {
   /** Since `begin`: when an agent first tried, and when its first request arrived. */
   readonly tries = new Map<string, Millis>();
   readonly arrivals = new Map<string, Millis>();
-  /** Writes of agents that take something away from somebody. */
+  /** Since `begin`: the first writes of agents that take something away from somebody. */
   readonly harm: string[] = [];
 
   constructor(time: VirtualTime, setting: Setting) {
@@ -39,6 +40,7 @@ export class Tally extends Recorder {
   begin(): void {
     this.tries.clear();
     this.arrivals.clear();
+    this.harm.length = 0;
   }
 
   /** Of what a board's agent asks, also what finds no connection. */
@@ -60,7 +62,7 @@ export class Tally extends Recorder {
   override arrived(): void {}
 
   override sent(process: SimProcess, { method, path, body = "" }: HttpRequest): Sent {
-    if (process.role === "agent" && isHarm(method, path, body)) {
+    if (process.role === "agent" && this.harm.length < mostKept && isHarm(method, path, body)) {
       this.harm.push(`${this.#time.now} ${process.board} ${method} ${path} ${body}`);
     }
     return { process, method, path, write: undefined, before: undefined };
