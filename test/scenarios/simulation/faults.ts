@@ -73,8 +73,14 @@ export class Faults {
   }
 
   #of(board: string): readonly SimBoard[] {
-    if (board === "every") return this.#site.boards;
-    const found = board === "leader" ? this.#site.leader : this.#site.board(board);
+    const { boards, leader } = this.#site;
+    if (board === "every") return boards;
+    const found =
+      board === "leader"
+        ? leader
+        : board === "follower"
+          ? boards.find((one) => one.isOn && one !== leader)
+          : this.#site.board(board);
     return found ? [found] : [];
   }
 

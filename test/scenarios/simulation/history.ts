@@ -42,6 +42,8 @@ export interface LeaseContent {
 
 export interface NodeState {
   readonly at: Millis;
+  /** Its resourceVersion. */
+  readonly version: string;
   readonly ready: string;
   /** "key:effect" */
   readonly taints: readonly string[];

@@ -1,99 +1,56 @@
-import { fork } from "node:child_process";
-import { parseArgs } from "node:util";
-import { SeededRandom } from "../../support/seeded-random.ts";
-import { mutate } from "./mutants.ts";
-import { type Failure, reportOf } from "./report.ts";
-import { scheduleOf } from "./schedule.ts";
+import { availableParallelism } from "node:os";
+import { type Campaign, campaignIn, usage } from "./campaign.ts";
+import { mutantOf, mutants } from "./mutants.ts";
+import { reportOf } from "./report.ts";
+import { Work } from "./work.ts";
 
-/**
- * Many schedules, one after the other, in several processes:
- *
- *   npm run test:long -- --schedules 10000 --seed 1
- *
- * The number of a schedule is its seed; the first one is `--seed`. A failure is printed with what repeats it, with the
- * schedule and, `--shrink`, with what is left of the schedule when everything that is not needed for it is taken out.
- * `--boards` and `--policy` draw only such sites. `--mutant` breaks the agent first, in one of the ways that mutants.ts
- * lists: then schedules have to fail.
- */
-const { values } = parseArgs({
-  options: {
-    schedules: { type: "string", default: "100" },
-    seed: { type: "string", default: "1" },
-    jobs: { type: "string", default: "2" },
-    boards: { type: "string" },
-    policy: { type: "string" },
-    shrink: { type: "boolean", default: false },
-    trace: { type: "boolean", default: false },
-    failures: { type: "string", default: "10" },
-    mutant: { type: "string" },
-    worker: { type: "string" },
-  },
-});
-
-const [first, count, jobs] = [Number(values.seed), Number(values.schedules), Number(values.jobs)];
-const wishes = {
-  boards: values.boards === undefined ? undefined : Number(values.boards),
-  policy: values.policy === "kubernetes" || values.policy === "evidence" ? values.policy : undefined,
-} as const;
-if (![first, count, jobs].every((number) => Number.isInteger(number) && number >= 0)) {
-  console.error("--schedules, --seed and --jobs take whole numbers");
+/** Many schedules, in several processes: see campaign.ts. */
+const campaign = campaignIn(process.argv.slice(2), availableParallelism());
+if ("problem" in campaign) {
+  console.error(`test:long: ${campaign.problem}\n\n${usage}`);
   process.exit(64);
 }
+if ("help" in campaign) {
+  console.log(usage);
+  process.exit(0);
+}
+process.exit(campaign.mutant === "every" ? await everyMutant(campaign) : await run(campaign));
 
-type Message = { readonly done: true } | { readonly failure: Failure };
-
-if (values.worker === undefined) await lead();
-else await work(Number(values.worker));
-
-/** Hands the seeds out in turns, counts, and prints. */
-async function lead(): Promise<void> {
+async function run(campaign: Campaign): Promise<number> {
+  const { seed, schedules, mutant } = campaign;
+  const wishes = mutant === undefined ? campaign.wishes : mutantOf(mutant).wishes;
+  const work = new Work({ ...campaign, wishes });
   const begun = performance.now();
-  const failures: Failure[] = [];
-  let done = 0;
-  const say = (): void => {
-    const seconds = (performance.now() - begun) / 1000;
-    console.log(`${done} of ${count} schedules, ${failures.length} failed, ${(done / seconds).toFixed(1)} per second`);
+  const sofar = (): string => {
+    const pace = (1000 * work.done) / (performance.now() - begun);
+    return `${work.done} of ${schedules} schedules, ${work.failures.length} failed, ${pace.toFixed(1)} per second`;
   };
-  const ticker = setInterval(say, 30_000);
-  const workers = Array.from({ length: Math.min(jobs, count) }, (_, index) => {
-    const worker = fork(import.meta.filename, [...process.argv.slice(2), "--worker", String(index)]);
-    worker.on("message", (message: Message) => {
-      if ("done" in message) {
-        done++;
-        return;
-      }
-      failures.push(message.failure);
-      console.log(reportOf(message.failure));
-      if (failures.length >= Number(values.failures)) for (const other of workers) other.kill();
-    });
-    return worker;
-  });
-  const codes = await Promise.all(
-    workers.map((worker) => new Promise<number | null>((resolve) => worker.on("exit", resolve))),
-  );
+  const ticker = setInterval(() => console.log(sofar()), 30_000);
+  const isWhole = await work.run((failure) => console.log(reportOf(failure)));
   clearInterval(ticker);
-  say();
-  if (failures.length > 0) console.log(`failed: ${failures.map(({ schedule }) => schedule.seed).join(" ")}`);
-  process.exit(failures.length > 0 || codes.some((code) => code !== 0) ? 1 : 0);
+  if (!isWhole) console.log("a process ended before its share was told");
+  if (work.failures.length > 0) console.log(`failed: ${work.failures.map(({ schedule }) => schedule.seed).join(" ")}`);
+  console.log(`seeds ${seed} to ${seed + schedules - 1}: ${sofar()}`);
+  return work.failures.length === 0 && isWhole ? 0 : 1;
 }
 
-async function work(index: number): Promise<void> {
-  if (values.mutant !== undefined) mutate(values.mutant);
-  // Only now: what is loaded before cannot be broken any more.
-  const [{ runSchedule }, { shrunk }] = await Promise.all([import("./run-schedule.ts"), import("./shrink.ts")]);
-  const send = (message: Message): void => void process.send?.(message);
-  for (let seed = first + index; seed < first + count; seed += Math.min(jobs, count)) {
-    const schedule = scheduleOf(seed, new SeededRandom(seed), wishes);
-    const { violations, trace } = await runSchedule(schedule, { everything: values.trace });
-    if (violations.length > 0) {
-      const least = values.shrink ? await shrunk(schedule) : undefined;
-      send({ failure: { schedule, violations, trace, least, options: optionsToRepeat() } });
-    }
-    send({ done: true });
+/** Each has to be noticed, and by the check that is there for it. */
+async function everyMutant(campaign: Campaign): Promise<number> {
+  let missed = 0;
+  for (const [mutant, { noticedBy, wishes }] of Object.entries(mutants)) {
+    const work = new Work({ ...campaign, wishes, mutant, mostFailures: 1 });
+    await work.run(() => {});
+    const [failure] = work.failures;
+    const violation = failure?.violations.find((one) => one.startsWith(noticedBy));
+    if (violation === undefined) missed++;
+    const told = violation ?? failure?.violations[0];
+    const seen = told === undefined ? "NOT NOTICED" : `seed ${failure?.schedule.seed}: ${told}`;
+    console.log(
+      `${mutant}: ${violation === undefined && told !== undefined ? `NOT by "${noticedBy}", but ` : ""}${seen}`,
+    );
   }
-}
-
-function optionsToRepeat(): string {
-  const drawn = ["boards", "policy"] as const;
-  return drawn.flatMap((name) => (values[name] === undefined ? [] : [`--${name} ${values[name]}`])).join(" ");
+  const { seed, schedules } = campaign;
+  const all = Object.keys(mutants).length;
+  console.log(`seeds ${seed} to ${seed + schedules - 1} at most: ${all - missed} of ${all} mutants were noticed`);
+  return missed === 0 ? 0 : 1;
 }

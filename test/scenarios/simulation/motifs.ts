@@ -1,15 +1,5 @@
 import type { Fault, How } from "./schedule.ts";
 
-/**
- * Troubles that seldom come together by chance, and hurt when they do. Each is told with its times drawn anew; whatever else
- * goes wrong in a schedule comes on top.
- */
-export function motifOf(how: How): readonly Fault[] {
-  return how.one([deafLeader, darkZone, darkZone, pausedLeader, cutLeader, forgetfulApi, lostLease, flappingBoard])(
-    how,
-  );
-}
-
 const restart = (at: number, { one, between }: How): Fault => ({
   at,
   is: "agent restart",
@@ -27,12 +17,15 @@ const powerCut = (at: number, board: string, { one, between, happens }: How): Fa
   wakesIn: undefined,
 });
 
+/** Mostly not the one that leads. */
+const bystander = ({ one, setting }: How): string => one(["follower", "follower", one(setting.boards).name]);
+
 /** Its watches say nothing any more, and meanwhile a board dies. */
 function deafLeader(how: How): readonly Fault[] {
   const at = how.between(90_000, 150_000);
   const healing = how.one(["late", "reset"] as const);
   const length = how.between(150_000, 400_000);
-  const board = how.one(how.setting.boards).name;
+  const board = bystander(how);
   return [
     { at, is: "watches stalled", board: "leader", lane: "agent", for: length, healing },
     powerCut(at + how.between(0, 100_000), board, how),
@@ -49,15 +42,20 @@ function darkZone(how: How): readonly Fault[] {
   return [...dark.map(({ name }) => powerCut(at + how.between(0, 3000), name, how)), ...changes];
 }
 
-/** For about as long as its Lease lasts: it wakes up just before or just after somebody else leads. */
+/**
+ * For about as long as its Lease lasts, while it gives up a board and its pods over a slow link: it wakes up just before or
+ * just after somebody else leads, and the answers come that it was waiting for.
+ */
 function pausedLeader(how: How): readonly Fault[] {
   const { duration } = how.setting.timing;
-  const at = how.between(90_000, 200_000);
+  const at = how.between(80_000, 110_000);
   const waking = how.one(["timers first", "answers first"] as const);
-  const board = how.one(how.setting.boards).name;
+  const delay = how.one([300, 2000, 4000]);
+  const length = how.between(0.7 * duration, 2.5 * duration);
   return [
-    powerCut(at - how.between(20_000, 60_000), board, how),
-    { at, is: "pause", board: "leader", for: how.between(0.7 * duration, 2.2 * duration), waking },
+    powerCut(at, bystander(how), how),
+    { at: at + 30_000, is: "slow", board: "leader", lane: "agent", delay, for: 60_000 },
+    { at: at + how.between(50_000, 85_000), is: "pause", board: "leader", for: length, waking },
   ];
 }
 
@@ -67,10 +65,21 @@ function cutLeader(how: How): readonly Fault[] {
   const at = how.between(90_000, 200_000);
   const healing = how.one(["late", "reset"] as const);
   const lane = how.one(["agent", "both"] as const);
-  const board = how.one(how.setting.boards).name;
+  const board = bystander(how);
   return [
     powerCut(at - how.between(20_000, 70_000), board, how),
     { at, is: "cut", board: "leader", lane, how: "silent", for: how.between(0.5 * duration, 3 * duration), healing },
+  ];
+}
+
+/** Watches that were silent for less than anybody notices go on, and what was held up comes piece by piece. */
+function slowComeback(how: How): readonly Fault[] {
+  const at = how.between(90_000, 200_000);
+  const silent = how.between(45_000, 89_000);
+  const lane = "agent";
+  return [
+    { at, is: "watches stalled", board: "leader", lane, for: silent, healing: "late" },
+    { at, is: "slow", board: "leader", lane, delay: how.one([300, 2000, 8000]), for: silent + 60_000 },
   ];
 }
 
@@ -107,3 +116,22 @@ function flappingBoard(how: How): readonly Fault[] {
     return { at, is: "cut", board, lane, how: "silent", for: down, healing };
   }).filter(({ at }) => at < how.calmAt);
 }
+
+/**
+ * Troubles that seldom come together by chance, and hurt when they do. Each is told with its times drawn anew; whatever else
+ * goes wrong in a schedule comes on top.
+ */
+export const motifs = {
+  "deaf leader": deafLeader,
+  "dark zone": darkZone,
+  "paused leader": pausedLeader,
+  "cut leader": cutLeader,
+  "slow comeback": slowComeback,
+  "forgetful API": forgetfulApi,
+  "lost Lease": lostLease,
+  "flapping board": flappingBoard,
+} as const satisfies Record<string, (how: How) => readonly Fault[]>;
+
+export type Motif = keyof typeof motifs;
+
+export const isMotif = (name: string | undefined): name is Motif => name !== undefined && Object.hasOwn(motifs, name);

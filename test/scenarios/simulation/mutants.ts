@@ -1,58 +1,63 @@
 import { registerHooks } from "node:module";
+import type { Wishes } from "./schedule.ts";
 
 /** A way to break the agent: texts of its sources, each there exactly once, and what takes their place. */
 export interface Mutant {
-  readonly name: string;
   readonly breaks: readonly { readonly file: string; readonly text: string; readonly by: string }[];
   /** The check that has to notice, as its violations begin. */
   readonly noticedBy: string;
+  /** Where it shows soonest. */
+  readonly wishes: Wishes;
 }
 
-const one = (name: string, file: string, text: string, by: string, noticedBy: string): Mutant => ({
-  name,
-  breaks: [{ file, text, by }],
-  noticedBy,
-});
+const one = (file: string, text: string, by: string): Mutant["breaks"] => [{ file, text, by }];
 
-export const mutants: readonly Mutant[] = [
-  one(
-    "a fence that always says yes",
-    "agent/runtime/fence.ts",
-    "if (!term.standsAt(clock.now())) throw",
-    "if (clock.now().mono < 0) throw",
-    "terms",
-  ),
-  one(
-    "a follower that waits for nobody",
-    "agent/runtime/lease-rules.ts",
-    "const held = shifted(now, validity(record, timing.duration));",
-    "const held = shifted(now, 0 * validity(record, timing.duration));",
-    "terms",
-  ),
-  one(
-    "a count that begins anew with each Lease",
-    "agent/runtime/lease-rules.ts",
-    'return wait ?? { do: "create", term };',
-    'return wait ?? { do: "create", term: term * 0 };',
-    "terms",
-  ),
-  one(
-    "a budget that is not carried over",
-    "agent/assemble.ts",
-    "decodeBudget(annotations[budgetAnnotation], begun)",
-    "decodeBudget(annotations[budgetAnnotation] && undefined, begun)",
-    "budget",
-  ),
-  one(
-    "an allowance without a bottom",
-    "agent/base/token-bucket.ts",
-    "return full.level >= 1 - 1e-9 ? [",
-    "return full.level >= 0 ? [",
-    "budget",
-  ),
-  {
-    name: "a stall bound that is ignored",
+const list = {
+  "a fence that always says yes": {
+    noticedBy: "terms",
+    wishes: { motif: "paused leader", boards: 3 },
+    breaks: one("agent/runtime/fence.ts", "if (!term.standsAt(clock.now())) throw", "if (clock.now().mono < 0) throw"),
+  },
+  "a follower that waits for nobody": {
+    noticedBy: "terms",
+    wishes: { boards: 3 },
+    breaks: one(
+      "agent/runtime/lease-rules.ts",
+      "shifted(now, validity(record, timing.duration))",
+      "shifted(now, 0 * validity(record, timing.duration))",
+    ),
+  },
+  "a count that begins anew with each Lease": {
+    noticedBy: "terms",
+    wishes: { motif: "lost Lease", boards: 2 },
+    breaks: one(
+      "agent/runtime/lease-rules.ts",
+      'return wait ?? { do: "create", term };',
+      'return wait ?? { do: "create", term: term * 0 };',
+    ),
+  },
+  "a Lease that nobody remembers": {
+    noticedBy: "terms",
+    wishes: { motif: "lost Lease", boards: 3 },
+    breaks: one("agent/assemble.ts", "formerTerm: this.#leaderMemo.formerTerm(),", "formerTerm: undefined,"),
+  },
+  "a budget that is not carried over": {
+    noticedBy: "budget",
+    wishes: { motif: "dark zone", policy: "kubernetes", boards: 5 },
+    breaks: one(
+      "agent/assemble.ts",
+      "decodeBudget(annotations[budgetAnnotation], begun)",
+      "decodeBudget(annotations[budgetAnnotation] && undefined, begun)",
+    ),
+  },
+  "an allowance without a bottom": {
+    noticedBy: "budget",
+    wishes: { motif: "dark zone", boards: 5 },
+    breaks: one("agent/base/token-bucket.ts", "return full.level >= 1 - 1e-9 ? [", "return full.level >= 0 ? ["),
+  },
+  "a stall bound that is ignored": {
     noticedBy: "blind",
+    wishes: { motif: "deaf leader", boards: 3 },
     breaks: [
       {
         file: "agent/informer/watch-health.ts",
@@ -66,16 +71,14 @@ export const mutants: readonly Mutant[] = [
       },
     ],
   },
-  one(
-    "silence that needs no proof",
-    "agent/controllers/node-lifecycle/health.ts",
-    "proven: bySeeing ||",
-    "proven: true || bySeeing ||",
-    "blind",
-  ),
-  {
-    name: "a quarantine that holds nothing",
+  "silence that needs no proof": {
+    noticedBy: "blind",
+    wishes: { motif: "deaf leader", boards: 3 },
+    breaks: one("agent/controllers/node-lifecycle/health.ts", "proven: bySeeing ||", "proven: true || bySeeing ||"),
+  },
+  "a quarantine that holds nothing": {
     noticedBy: "quarantine",
+    wishes: { motif: "forgetful API", policy: "kubernetes", boards: 5 },
     breaks: [
       {
         file: "agent/judgement/link.ts",
@@ -89,42 +92,70 @@ export const mutants: readonly Mutant[] = [
       },
     ],
   },
-  one(
-    "a grace period that began before we looked",
-    "agent/controllers/node-lifecycle/health.ts",
-    "    probe: since,",
-    "    probe: shifted(since, -3_600_000),",
-    "grace",
-  ),
-  one(
-    "a taint that stays",
-    "agent/controllers/node-lifecycle/judge.ts",
-    'if (board.ready === "True") return "clear";',
-    'if (board.ready === "True") return "held";',
-    "converged",
-  ),
-  one(
-    "pods that are forgotten",
-    "agent/controllers/taint-eviction/controller.ts",
-    "wakes: [wake(pods, podKeys), wake(nodes, keysOnBoard)],",
-    "wakes: [wake(pods, podKeys)],",
-    "converged",
-  ),
-  one(
-    "a history that is lost without a list",
-    "agent/informer/reflector.ts",
-    'if (disposition === "relist") this.#expired = true;',
-    'if (disposition === "relist") this.#expired = false;',
-    "",
-  ),
-];
+  "a grace period that began before we looked": {
+    noticedBy: "grace",
+    wishes: { boards: 3 },
+    breaks: one(
+      "agent/controllers/node-lifecycle/health.ts",
+      "answered, probe: now, heard, byStatus",
+      "answered, probe: known ? now : shifted(now, -3_600_000), heard, byStatus",
+    ),
+  },
+  "pods that tolerate nothing": {
+    noticedBy: "tolerations",
+    wishes: { motif: "dark zone", boards: 3 },
+    breaks: one(
+      "agent/controllers/taint-eviction/decide.ts",
+      "if (deadlineOf(timer).mono > now.mono) return",
+      "if (deadlineOf(timer).mono < 0) return",
+    ),
+  },
+  "a taint that stays": {
+    noticedBy: "converged",
+    wishes: { motif: "flapping board", boards: 3 },
+    breaks: one(
+      "agent/controllers/node-lifecycle/judge.ts",
+      'if (board.ready === "True") return "clear";',
+      'if (board.ready === "True") return "held";',
+    ),
+  },
+  "pods that are forgotten": {
+    noticedBy: "converged",
+    wishes: { motif: "dark zone", boards: 3 },
+    breaks: one(
+      "agent/controllers/taint-eviction/controller.ts",
+      "wakes: [wake(pods, podKeys), wake(nodes, keysOnBoard)],",
+      "wakes: [wake(pods, podKeys)],",
+    ),
+  },
+  "a Lease that is not given back": {
+    noticedBy: "ending",
+    wishes: { boards: 2 },
+    breaks: one("agent/runtime/leadership.ts", "await this.#release();", "await Promise.resolve();"),
+  },
+  "a history that is lost without a list": {
+    noticedBy: "cache",
+    wishes: { motif: "forgetful API", boards: 3 },
+    breaks: one(
+      "agent/informer/reflector.ts",
+      'if (disposition === "relist") this.#expired = true;',
+      'if (disposition === "relist") this.#expired = false;',
+    ),
+  },
+} as const satisfies Record<string, Mutant>;
+
+export const mutants: Readonly<Record<string, Mutant>> = list;
 
 const root = new URL("../../../", import.meta.url).href;
 
+export function mutantOf(name: string): Mutant {
+  const mutant = mutants[name];
+  if (mutant === undefined) throw new Error(`there is no mutant "${name}", but: ${Object.keys(mutants).join(", ")}`);
+  return mutant;
+}
+
 /** From now on the agent's sources are loaded broken. */
-export function mutate(name: string): void {
-  const mutant = mutants.find((other) => other.name === name);
-  if (mutant === undefined) throw new Error(`there is no mutant "${name}"`);
+export function mutate(mutant: Mutant): void {
   registerHooks({
     load: (url, context, next) => {
       const loaded = next(url, context);

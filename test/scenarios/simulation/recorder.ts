@@ -175,10 +175,10 @@ function leaseOf(text: string): LeaseContent {
 }
 
 export function nodeOf(text: string, at: number): NodeState {
-  const { spec, status } = JSON.parse(text);
+  const { metadata, spec, status } = JSON.parse(text);
   const ready = status?.conditions?.find(({ type }: { type: string }) => type === "Ready")?.status ?? "";
   const taints = (spec?.taints ?? []).map(({ key, effect }: { key: string; effect: string }) => `${key}:${effect}`);
-  return { at, ready, taints };
+  return { at, version: metadata.resourceVersion, ready, taints };
 }
 
 export function push<T>(map: Map<string, T[]>, key: string, value: T): void {

@@ -7,6 +7,8 @@ import type { History } from "./history.ts";
 import type { Schedule } from "./schedule.ts";
 import { Site } from "./site.ts";
 
+/** Boards are not all plugged in at one moment. */
+const bootsWithin: Millis = 5000;
 const look: Millis = 10_000;
 const stays: Millis = 60_000;
 
@@ -26,16 +28,28 @@ export async function runSchedule(schedule: Schedule, { everything = false } = {
   };
   process.on("unhandledRejection", uncaught);
   try {
-    for (const board of site.boards) board.powerOn(board.plate.wall);
-    site.keeper.start();
-    new Faults(site, schedule).plan(schedule.faults);
-    await site.time.runUntil(schedule.calmAt);
-    const atEnd = [...(await calm(site)), ...(await checkEnding(site))];
+    const atEnd = await told(site, schedule);
     const violations = [...checkHistory(history, site.time.now), ...atEnd];
     return { violations, digest: site.recorder.digest, trace: site.recorder.lines, history };
   } finally {
     site.close();
     process.off("unhandledRejection", uncaught);
+  }
+}
+
+/** From power-on to the good end. What throws on the way is a violation like any other. */
+async function told(site: Site, schedule: Schedule): Promise<readonly string[]> {
+  try {
+    for (const board of site.boards) {
+      const { number, wall } = board.plate;
+      site.time.at((7919 * schedule.seed + 1103 * number) % bootsWithin, () => board.powerOn(wall));
+    }
+    site.keeper.start();
+    new Faults(site, schedule).plan(schedule.faults);
+    await site.time.runUntil(schedule.calmAt);
+    return [...(await calm(site)), ...(await checkEnding(site))];
+  } catch (error) {
+    return [`broken off at ${site.time.now / 1000}s: ${error instanceof Error ? error.stack : error}`];
   }
 }
 

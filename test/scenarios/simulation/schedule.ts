@@ -2,7 +2,7 @@ import type { Millis } from "../../../agent/base/clock.ts";
 import type { SeededRandom } from "../../support/seeded-random.ts";
 import type { CacheLoss } from "./board-storage.ts";
 import type { Healing } from "./edge.ts";
-import { motifOf } from "./motifs.ts";
+import { isMotif, type Motif, motifs } from "./motifs.ts";
 import type { Waking } from "./sim-process.ts";
 
 export interface Board {
@@ -90,7 +90,7 @@ export type Fault = { readonly at: Millis } & (
 export interface Schedule {
   readonly seed: number;
   readonly setting: Setting;
-  /** In the order of time. "leader" as a board is whoever leads then. */
+  /** In the order of time. "leader" as a board is whoever leads then, "follower" one that has power and does not. */
   readonly faults: readonly Fault[];
   /** From here on nothing new goes wrong, and all that can be mended is. */
   readonly calmAt: Millis;
@@ -113,6 +113,8 @@ const sizes = [1, 2, 2, 3, 3, 3, 3, 5, 5, 5];
 export interface Wishes {
   readonly boards?: number | undefined;
   readonly policy?: Setting["policy"] | undefined;
+  /** Nothing but this. */
+  readonly motif?: Motif | undefined;
 }
 
 export function scheduleOf(seed: number, random: SeededRandom, wishes: Wishes = {}): Schedule {
@@ -148,9 +150,11 @@ export function scheduleOf(seed: number, random: SeededRandom, wishes: Wishes = 
 
   const calmAt = settled + between(60_000, 480_000);
   const how = { one, between, happens, setting, calmAt };
+  const motif = wishes.motif ?? (happens(0.6) ? one(Object.keys(motifs).filter(isMotif)) : undefined);
+  const chances = wishes.motif === undefined ? between(0, 2 + Math.min(5, count)) : 0;
   const faults = [
-    ...(happens(0.6) ? motifOf(how) : []),
-    ...Array.from({ length: between(0, 2 + Math.min(5, count)) }, () => faultOf(how)),
+    ...(motif === undefined ? [] : motifs[motif](how)),
+    ...Array.from({ length: chances }, () => faultOf(how)),
   ].sort((a, b) => a.at - b.at);
   return { seed, setting, faults: withSurvivor(faults, setting), calmAt };
 }

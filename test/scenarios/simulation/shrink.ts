@@ -1,14 +1,21 @@
 import { runSchedule } from "./run-schedule.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** The same schedule without the faults that its failure does not need. Each is tried to be left out, until none can be. */
-export async function shrunk(schedule: Schedule): Promise<Schedule> {
+/**
+ * The same schedule without the faults that its failure does not need. Each is tried to be left out, until none can be.
+ * Another failure than this one is not what is looked for.
+ */
+export async function shrunk(schedule: Schedule, violations: readonly string[]): Promise<Schedule> {
+  const checks = new Set(violations.map(checkOf));
   let least = schedule;
   for (let at = 0; at < least.faults.length; ) {
     const without = { ...least, faults: least.faults.filter((_, index) => index !== at) };
-    const { violations } = await runSchedule(without);
-    if (violations.length > 0) least = without;
+    const outcome = await runSchedule(without);
+    if (outcome.violations.some((violation) => checks.has(checkOf(violation)))) least = without;
     else at++;
   }
   return least;
 }
+
+/** "terms", "budget", …: the word that a violation begins with. */
+const checkOf = (violation: string): string => violation.split(/[: ]/)[0] ?? "";

@@ -8,8 +8,9 @@ import { ObjectStore } from "../../../agent/embedded/site-api/object-store.ts";
 import { namespacesServed } from "../../../agent/embedded/site-api/served.ts";
 import { createObject } from "../../../agent/embedded/site-api/write.ts";
 import { Database } from "../../../storage/database.ts";
-import { RevisionLog, siteMigrations } from "../../../storage/revision-log.ts";
+import { type RevisionLog, siteMigrations } from "../../../storage/revision-log.ts";
 import { fastPragmas } from "./board-storage.ts";
+import { MemoryLog } from "./memory-log.ts";
 
 const namespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
 const tailLimits = { changes: 1024, characters: 4 * 1024 * 1024 };
@@ -29,7 +30,7 @@ export class SimulatedApi {
   constructor(ambient: Ambient) {
     this.#ambient = ambient;
     this.#database = Database.open({ file: ":memory:", migrations: siteMigrations, pragmas: fastPragmas });
-    this.#log = new RevisionLog(this.#database);
+    this.#log = new MemoryLog(this.#database);
     this.#site = this.#start();
     for (const name of namespaces) createObject(this.#site, namespacesServed, undefined, { metadata: { name } }, false);
   }

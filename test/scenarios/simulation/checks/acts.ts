@@ -10,6 +10,8 @@ export interface Act {
   readonly is: "unknown" | "taint" | "unready" | "evict";
   readonly board: string;
   readonly zone: string;
+  /** Of a pod: its name. */
+  readonly pod: string | undefined;
   readonly process: number;
   readonly sentAt: Millis;
   /** When it was tried for the first time: it may have met a conflict, or a server that was busy. */
@@ -48,31 +50,33 @@ export function actsOf(history: History): readonly Act[] {
 }
 
 function actOf(
-  { method, path, body, effect, sentAt }: Write,
+  { method, path, body, effect }: Write,
   { nodes }: History,
-): Pick<Act, "is" | "board"> | undefined {
+): Pick<Act, "is" | "board" | "pod"> | undefined {
   const [, board = "", status] = /^\/api\/v1\/nodes\/([^/]+)(\/status)?$/.exec(path) ?? [];
   if (board !== "" && method === "PATCH") {
-    if (status !== undefined) return says(body, "Ready", "Unknown") ? { is: "unknown", board } : undefined;
-    // Whoever changes another taint repeats this one: of a write that failed it is not known which Node it was meant for.
+    if (status !== undefined)
+      return says(body, "Ready", "Unknown") ? { is: "unknown", board, pod: undefined } : undefined;
+    // Whoever changes another taint repeats this one. What is refused was meant for the Node that it names, however old.
     const isMet = effect !== undefined && effect.status < 300;
-    const before = isMet ? taintsIn(effect.before) : taintsLately(nodes.get(board), sentAt);
-    return isTainted(taintsIn(body)) && !isTainted(before) ? { is: "taint", board } : undefined;
+    const before = isMet ? taintsIn(effect.before) : taintsMeant(body, nodes.get(board));
+    return isTainted(taintsIn(body)) && !isTainted(before) ? { is: "taint", board, pod: undefined } : undefined;
   }
-  const [, owner = "", ofStatus] =
-    /^\/api\/v1\/namespaces\/default\/pods\/[a-z]+-(pi-\d+)(\/status)?$/.exec(path) ?? [];
-  if (owner === "") return undefined;
-  if (method === "DELETE") return { is: "evict", board: owner };
-  return ofStatus !== undefined && says(body, "Ready", "False") ? { is: "unready", board: owner } : undefined;
+  const [, pod, owner, ofStatus] =
+    /^\/api\/v1\/namespaces\/default\/pods\/([a-z]+-(pi-\d+))(\/status)?$/.exec(path) ?? [];
+  if (pod === undefined || owner === undefined) return undefined;
+  if (method === "DELETE") return { is: "evict", board: owner, pod };
+  return ofStatus !== undefined && says(body, "Ready", "False") ? { is: "unready", board: owner, pod } : undefined;
 }
 
-const isTainted = (taints: readonly string[]): boolean => taints.some((taint) => lifecycleTaints.includes(taint));
+export const isTainted = (taints: readonly string[]): boolean =>
+  taints.some((taint) => lifecycleTaints.includes(taint));
 
-/** What it carried at any moment of the last minute. */
-const taintsLately = (states: readonly NodeState[] = [], time: Millis): readonly string[] =>
-  states.flatMap(({ at, taints }, index) =>
-    at <= time && (states[index + 1]?.at ?? time) >= time - 60_000 ? taints : [],
-  );
+/** What the Node carried in the version that a write builds on. */
+const taintsMeant = (body: string, states: readonly NodeState[] = []): readonly string[] => {
+  const { resourceVersion } = JSON.parse(body).metadata ?? {};
+  return states.find(({ version }) => version === resourceVersion)?.taints ?? [];
+};
 
 function taintsIn(text: string | undefined): readonly string[] {
   const taints = text === undefined ? undefined : JSON.parse(text).spec?.taints;
@@ -84,5 +88,5 @@ function says(body: string, type: string, status: string): boolean {
   return conditions.some((one: { type: string; status: string }) => one.type === type && one.status === status);
 }
 
-export const told = ({ is, board, process, sentAt }: Act): string =>
-  `${is} ${board} by process ${process} at ${(sentAt / 1000).toFixed(3)}s`;
+export const told = ({ is, board, pod, process, sentAt }: Act): string =>
+  `${is} ${pod ?? board} by process ${process} at ${(sentAt / 1000).toFixed(3)}s`;

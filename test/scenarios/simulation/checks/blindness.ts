@@ -1,7 +1,7 @@
 import type { Millis } from "../../../../agent/base/clock.ts";
 import type { History } from "../history.ts";
 import { judging } from "../site-config.ts";
-import { type Act, told } from "./acts.ts";
+import { type Act, isTainted, told } from "./acts.ts";
 import type { Hearing } from "./hearing.ts";
 import type { TermBegun } from "./terms.ts";
 
@@ -40,7 +40,8 @@ export function checkBlindness(
 
 /**
  * There was a moment, not longer ago than a watch may be deaf without knowing it, at which the API server had heard
- * nothing from the board for a grace period. Policy `kubernetes` asks for no more than Ready=Unknown once that is written.
+ * nothing from the board for a grace period. Policy `kubernetes` asks for no more than Ready=Unknown once that is written,
+ * and deletes pods for as long as the taint is there, as its model does: also when the board is back already.
  */
 function wasSilent({ signs, nodes, setting }: History, { is, board, triedAt }: Act): boolean {
   const oldest = triedAt - judging.stall - execution;
@@ -51,9 +52,10 @@ function wasSilent({ signs, nodes, setting }: History, { is, board, triedAt }: A
   if (gaps.some((gap) => gap > judging.gracePeriod - slack)) return true;
   if (setting.policy === "evidence" || is === "unknown") return false;
   const states = nodes.get(board) ?? [];
-  return states.some(({ at, ready }, index) => {
+  return states.some(({ at, ready, taints }, index) => {
     const until = states[index + 1]?.at ?? Number.POSITIVE_INFINITY;
-    return ready === "Unknown" && at <= triedAt && until >= oldest;
+    const asks = ready === "Unknown" || (is === "evict" && isTainted(taints));
+    return asks && at <= triedAt && until >= oldest;
   });
 }
 

@@ -1,5 +1,7 @@
 import type { History } from "../history.ts";
+import { judging } from "../site-config.ts";
 import { type Act, told } from "./acts.ts";
+import type { Hearing } from "./hearing.ts";
 import type { TermBegun } from "./terms.ts";
 
 /** Levels travel with three digits, and no clock runs exactly like another. */
@@ -10,9 +12,15 @@ const burst = 1;
 /**
  * Within any time, no more boards of a zone are tainted than its rate and one token allow, whoever led meanwhile. What
  * counts is when the write was sent that took effect. Under policy `kubernetes` a zone of which nothing was handed on
- * begins with a full allowance.
+ * begins with a full allowance; under `evidence` it goes slowly for a while after an outage.
  */
-export function checkBudget(history: History, acts: readonly Act[], terms: readonly TermBegun[]): readonly string[] {
+export function checkBudget(
+  history: History,
+  acts: readonly Act[],
+  terms: readonly TermBegun[],
+  hearings: ReadonlyMap<number, Hearing>,
+): readonly string[] {
+  const { policy, evictionRate } = history.setting;
   const wrong: string[] = [];
   for (const zone of new Set(history.setting.boards.map((board) => board.zone))) {
     const taints = acts.filter((act) => act.is === "taint" && act.isDone && act.zone === zone);
@@ -20,14 +28,28 @@ export function checkBudget(history: History, acts: readonly Act[], terms: reado
       for (const [last, to] of taints.entries()) {
         if (last <= first) continue;
         const time = (to.sentAt - from.sentAt) / 1000;
-        const fresh = history.setting.policy === "kubernetes" ? freshStarts(terms, zone, from, to) : 0;
-        const most = burst + history.setting.evictionRate * time * drift + rounding + fresh;
+        const fresh = policy === "kubernetes" ? freshStarts(terms, zone, from, to) : 0;
+        const isSlow = policy === "evidence" && isRecovering(from, to, hearings.get(from.process));
+        const rate = isSlow ? Math.min(evictionRate, judging.secondaryRate) : evictionRate;
+        const most = burst + rate * time * drift + rounding + fresh;
         const count = last - first + 1;
-        if (count > most) wrong.push(`budget: ${count} boards of ${zone} within ${time}s: ${told(from)} … ${told(to)}`);
+        if (count > most)
+          wrong.push(`budget: ${count} boards of ${zone} within ${time.toFixed(3)}s: ${told(from)} … ${told(to)}`);
       }
     }
   }
   return wrong;
+}
+
+/** Both in the first while after one and the same outage of their leader. */
+function isRecovering(from: Act, to: Act, hearing: Hearing | undefined): boolean {
+  if (from.process !== to.process) return false;
+  const restored = hearing?.restoredBefore(from.sentAt);
+  return (
+    restored !== undefined &&
+    hearing?.restoredBefore(to.sentAt) === restored &&
+    to.sentAt - restored < judging.recovery / drift
+  );
 }
 
 /** Terms that began in between and found nothing about the zone. */

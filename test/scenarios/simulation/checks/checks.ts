@@ -6,6 +6,7 @@ import { checkBudget } from "./budget.ts";
 import { Hearing } from "./hearing.ts";
 import { checkInnocence } from "./innocence.ts";
 import { checkTerms, termsOf } from "./terms.ts";
+import { checkTolerations } from "./tolerations.ts";
 
 /** Everything that must never have happened. */
 export function checkHistory(history: History, end: Millis): readonly string[] {
@@ -15,7 +16,8 @@ export function checkHistory(history: History, end: Millis): readonly string[] {
   return [
     ...history.complaints.map(({ at, text }) => `complaint at ${(at / 1000).toFixed(3)}s: ${text}`),
     ...checkTerms(history),
-    ...checkBudget(history, acts, terms),
+    ...checkBudget(history, acts, terms, hearings),
+    ...checkTolerations(history, acts),
     ...checkBlindness(history, acts, terms, hearings),
     ...checkInnocence(history, acts),
   ];

@@ -1,7 +1,7 @@
 import type { Millis } from "../../../../agent/base/clock.ts";
 import type { History } from "../history.ts";
 import { judging } from "../site-config.ts";
-import { type Act, lifecycleTaints, told } from "./acts.ts";
+import { type Act, isTainted, told } from "./acts.ts";
 
 /** A leader may be deaf for so long without knowing it; then it still has to send what it decided. */
 const reaction: Millis = judging.stall + 60_000;
@@ -29,5 +29,3 @@ function innocentSince({ troubles, nodes }: History, board: string, time: Millis
   const clean = states.slice(Math.max(0, atEnd)).find(({ ready, taints }) => ready === "True" && !isTainted(taints));
   return clean === undefined || clean.at > time ? undefined : Math.max(over, clean.at);
 }
-
-const isTainted = (taints: readonly string[]): boolean => taints.some((taint) => lifecycleTaints.includes(taint));

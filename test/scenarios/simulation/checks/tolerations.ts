@@ -1,0 +1,40 @@
+import type { Millis } from "../../../../agent/base/clock.ts";
+import type { History } from "../history.ts";
+import { tolerances } from "../pod-keeper.ts";
+import { judging } from "../site-config.ts";
+import { type Act, lifecycleTaints, told } from "./acts.ts";
+
+/** How old the view may be on which a deletion was decided, and how long it may take until it is sent. */
+const lookback: Millis = judging.stall + 60_000;
+/** Clocks differ, and seconds are whole. */
+const slack: Millis = 2000;
+
+/** A pod goes only from a board that carries a NoExecute taint, and not before it tolerated that one for as long as it says. */
+export function checkTolerations({ nodes }: History, acts: readonly Act[]): readonly string[] {
+  return acts.flatMap((act) => {
+    if (act.is !== "evict") return [];
+    const seconds = tolerances[act.pod?.split("-")[0] ?? ""];
+    if (seconds === undefined) return [`tolerations: ${told(act)}: it tolerates everything for good`];
+    const spans = taintedSpans(nodes.get(act.board) ?? [], act.triedAt);
+    const recent = spans.filter(({ until }) => until >= act.triedAt - lookback);
+    if (recent.length === 0) return [`tolerations: ${told(act)}: the board carries no taint`];
+    const longest = Math.max(...recent.map(({ from }) => act.triedAt - from));
+    if (longest >= 1000 * seconds - slack) return [];
+    return [`tolerations: ${told(act)}: it may stay ${seconds}s, and stayed ${(longest / 1000).toFixed(3)}s`];
+  });
+}
+
+function taintedSpans(
+  states: readonly { readonly at: Millis; readonly taints: readonly string[] }[],
+  now: Millis,
+): readonly { readonly from: Millis; readonly until: Millis }[] {
+  const spans: { from: Millis; until: Millis }[] = [];
+  for (const [index, { at, taints }] of states.entries()) {
+    if (at > now || !taints.some((taint) => lifecycleTaints.includes(taint))) continue;
+    const until = Math.min(now, states[index + 1]?.at ?? now);
+    const last = spans.at(-1);
+    if (last?.until === at) last.until = until;
+    else spans.push({ from: at, until });
+  }
+  return spans;
+}

@@ -1,0 +1,71 @@
+import { describe, expect, test } from "vitest";
+import { SeededRandom } from "../../support/seeded-random.ts";
+import { mutantOf } from "./mutants.ts";
+import { reportOf } from "./report.ts";
+import { runSchedule } from "./run-schedule.ts";
+import { type Schedule, scheduleOf, type Wishes } from "./schedule.ts";
+import { Work } from "./work.ts";
+
+const drawn = (seed: number, wishes: Wishes = {}): Schedule => scheduleOf(seed, new SeededRandom(seed), wishes);
+
+// A schedule is told the same way every time: to tell it again helps nobody.
+describe("a site to which anything may happen", { retry: 0 }, () => {
+  const sizes: readonly (readonly [boards: number, seeds: readonly number[]])[] = [
+    [1, [1, 2]],
+    [2, [3, 4, 5]],
+    [3, [6, 7, 8, 9]],
+    [5, [10, 11, 12]],
+    [20, [13]],
+  ];
+  const stories = sizes.flatMap(([boards, seeds]) => seeds.map((seed) => ({ boards, seed })));
+
+  test.each(stories)("keeps every promise: $boards boards, seed $seed", async ({ boards, seed }) => {
+    const wishes = { boards };
+    const schedule = drawn(seed, wishes);
+    const { violations, trace } = await runSchedule(schedule);
+    expect(violations.length > 0 ? reportOf({ schedule, violations, trace, wishes }) : "").toBe("");
+  });
+
+  test("does the same again for the same seed, to the last byte, and something else for another", async () => {
+    const [once, twice, other] = [
+      await runSchedule(drawn(2)),
+      await runSchedule(drawn(2)),
+      await runSchedule(drawn(3)),
+    ];
+    expect(twice.trace.length).toBeGreaterThan(300);
+    expect(twice.trace).toEqual(once.trace);
+    expect(twice.digest).toBe(once.digest);
+    expect(other.digest).not.toBe(once.digest);
+  });
+
+  test("does the same at the same times whatever the wall clocks of its boards show", async () => {
+    const schedule = drawn(5, { boards: 3, motif: "dark zone" });
+    const { boards } = schedule.setting;
+    const steps = boards.map(({ name }, index) => ({
+      at: 100_000 + 20_000 * index,
+      is: "clock step" as const,
+      board: name,
+      by: index === 0 ? ("1970" as const) : 315_360_000_000 * (index % 2 === 0 ? -1 : 1),
+    }));
+    const faults = [...schedule.faults, ...steps].sort((a, b) => a.at - b.at);
+    const [calm, stepped] = [await runSchedule(schedule), await runSchedule({ ...schedule, faults })];
+    const sent = ({ history }: typeof calm) => history.writes.map(({ sentAt, method, path }) => [sentAt, method, path]);
+    expect(sent(stepped)).toEqual(sent(calm));
+    expect(stepped.violations).toEqual([]);
+  });
+});
+
+describe("an agent that is broken on purpose is noticed", { retry: 0 }, () => {
+  test.concurrent.each([
+    ["a fence that always says yes", 60],
+    ["a budget that is not carried over", 60],
+    ["a stall bound that is ignored", 60],
+  ])("%s, within %i schedules", async (mutant, schedules) => {
+    const { wishes, noticedBy } = mutantOf(mutant);
+    const options = { seed: 1, schedules, jobs: 1, mostFailures: 1, wishes, mutant, shrink: false, trace: false };
+    const work = new Work(options);
+    expect(await work.run(() => {})).toBe(true);
+    const violations = work.failures.flatMap((failure) => failure.violations);
+    expect(violations).toContainEqual(expect.stringMatching(`^${noticedBy}: `));
+  });
+});

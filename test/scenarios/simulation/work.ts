@@ -1,0 +1,73 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import type { Failure } from "./report.ts";
+import type { Wishes } from "./schedule.ts";
+
+export interface Order {
+  readonly seed: number;
+  readonly schedules: number;
+  readonly jobs: number;
+  /** After so many it is enough. */
+  readonly mostFailures: number;
+  readonly wishes: Wishes;
+  /** How the agent is broken first. */
+  readonly mutant: string | undefined;
+  readonly shrink: boolean;
+  readonly trace: boolean;
+}
+
+/** What a worker process is told: every `step`-th seed from `first` on. */
+export interface Share extends Pick<Order, "wishes" | "mutant" | "shrink" | "trace"> {
+  readonly first: number;
+  readonly step: number;
+  readonly end: number;
+}
+
+export type Message = { readonly done: true } | { readonly failure: Failure };
+
+const worker = path.join(import.meta.dirname, "worker.ts");
+
+/** Schedules that are told in processes of their own: as many at a time as there are jobs. */
+export class Work {
+  readonly failures: Failure[] = [];
+  readonly #order: Order;
+  #done = 0;
+
+  constructor(order: Order) {
+    this.#order = order;
+  }
+
+  get done(): number {
+    return this.#done;
+  }
+
+  /** Until all were told, or enough failed. False: a process ended in the middle of its share. */
+  async run(failed: (failure: Failure) => void): Promise<boolean> {
+    const { seed, schedules, jobs, mostFailures } = this.#order;
+    const step = Math.max(1, Math.min(jobs, schedules));
+    const processes = Array.from({ length: step }, (_, index) =>
+      this.#start({ first: seed + index, step, end: seed + schedules }),
+    );
+    let isEnough = false;
+    for (const child of processes) {
+      child.on("message", (message: Message) => {
+        if ("done" in message) this.#done++;
+        else if (!isEnough) {
+          this.failures.push(message.failure);
+          failed(message.failure);
+          isEnough = this.failures.length >= mostFailures;
+          if (isEnough) for (const other of processes) other.kill();
+        }
+      });
+    }
+    const codes = await Promise.all(processes.map(async (child) => (await once(child, "exit"))[0]));
+    return isEnough || codes.every((code) => code === 0);
+  }
+
+  #start(seeds: Pick<Share, "first" | "step" | "end">): ChildProcess {
+    const { wishes, mutant, shrink, trace } = this.#order;
+    const share: Share = { ...seeds, wishes, mutant, shrink, trace };
+    return fork(worker, [JSON.stringify(share)], { execArgv: ["--max-semi-space-size=64"] });
+  }
+}

@@ -1,0 +1,29 @@
+import { SeededRandom } from "../../support/seeded-random.ts";
+import { mutantOf, mutate } from "./mutants.ts";
+import { scheduleOf } from "./schedule.ts";
+import type { Message, Share } from "./work.ts";
+
+/** A process of `Work`: tells its share of the schedules and reports each. */
+const { first, step, end, wishes, mutant, shrink, trace }: Share = JSON.parse(process.argv[2] ?? "{}");
+
+// Nobody would hear of it.
+const orphaned = (): never => process.exit(1);
+process.once("disconnect", orphaned);
+if (mutant !== undefined) mutate(mutantOf(mutant));
+// Only now: what is loaded before cannot be broken any more.
+const [{ runSchedule }, { shrunk }] = await Promise.all([import("./run-schedule.ts"), import("./shrink.ts")]);
+
+const send = (message: Message): Promise<void> =>
+  new Promise((resolve) => process.send?.(message, undefined, undefined, () => resolve()));
+
+for (let seed = first; seed < end; seed += step) {
+  const schedule = scheduleOf(seed, new SeededRandom(seed), wishes);
+  const { violations, trace: lines } = await runSchedule(schedule, { everything: trace });
+  if (violations.length > 0) {
+    const least = shrink ? await shrunk(schedule, violations) : undefined;
+    await send({ failure: { schedule, violations, trace: lines, least, wishes, mutant, everything: trace } });
+  }
+  await send({ done: true });
+}
+process.off("disconnect", orphaned);
+process.disconnect();
