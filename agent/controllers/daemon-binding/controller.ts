@@ -1,0 +1,52 @@
+import type { Node, Pod } from "../../api/core.ts";
+import { pinnedTo } from "../../api/node-affinity.ts";
+import { controllerOf } from "../../api/owners.ts";
+import { boardOf, isFinished, isTerminating } from "../../api/pods.ts";
+import { daemonSets, nodes, pods } from "../../api/resources.ts";
+import { type Controller, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
+import { type BoardState, type BoundPods, decide, remember } from "./decide.ts";
+import { nothingTaken, takenWith } from "./fit.ts";
+import { needsOf } from "./pod-needs.ts";
+
+/**
+ * Binds daemon pods to the boards that they were made for, as far as they fit there: for sites where no kube-scheduler runs.
+ * Its keys are boards, so that no two pods are promised the same room.
+ */
+export const daemonBinding: Controller<BoardState, BoundPods> = {
+  name: "daemon-binding",
+  reads: [nodes, pods],
+  restsOn: [nodes, pods],
+  wakes: [wake(pods, boardsOfPod), wake(nodes, boardItself)],
+  initialMemory: new Set(),
+  observe(board, site) {
+    const node = site.lister(nodes).get(board);
+    const waiting = [...site.lister(pods).byIndex("byPin", board)].filter(isOurs);
+    if (node === undefined || waiting.length === 0) return undefined;
+    let taken = nothingTaken;
+    for (const pod of site.lister(pods).byIndex("byNode", board)) {
+      if (!isFinished(pod)) taken = takenWith(taken, needsOf(pod));
+    }
+    return { node, taken, waiting };
+  },
+  decide,
+  remember,
+};
+
+/** Somebody else may hold a pod back, or want to be the one who binds it. */
+function isOurs(pod: Pod): boolean {
+  const gates = pod.spec?.schedulingGates ?? [];
+  return controllerOf(pod)?.kind === daemonSets.kind && gates.length === 0 && !isTerminating(pod) && !isFinished(pod);
+}
+
+/** The board that a pod waits for, and that from which one went while others wait there. */
+function* boardsOfPod({ before, after }: Seen<Pod>, site: SiteView): Generator<string> {
+  const pin = after && boardOf(after) === undefined ? pinnedTo(after.spec?.affinity) : undefined;
+  if (pin !== undefined) yield pin;
+  const left = before && boardOf(before);
+  const isOver = after === undefined || isFinished(after);
+  if (left !== undefined && isOver && !site.lister(pods).byIndex("byPin", left).next().done) yield left;
+}
+
+function* boardItself({ key, after }: Seen<Node>, site: SiteView): Generator<string> {
+  if (after !== undefined && !site.lister(pods).byIndex("byPin", key).next().done) yield key;
+}

@@ -1,0 +1,76 @@
+import type { Pod } from "../../api/core.ts";
+import { quantity } from "../../api/quantity.ts";
+
+type Spec = NonNullable<Pod["spec"]>;
+type Container = Spec["containers"][number];
+
+/** By resource name, in billionths. */
+export type Amounts = ReadonlyMap<string, bigint>;
+
+export interface HostPort {
+  /** "0.0.0.0": on every address of the board. */
+  readonly address: string;
+  readonly protocol: string;
+  readonly port: number;
+}
+
+/** What a pod takes of its board for as long as it is there. */
+export interface PodNeeds {
+  readonly resources: Amounts;
+  readonly ports: readonly HostPort[];
+}
+
+export function needsOf({ spec }: Pod): PodNeeds {
+  return { resources: spec === undefined ? new Map() : resourcesOf(spec), ports: spec ? portsOf(spec) : [] };
+}
+
+/**
+ * As the scheduler of Kubernetes counts: the containers side by side, with the init containers that stay; or an init
+ * container with those that came to stay before it, if that is more. What is said of the pod as a whole goes before.
+ */
+function resourcesOf({ containers, initContainers = [], resources, overhead }: Spec): Amounts {
+  let staying: Amounts = new Map();
+  let starting: Amounts = new Map();
+  for (const container of initContainers) {
+    const own = amounts(container.resources?.requests);
+    if (container.restartPolicy === "Always") staying = sum(staying, own);
+    starting = larger(starting, container.restartPolicy === "Always" ? staying : sum(staying, own));
+  }
+  const running = containers.reduce((all, one) => sum(all, amounts(one.resources?.requests)), staying);
+  const ofPod = amounts(resources?.requests);
+  return sum(new Map([...larger(running, starting), ...ofPod]), amounts(overhead));
+}
+
+const amounts = (written: Readonly<Record<string, string>> | undefined): Amounts =>
+  new Map(Object.entries(written ?? {}).map(([name, text]) => [name, quantity(text) ?? 0n]));
+
+export const sum = (a: Amounts, b: Amounts): Amounts => merged(a, b, (x, y) => x + y);
+
+const larger = (a: Amounts, b: Amounts): Amounts => merged(a, b, (x, y) => (x > y ? x : y));
+
+function merged(a: Amounts, b: Amounts, how: (x: bigint, y: bigint) => bigint): Amounts {
+  const all = new Map(a);
+  for (const [name, amount] of b) all.set(name, how(all.get(name) ?? 0n, amount));
+  return all;
+}
+
+function portsOf({ containers, initContainers = [], hostNetwork }: Spec): readonly HostPort[] {
+  const running = [...containers, ...initContainers.filter(({ restartPolicy }) => restartPolicy === "Always")];
+  return running.flatMap((container) => portsOfContainer(container, hostNetwork === true));
+}
+
+/** In the network of the host a container's own port is the host's. */
+function portsOfContainer({ ports = [] }: Container, isOnHost: boolean): readonly HostPort[] {
+  return ports.flatMap(({ hostPort, containerPort, hostIP, protocol }) => {
+    const port = hostPort || (isOnHost ? containerPort : 0);
+    return port ? [{ address: hostIP || anyAddress, protocol: protocol ?? "TCP", port }] : [];
+  });
+}
+
+const anyAddress = "0.0.0.0";
+
+/** Whether both cannot have their port on the same board. */
+export const collide = (a: HostPort, b: HostPort): boolean =>
+  a.port === b.port &&
+  a.protocol === b.protocol &&
+  (a.address === b.address || a.address === anyAddress || b.address === anyAddress);

@@ -1,0 +1,98 @@
+import type { DaemonSet, Pod } from "../../api/core.ts";
+import { isTerminating } from "../../api/pods.ts";
+import type { Instant, Millis } from "../../base/clock.ts";
+import { type AvailabilityRule, isAvailable } from "./availability.ts";
+import { type Board, type Leaving, leavingAsBroken } from "./board.ts";
+import { byAge, hashLabel, isReady } from "./daemon-pod.ts";
+import { backoffOf, type FailedBackoff, nextBackoff } from "./failed-pods.ts";
+import { allowsSurge } from "./update-limits.ts";
+
+/** What a board needs so that it has the one pod that it should have (kubernetes 5.5). */
+export interface BoardPlan {
+  readonly create: boolean;
+  readonly leaving: readonly Leaving[];
+  /** Pods that are over, for people to hear of. */
+  readonly over: readonly { readonly pod: Pod; readonly how: "failed" | "succeeded" }[];
+  readonly backoff: FailedBackoff | undefined;
+  /** When a failed pod that had to stay is looked at again. */
+  readonly recheck: Millis | undefined;
+}
+
+export interface BoardContext {
+  readonly set: DaemonSet;
+  /** The present revision. */
+  readonly hash: string;
+  readonly availability: AvailabilityRule;
+  readonly backoff: FailedBackoff | undefined;
+}
+
+const nothing: BoardPlan = { create: false, leaving: [], over: [], backoff: undefined, recheck: undefined };
+
+/** `pods`: those of the set that are on the board or meant for it; undefined: there are none. */
+export function planBoard(
+  board: Board,
+  pods: readonly Pod[] | undefined,
+  context: BoardContext,
+  now: Instant,
+): BoardPlan {
+  const plan = { ...nothing, backoff: context.backoff };
+  if (board.run && pods === undefined) return { ...plan, create: true };
+  const staying = (pods ?? []).filter((pod) => !isTerminating(pod));
+  if (!board.stay) return { ...plan, leaving: staying.map((pod) => ({ pod })) };
+  const over = planOver(staying, context, now);
+  const running = staying.filter(({ status }) => status?.phase !== "Failed" && status?.phase !== "Succeeded");
+  const surge = allowsSurge(context.set);
+  const surplus = surge ? surplusWithSurge(running, board, context, now) : surplusOf(running);
+  return {
+    ...over,
+    create: surge && board.run && running.length === 0,
+    leaving: [...over.leaving, ...surplus],
+  };
+}
+
+/** A pod that failed goes with a growing delay; one that succeeded goes at once: it should not have ended. */
+function planOver(pods: readonly Pod[], { set, backoff }: BoardContext, now: Instant): BoardPlan {
+  const generation = set.status?.observedGeneration ?? 0;
+  let plan: BoardPlan = { ...nothing, backoff };
+  for (const pod of pods) {
+    const phase = pod.status?.phase;
+    if (phase === "Succeeded") {
+      plan = { ...plan, leaving: [...plan.leaving, { pod }], over: [...plan.over, { pod, how: "succeeded" }] };
+    }
+    if (phase !== "Failed") continue;
+    const wait = backoffOf(plan.backoff, generation, now);
+    plan =
+      wait > 0
+        ? { ...plan, recheck: wait }
+        : {
+            ...plan,
+            leaving: [...plan.leaving, { pod }],
+            over: [...plan.over, { pod, how: "failed" }],
+            backoff: nextBackoff(plan.backoff, generation, now),
+          };
+  }
+  return plan;
+}
+
+const surplusOf = (running: readonly Pod[]): readonly Leaving[] =>
+  running
+    .toSorted(byAge)
+    .slice(1)
+    .map((pod) => ({ pod }));
+
+/** An old pod may stay beside the new one as long as it is ready and the new one not yet available. */
+function surplusWithSurge(
+  running: readonly Pod[],
+  board: Board,
+  { hash, availability }: BoardContext,
+  now: Instant,
+): readonly Leaving[] {
+  const inOrder = running.toSorted(byAge);
+  const isNew = ({ metadata }: Pod): boolean => metadata.labels?.[hashLabel] === hash;
+  const newest = inOrder.find(isNew);
+  const old = inOrder.find((pod) => !isNew(pod));
+  const others = inOrder.filter((pod) => pod !== newest && pod !== old).map((pod) => ({ pod }));
+  if (newest === undefined || old === undefined) return others;
+  if (!isReady(old)) return [...others, ...leavingAsBroken(old, board)];
+  return isAvailable(newest, availability, now) ? [...others, { pod: old }] : others;
+}

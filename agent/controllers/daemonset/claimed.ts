@@ -1,0 +1,62 @@
+import type { ControllerRevision, DaemonSet, Pod } from "../../api/core.ts";
+import { mayMatch } from "../../api/index-values.ts";
+import { type KubeObject, keyOf } from "../../api/meta.ts";
+import { controllerRevisions, daemonSets, pods, type Resource } from "../../api/resources.ts";
+import { type LabelSelector, matchesLabels } from "../../api/selectors.ts";
+import { type Action, refTo } from "../../runtime/actions.ts";
+import type { SiteView } from "../../runtime/controller.ts";
+import { adoption, claimOf, mayAdopt, release } from "../claims.ts";
+
+/** What belongs to a set, and what it takes to make the objects say so. */
+export interface Claimed {
+  readonly pods: readonly Pod[];
+  readonly revisions: readonly ControllerRevision[];
+  readonly claims: readonly Action[];
+}
+
+/** `undefined`: the API does not have this set any more, or not for long; nothing may be adopted for it. */
+export async function readClaimed(
+  set: DaemonSet,
+  selector: LabelSelector,
+  site: SiteView,
+): Promise<Claimed | undefined> {
+  const ofPods = claim(set, selector, pods, site);
+  const ofRevisions = claim(set, selector, controllerRevisions, site);
+  const adopts = ofPods.adopts || ofRevisions.adopts;
+  // Asked once, and only where something is to be adopted (kubernetes 3.7).
+  if (adopts && !mayAdopt(set, await site.fetch(daemonSets, keyOf(set)))) return undefined;
+  return { pods: ofPods.mine, revisions: ofRevisions.mine, claims: [...ofPods.claims, ...ofRevisions.claims] };
+}
+
+function claim<T extends KubeObject>(
+  set: DaemonSet,
+  selector: LabelSelector,
+  resource: Resource<T>,
+  site: SiteView,
+): { readonly mine: readonly T[]; readonly claims: readonly Action[]; readonly adopts: boolean } {
+  const mine = new Map<string, T>();
+  const claims = new Map<string, Action>();
+  let adopts = false;
+  for (const object of candidates(set, selector, site, resource)) {
+    const { uid, labels } = object.metadata;
+    if (mine.has(uid)) continue;
+    const what = claimOf(set, object, matchesLabels(selector, labels));
+    if (what === "keep" || what === "adopt") mine.set(uid, object);
+    if (what === "release") claims.set(uid, release(set, refTo(resource, object)));
+    if (what !== "adopt") continue;
+    adopts = true;
+    claims.set(uid, adoption(daemonSets, set, refTo(resource, object)));
+  }
+  return { mine: [...mine.values()], claims: [...claims.values()], adopts };
+}
+
+function* candidates<T extends KubeObject>(
+  { metadata: { uid, namespace = "" } }: DaemonSet,
+  selector: LabelSelector,
+  site: SiteView,
+  resource: Resource<T>,
+): Generator<T> {
+  const lister = site.lister(resource);
+  yield* lister.byIndex("byOwner", uid);
+  yield* lister.byIndex("byLabel", mayMatch(namespace, selector));
+}

@@ -1,0 +1,24 @@
+import { controllerRevisions, daemonSets, leases, nodes, pods } from "../../api/resources.ts";
+import type { Controller } from "../../runtime/controller.ts";
+import type { SightParts } from "../sight.ts";
+import { decide, remember } from "./decide.ts";
+import { firstMemory, type SetMemory } from "./memory.ts";
+import { observe } from "./observe.ts";
+import type { SetState } from "./pass.ts";
+import { setWakes } from "./wakes.ts";
+
+export interface DaemonSetParts {
+  readonly sight: SightParts;
+}
+
+/** Keeps one pod of each DaemonSet on every board that is eligible, and rolls out new templates (kubernetes 5). */
+export const daemonSet = ({ sight }: DaemonSetParts): Controller<SetState, SetMemory> => ({
+  name: "daemonset",
+  reads: [nodes, leases, pods, daemonSets, controllerRevisions],
+  restsOn: [nodes, pods, daemonSets, controllerRevisions],
+  wakes: setWakes,
+  initialMemory: firstMemory,
+  observe: (key, site, memory) => observe(key, site, memory, sight),
+  decide,
+  remember,
+});

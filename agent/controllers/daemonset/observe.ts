@@ -1,0 +1,105 @@
+import type { ControllerRevision, DaemonSet, Node, Pod } from "../../api/core.ts";
+import { keyOf } from "../../api/meta.ts";
+import { controllerRevisions, daemonSets, nodes, pods } from "../../api/resources.ts";
+import { TerminalError } from "../../base/errors.ts";
+import { permitsHarm } from "../../judgement/verdict.ts";
+import { type Action, refTo } from "../../runtime/actions.ts";
+import type { SiteView } from "../../runtime/controller.ts";
+import { outstanding } from "../expectations.ts";
+import { readyOf } from "../node-lifecycle/health.ts";
+import { type Sight, type SightParts, sightOf } from "../sight.ts";
+import type { Board, Silence } from "./board.ts";
+import { readClaimed } from "./claimed.ts";
+import { targetOf } from "./daemon-pod.ts";
+import { eligibilityOf } from "./eligibility.ts";
+import { historyOf, isOfTemplate, presentHash, revisionName } from "./history.ts";
+import { memoryOf, type SetMemory } from "./memory.ts";
+import type { SetState } from "./pass.ts";
+import { selectorOf } from "./selector.ts";
+
+/** Boards without a Node that the API is asked about in one pass. */
+const mostQuestions = 32;
+
+export async function observe(
+  key: string,
+  site: SiteView,
+  memory: SetMemory,
+  sight: SightParts,
+): Promise<SetState | undefined> {
+  const set = site.lister(daemonSets).get(key);
+  if (set === undefined) return undefined;
+  const selector = selectorOf(set);
+  if (selector === undefined) throw new TerminalError(`the selector of DaemonSet ${key} cannot be read`);
+  if (selector.length === 0) return { kind: "idle", set, told: [selectsAll(set)] };
+  if (set.metadata.deletionTimestamp !== undefined) return { kind: "idle", set, told: [] };
+  const claimed = await readClaimed(set, selector, site);
+  if (claimed === undefined) return { kind: "stale" };
+  const known = historyOf(set, claimed.revisions);
+  const named = known.present.length > 0 ? "known" : await askForName(set, site);
+  if (named === "stale") return { kind: "stale" };
+  if (typeof named === "object" && "live" in named) return { kind: "collision", live: named.live };
+  const history = typeof named === "object" ? { ...known, present: [named.revision] } : known;
+  const expected = await outstanding(memoryOf(memory, set.metadata.uid).expected, pods, site);
+  const boards = boardsOf(set, site, sightOf(sight, site), sight);
+  const { pods: mine, claims } = claimed;
+  return { kind: "work", set, boards, vanished: await vanished(mine, site), pods: mine, history, claims, expected };
+}
+
+const selectsAll = (set: DaemonSet): Action => ({
+  do: "event",
+  about: refTo(daemonSets, set),
+  severity: "Warning",
+  reason: "SelectingAll",
+  message: "This daemon set is selecting all pods. A non-empty selector is required.",
+});
+
+/**
+ * No revision of the present template is known. Its name may be taken all the same: by the very revision, which the cache
+ * does not show yet, or by one of another template with the same hash.
+ */
+async function askForName(
+  set: DaemonSet,
+  site: SiteView,
+): Promise<"free" | "stale" | { readonly revision: ControllerRevision } | { readonly live: DaemonSet }> {
+  const { namespace } = set.metadata;
+  const name = revisionName(set, presentHash(set));
+  const found = await site.fetch(controllerRevisions, `${namespace}/${name}`);
+  if (found === undefined) return "free";
+  if (isOfTemplate(set, found)) return { revision: found };
+  const live = await site.fetch(daemonSets, keyOf(set));
+  const isSame = live?.metadata.uid === set.metadata.uid && live.status?.collisionCount === set.status?.collisionCount;
+  return isSame && live.metadata.generation === set.metadata.generation ? { live } : "stale";
+}
+
+/** One Node at a time. */
+function boardsOf(set: DaemonSet, site: SiteView, sight: Sight, parts: SightParts): readonly Board[] {
+  const boards: Board[] = [];
+  for (const node of site.lister(nodes).list()) {
+    const { name } = node.metadata;
+    const silence = silenceOf(node, sight, parts);
+    boards.push({ name, ...eligibilityOf(set, node), ...(silence && { silence }) });
+  }
+  return boards;
+}
+
+/** Unknown is our own word for a board: a kubelet never reports it. */
+function silenceOf(node: Node, sight: Sight, { settings }: SightParts): Silence | undefined {
+  if (readyOf(node)?.status !== "Unknown") return undefined;
+  const { name } = node.metadata;
+  const { verdict, rule } = sight.verdictOn(name) ?? { verdict: "unproven", rule: "nobody judges boards here" };
+  const isHeld = sight.held !== undefined || !permitsHarm({ verdict, rule }, settings.policy);
+  return { cause: { board: name, verdict, rule: `its pods do not serve: ${rule}` }, isHeld };
+}
+
+/** A Node that only left the site took its pods along (judgement 1a): the API is asked about each that is missing. */
+async function vanished(mine: readonly Pod[], site: SiteView): Promise<readonly string[]> {
+  const unbound = mine.filter(({ spec }) => !spec?.nodeName);
+  const missing = new Set(unbound.flatMap((pod) => targetOf(pod) ?? []));
+  const gone: string[] = [];
+  for (const board of [...missing]
+    .filter((name) => site.lister(nodes).get(name) === undefined)
+    .slice(0, mostQuestions)) {
+    if ((await site.fetch(nodes, board)) === undefined) gone.push(board);
+  }
+  return gone;
+}

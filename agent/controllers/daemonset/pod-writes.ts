@@ -1,0 +1,124 @@
+import type { DaemonSet } from "../../api/core.ts";
+import { daemonSets, pods as podResource } from "../../api/resources.ts";
+import type { Instant, Millis } from "../../base/clock.ts";
+import { type Action, type Outcome, refTo } from "../../runtime/actions.ts";
+import type { AvailabilityRule } from "./availability.ts";
+import { type Leaving, type PodsByBoard, podsByBoard } from "./board.ts";
+import { type BoardPlan, planBoard } from "./board-pods.ts";
+import { daemonPod, isReady, isUpdated } from "./daemon-pod.ts";
+import { type FailedBackoffs, stillValid } from "./failed-pods.ts";
+import { anyState } from "./history.ts";
+import { type SetWork, sooner } from "./pass.ts";
+import { updateStep } from "./rolling-update.ts";
+
+/** As many pods of a set may be made, and as many taken away, in one pass. */
+const burst = 250;
+/** How soon something that is held back is looked at again. */
+const heldRecheck: Millis = 5000;
+
+export interface PodWrites {
+  readonly actions: readonly Action[];
+  readonly backoffs: FailedBackoffs;
+  readonly recheck: Millis | undefined;
+}
+
+export interface PodContext {
+  readonly hash: string;
+  readonly availability: AvailabilityRule;
+  readonly backoffs: FailedBackoffs;
+}
+
+/** One pod on every board that should have one; where that is so, the next step of an update. */
+export function podWrites(work: SetWork, context: PodContext, now: Instant): PodWrites {
+  const { set, boards } = work;
+  const pods = podsByBoard(work.pods);
+  const backoffs = new Map(stillValid(context.backoffs, set.status?.observedGeneration ?? 0, now));
+  const plans = boards.map((board): readonly [string, BoardPlan] => {
+    const backoff = backoffs.get(board.name);
+    const plan = planBoard(board, pods.get(board.name), { set, ...context, backoff }, now);
+    if (plan.backoff !== undefined) backoffs.set(board.name, plan.backoff);
+    return [board.name, plan];
+  });
+  const recheck = plans.reduce((least, [, plan]) => sooner(least, plan.recheck), heldBack(work, pods, context.hash));
+  const create = plans.flatMap(([board, plan]) => (plan.create ? [board] : []));
+  const leaving = [...plans.flatMap(([, plan]) => plan.leaving), ...forVanished(work, pods)];
+  if (create.length + leaving.length > 0) {
+    const told = plans.flatMap(([board, plan]) => plan.over.map((one) => overEvent(set, one, board)));
+    return { actions: [...told, ...writes(set, { create, leaving }, context.hash)], backoffs, recheck };
+  }
+  const { step } = updateStep(boards, pods, { set, ...context }, now);
+  return { actions: writes(set, step, context.hash), backoffs, recheck };
+}
+
+/** Pods that were made for a board and never came there: nobody else would ever remove them. */
+function forVanished({ vanished }: SetWork, pods: PodsByBoard): readonly Leaving[] {
+  return vanished.flatMap((board) =>
+    (pods.get(board) ?? []).filter(({ spec }) => !spec?.nodeName).map((pod) => ({ pod })),
+  );
+}
+
+/** Whether an old pod may be waiting for its silent board to be judged. */
+function heldBack({ set, boards }: SetWork, pods: PodsByBoard, hash: string): Millis | undefined {
+  const waits = boards.some(
+    ({ name, silence }) =>
+      silence?.isHeld && pods.get(name)?.some((pod) => !isReady(pod) && !isUpdated(set, pod, hash)),
+  );
+  return waits ? heldRecheck : undefined;
+}
+
+function writes(
+  set: DaemonSet,
+  { create, leaving }: { readonly create: readonly string[]; readonly leaving: readonly Leaving[] },
+  hash: string,
+): readonly Action[] {
+  const made = create.slice(0, burst).map((board): Action => {
+    return { do: "create", resource: podResource, object: daemonPod(set, board, hash) };
+  });
+  const removed = leaving.slice(0, burst).map(({ pod, cause }): Action => {
+    return { do: "delete", target: anyState(refTo(podResource, pod)), ...(cause && { cause }) };
+  });
+  return [...made, ...removed];
+}
+
+function overEvent(set: DaemonSet, { pod, how }: BoardPlan["over"][number], board: string): Action {
+  const { namespace, name } = pod.metadata;
+  const isFailed = how === "failed";
+  return {
+    do: "event",
+    about: refTo(daemonSets, set),
+    severity: isFailed ? "Warning" : "Normal",
+    reason: isFailed ? "FailedDaemonPod" : "SucceededDaemonPod",
+    message: `Found ${how} daemon pod ${namespace}/${name} on node ${board}, will try to ${isFailed ? "kill" : "delete"} it`,
+  };
+}
+
+/** What people hear of the pods that were made and removed, on the set. */
+export function podEvents(set: DaemonSet, outcomes: readonly Outcome[]): readonly Action[] {
+  return outcomes.flatMap((outcome): readonly Action[] => {
+    const told = toldOf(outcome);
+    return told === undefined ? [] : [{ do: "event", about: refTo(daemonSets, set), ...told }];
+  });
+}
+
+function toldOf(
+  outcome: Outcome,
+): { readonly severity: "Normal" | "Warning"; readonly reason: string; readonly message: string } | undefined {
+  const { action } = outcome;
+  if (action.do !== "create" && action.do !== "delete") return undefined;
+  const what = action.do === "create" ? "Create" : "Delete";
+  if (!outcome.ok) {
+    if (isNotAttempted(outcome.error) || isNamespaceEnding(outcome.error)) return undefined;
+    const doing = action.do === "create" ? "creating" : "deleting";
+    return { severity: "Warning", reason: `Failed${what}`, message: `Error ${doing}: ${outcome.error.message}` };
+  }
+  const name = action.do === "create" ? outcome.object?.metadata.name : action.target.name;
+  return { severity: "Normal", reason: `Successful${what}`, message: `${what}d pod: ${name}` };
+}
+
+const isNotAttempted = ({ name }: Error): boolean => name === "NotAttemptedError";
+
+/** The namespace is on its way out: nothing can be made in it any more. */
+export const isNamespaceEnding = (error: Error): boolean =>
+  "causes" in error &&
+  Array.isArray(error.causes) &&
+  error.causes.some(({ reason }: { readonly reason?: unknown }) => reason === "NamespaceTerminating");

@@ -1,0 +1,36 @@
+import { isJsonArray, isJsonObject, type JsonValue } from "../../api/json.ts";
+
+/** Without vowels, so that a name never becomes a word. */
+const letters = "bcdfghjklmnpqrstvwxz2456789";
+
+/**
+ * Names a template: FNV-1a over its canonical text, and over the number of collisions that were met before, if any. Not
+ * the hash that kube-controller-manager would give, which depends on how Go prints its structures; whoever finds a
+ * revision of equal content uses the hash that stands on it, so that either can carry on where the other stopped.
+ */
+export function templateHash(template: unknown, collisions: number | undefined): string {
+  const text = new TextEncoder().encode(canonicalJson(template));
+  const count =
+    collisions === undefined ? [] : [collisions, collisions >>> 8, collisions >>> 16, collisions >>> 24, 0, 0, 0, 0];
+  let hash = 0x811c9dc5;
+  for (const byte of text) hash = Math.imul(hash ^ byte, 0x01000193);
+  for (const byte of count) hash = Math.imul(hash ^ (byte & 0xff), 0x01000193);
+  const digits = String(hash >>> 0);
+  return Array.from(digits, (digit) => letters[digit.charCodeAt(0) % letters.length]).join("");
+}
+
+/**
+ * The same content is the same text, whatever the order of members: as Go writes a map. A member that is null counts as
+ * not there: older servers wrote `creationTimestamp: null` into every template.
+ */
+export const canonicalJson = (value: unknown): string => JSON.stringify(inOrder(value));
+
+/** Members in the order of their names, without those that are null. */
+export function inOrder(value: unknown): JsonValue {
+  if (isJsonArray(value)) return value.map(inOrder);
+  if (isJsonObject(value)) {
+    const members = Object.entries(value).filter(([, one]) => one !== null && one !== undefined);
+    return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, one]) => [name, inOrder(one)]));
+  }
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : null;
+}

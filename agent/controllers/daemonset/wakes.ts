@@ -1,0 +1,71 @@
+import type { DaemonSet, Node, Pod } from "../../api/core.ts";
+import { type KubeObject, keyOf } from "../../api/meta.ts";
+import { controllerOf } from "../../api/owners.ts";
+import { controllerRevisions, daemonSets, nodes, pods } from "../../api/resources.ts";
+import { matchesLabels } from "../../api/selectors.ts";
+import { taintsOf } from "../../api/taints.ts";
+import { type Seen, type SiteView, type Wake, wake } from "../../runtime/controller.ts";
+import { eligibilityOf } from "./eligibility.ts";
+import { selectorOf } from "./selector.ts";
+
+/**
+ * What makes a set worth a look (kubernetes 5.11). No more than that: a Node that goes, or one that stops taking new pods,
+ * shows in a set's status only when something else wakes it, as in kube-controller-manager.
+ */
+export const setWakes: readonly Wake[] = [
+  wake(daemonSets, ({ key }) => [key]),
+  wake(pods, ownersOf),
+  wake(controllerRevisions, ownersOf),
+  wake(nodes, setsForBoard),
+];
+
+/** The set that controls an object or did so until now; of one that nobody controls: every set that could. */
+function* ownersOf({ before, after, swept }: Seen<KubeObject>, site: SiteView): Generator<string> {
+  const [was, is] = [before && controllerKey(before, site), after && controllerKey(after, site)];
+  if (was !== undefined && was !== is) yield was;
+  if (is !== undefined) yield is;
+  // All sets are gone through anyway when a term begins.
+  if (swept || after === undefined || controllerOf(after) !== undefined) return;
+  const isSame =
+    before !== undefined && controllerOf(before) === undefined && isSameText(labels(before), labels(after));
+  if (!isSame) yield* matchingSets(after, site);
+}
+
+function controllerKey(object: KubeObject, site: SiteView): string | undefined {
+  const owner = controllerOf(object);
+  if (owner?.kind !== daemonSets.kind) return undefined;
+  const key = `${object.metadata.namespace}/${owner.name}`;
+  return site.lister(daemonSets).get(key)?.metadata.uid === owner.uid ? key : undefined;
+}
+
+function* matchingSets(object: KubeObject, site: SiteView): Generator<string> {
+  const { namespace = "" } = object.metadata;
+  for (const set of site.lister(daemonSets).byIndex("byNamespace", namespace)) {
+    const selector = selectorOf(set) ?? [];
+    if (selector.length > 0 && matchesLabels(selector, object.metadata.labels)) yield keyOf(set);
+  }
+}
+
+/** Only labels and taints of a Node say where pods may run. */
+function* setsForBoard({ key, before, after, swept }: Seen<Node>, site: SiteView): Generator<string> {
+  if (after === undefined || swept) return;
+  if (before && isSameText(labels(before), labels(after)) && isSameText(taintsOf(before), taintsOf(after))) return;
+  const present = new Set([...site.lister(pods).byIndex("byNode", key)].flatMap(daemonSetOf));
+  for (const set of site.lister(daemonSets).list()) {
+    if (isTouched(set, after, present.has(keyOf(set)))) yield keyOf(set);
+  }
+}
+
+function isTouched(set: DaemonSet, node: Node, isThere: boolean): boolean {
+  const { run, stay } = eligibilityOf(set, node);
+  return isThere ? !stay || (set.status?.numberMisscheduled ?? 0) > 0 : run;
+}
+
+function daemonSetOf(pod: Pod): readonly string[] {
+  const owner = controllerOf(pod);
+  return owner?.kind === daemonSets.kind ? [`${pod.metadata.namespace}/${owner.name}`] : [];
+}
+
+const labels = ({ metadata }: KubeObject): object => metadata.labels ?? {};
+
+const isSameText = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);

@@ -1,0 +1,123 @@
+import { describe, expect, test } from "vitest";
+import type { Pod } from "../../../../agent/api/core.ts";
+import { nodes } from "../../../../agent/api/resources.ts";
+import { type Board, podsByBoard } from "../../../../agent/controllers/daemonset/board.ts";
+import { planBoard } from "../../../../agent/controllers/daemonset/board-pods.ts";
+import { presentHash } from "../../../../agent/controllers/daemonset/history.ts";
+import { updateStep } from "../../../../agent/controllers/daemonset/rolling-update.ts";
+import { firstMemory } from "../../../../agent/controllers/node-lifecycle/memory.ts";
+import { noQuarantine } from "../../../../agent/judgement/link.ts";
+import { node } from "../../../support/builders.ts";
+import { DaemonSite, podOf, revisionOf, set } from "./support/daemon-site.ts";
+
+/*
+ * A board falls silent, and its pods are marked not ready: that is our verdict, and what follows from it is held while the
+ * verdict is not certain. What a rollout does with pods that serve, or that are broken on their own word, goes on.
+ */
+
+const now = { mono: 0, wall: 0 };
+const cause = { board: "n1", verdict: "unknown", rule: "silent" };
+const held: Board = { name: "n1", run: false, stay: true, silence: { cause, isHeld: true } };
+const judged: Board = { ...held, silence: { cause, isHeld: false } };
+const owner = set();
+const availability = { minReady: 0, readiness: new Map() };
+const old = (ready = "False"): Pod => podOf(owner, "n1", { hash: "old", ready });
+
+const step = (board: Board, pods: readonly Pod[], of = owner) =>
+  updateStep([board], podsByBoard(pods), { set: of, hash: presentHash(of), availability }, now).step;
+
+describe("an update", () => {
+  test("leaves the broken pod of a silent board alone while nobody knows what became of it", () => {
+    expect(step(held, [old()]).leaving).toEqual([]);
+  });
+
+  test("replaces it once the verdict stands, and says why", () => {
+    const pod = old();
+    expect(step(judged, [pod]).leaving).toEqual([{ pod, cause }]);
+  });
+
+  test("replaces a pod that is broken on its kubelet's own word, without a cause", () => {
+    const pod = old();
+    expect(step({ name: "n1", run: true, stay: true }, [pod]).leaving).toEqual([{ pod }]);
+  });
+
+  test("takes a pod that serves in its turn, also on a silent board: that is the rollout, not us", () => {
+    const pod = old("True");
+    expect(step(held, [pod]).leaving).toEqual([{ pod }]);
+  });
+
+  test("with surge leaves it alone too", () => {
+    const surging = set({
+      updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+    });
+    const pod = podOf(surging, "n1", { hash: "old", ready: "False" });
+    expect(step(held, [pod], surging).leaving).toEqual([]);
+    expect(step(judged, [pod], surging).leaving).toEqual([{ pod, cause }]);
+  });
+});
+
+test("of an old and a new pod on a silent board the old one stays while the verdict is open", () => {
+  const surging = set({ updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } });
+  const pods = [
+    podOf(surging, "n1", { hash: "old", ready: "False", name: "old", uid: "old" }),
+    podOf(surging, "n1", { ready: "False", name: "new", uid: "new" }),
+  ];
+  const context = { set: surging, hash: presentHash(surging), availability, backoff: undefined };
+  expect(planBoard(held, pods, context, now).leaving).toEqual([]);
+  expect(planBoard(judged, pods, context, now).leaving).toEqual([{ pod: pods[0], cause }]);
+});
+
+describe("on a site", () => {
+  /** One board is silent, its pod is marked, and somebody rolls out a new template with room for all. */
+  async function rollout(
+    judge: DaemonSite["judge"],
+    before: (site: DaemonSite) => void = () => undefined,
+  ): Promise<DaemonSite> {
+    const site = new DaemonSite();
+    const updateStrategy = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100%" } };
+    const old = set({ updateStrategy });
+    const after = set({ updateStrategy, image: "agent:2", generation: 2 });
+    site.judge = judge;
+    site.site.api.put(nodes, node("n1", { conditions: { Ready: "Unknown" } }));
+    site.put(after, revisionOf(old), podOf(old, "n1", { ready: "False" }));
+    before(site);
+    await site.begin();
+    return site;
+  }
+
+  test("before the boards were looked at, nothing is deleted; afterwards it is", async () => {
+    const site = await rollout(undefined);
+    await site.run(60_000);
+    expect(site.pods).toEqual(["on-n1"]);
+    site.judge = "by nobody";
+    await site.run(66_000);
+    expect(site.writes("delete")).toEqual(["pod/default/on-n1"]);
+  });
+
+  test("in the quarantine after an outage it waits, and everything else goes on", async () => {
+    const restoredAt = { mono: 0, wall: 0 };
+    const site = await rollout({ ...firstMemory, quarantine: { ...noQuarantine, restoredAt } });
+    site.boards("n2");
+    await site.run(30_000);
+    expect(site.writes("delete")).toEqual([]);
+    expect(site.pods).toEqual(["agent-1", "on-n1"]);
+    expect(site.set.status).toMatchObject({ desiredNumberScheduled: 2, observedGeneration: 2 });
+  });
+
+  test("while we are blind it waits, and after that for a grace period more: the board may have lived", async () => {
+    const site = await rollout("by nobody", (blind) => blind.site.api.cut(true));
+    await site.run(60_000);
+    expect(site.writes("delete")).toEqual([]);
+    site.site.api.cut(false);
+    await site.run(99_000);
+    expect(site.writes("delete")).toEqual([]);
+    await site.run(106_000);
+    expect(site.writes("delete")).toEqual(["pod/default/on-n1"]);
+  });
+
+  test("on a board that nobody has judged yet it waits", async () => {
+    const site = await rollout(firstMemory);
+    await site.run(60_000);
+    expect(site.pods).toEqual(["on-n1"]);
+  });
+});

@@ -1,0 +1,231 @@
+import { describe, expect, test } from "vitest";
+import { controllerRevisions, daemonSets, nodes, pods } from "../../../../agent/api/resources.ts";
+import { decide, remember } from "../../../../agent/controllers/daemonset/decide.ts";
+import { presentHash } from "../../../../agent/controllers/daemonset/history.ts";
+import { firstMemory, type SetMemory } from "../../../../agent/controllers/daemonset/memory.ts";
+import type { SetState } from "../../../../agent/controllers/daemonset/pass.ts";
+import type { Outcome } from "../../../../agent/runtime/actions.ts";
+import type { Decision } from "../../../../agent/runtime/controller.ts";
+import { DaemonSite, podOf, revisionOf, set } from "./support/daemon-site.ts";
+
+/*
+ * What stands as cases in test/cases/DP is not repeated here. This is about what a case cannot say: caches that are
+ * behind, writes that fail half-way, sets that are not what they seem.
+ */
+
+describe("a cache that is behind", () => {
+  test("what was made and does not show yet is not made again", async () => {
+    const site = new DaemonSite();
+    const { api } = site.site;
+    api.informer(pods).onChange((changes) => {
+      for (const { key, after } of changes) if (after) api.show(pods, key, false);
+    });
+    site.boards("n1");
+    site.put(set());
+    await site.begin();
+    for (let second = 1; second <= 30; second++) {
+      const { metadata } = site.set;
+      site.put({ ...site.set, metadata: { ...metadata, annotations: { look: String(second) } } });
+      await site.run(second * 1000);
+    }
+    expect(site.pods).toEqual(["agent-1"]);
+  });
+
+  test("a set that is gone already adopts nothing", async () => {
+    const site = new DaemonSite();
+    site.boards("n1");
+    const { ownerReferences: _, ...orphaned } = podOf(set(), "n1").metadata;
+    site.put(set(), { ...podOf(set(), "n1"), metadata: orphaned });
+    site.site.api.unanswered.add("default/agent");
+    await site.begin();
+    expect(site.writes("patch")).toEqual([]);
+    expect(site.site.api.find(pods, "default/on-n1")?.metadata.ownerReferences).toBeUndefined();
+  });
+
+  test("a Node that only left the site takes its waiting pod along; one that was deleted does not", async () => {
+    const site = new DaemonSite();
+    const waiting = podOf(set(), "n2", { name: "waiting" });
+    const { nodeName: _, ...unbound } = waiting.spec ?? { containers: [] };
+    site.boards("n1", "n2");
+    site.put(set(), revisionOf(set()), podOf(set(), "n1"), { ...waiting, spec: unbound });
+    site.site.api.show(nodes, "n2", false);
+    await site.begin();
+    expect(site.pods).toEqual(["on-n1", "waiting"]);
+    site.site.api.remove(nodes, "n2");
+    site.put({ ...site.set, metadata: { ...site.set.metadata, annotations: { look: "again" } } });
+    await site.run(1000);
+    expect(site.pods).toEqual(["on-n1"]);
+  });
+});
+
+describe("the name of a revision is taken", () => {
+  test("by another template: the collision is counted, and the next name is free", async () => {
+    const site = new DaemonSite();
+    site.boards("n1");
+    const name = `agent-${presentHash(set())}`;
+    site.put(set(), {
+      ...revisionOf(set({ image: "other" }), 1, name),
+      metadata: { name, namespace: "default", uid: "u", resourceVersion: "1" },
+    });
+    await site.begin();
+    await site.run(5000);
+    expect(site.set.status?.collisionCount).toBe(1);
+    const made = site.site.api.all(controllerRevisions).filter(({ metadata }) => metadata.name !== name);
+    expect(made.map(({ metadata }) => metadata.name)).toEqual([`agent-${presentHash(site.set)}`]);
+    expect(site.pods).toEqual(["agent-1"]);
+  });
+
+  test("by the very revision, which the cache does not show yet: it is used, and none is made", async () => {
+    const site = new DaemonSite();
+    site.boards("n1");
+    site.put(set(), revisionOf(set()));
+    site.site.api.show(controllerRevisions, `default/agent-${presentHash(set())}`, false);
+    await site.begin();
+    expect(site.pods).toEqual(["agent-1"]);
+    expect(site.writes("create")).toEqual(["pod/default/agent-1"]);
+    expect(site.set.status?.collisionCount).toBeUndefined();
+  });
+});
+
+describe("half of a pass", () => {
+  const work = (more: Partial<Extract<SetState, { kind: "work" }>> = {}): SetState => ({
+    kind: "work",
+    set: set(),
+    boards: [{ name: "n1", run: true, stay: true }],
+    vanished: [],
+    pods: [],
+    history: { present: [], old: [] },
+    claims: [],
+    expected: new Map(),
+    ...more,
+  });
+  const now = { mono: 0, wall: 0 };
+  const failing = ({ actions }: Decision<SetMemory>): readonly Outcome[] =>
+    actions.map((action) => ({ action, ok: false, error: new Error("no") }));
+  const passing = ({ actions }: Decision<SetMemory>): readonly Outcome[] =>
+    actions.map((action) => ({ action, ok: true }));
+  const done = ({ actions }: Decision<SetMemory>): readonly string[] =>
+    actions.map((action) => (action.do === "create" ? `create ${action.resource.kind}` : action.do));
+
+  test("without its revision no pod is made: nobody could say what it is of", () => {
+    const first = decide(work(), firstMemory, now);
+    expect(done(first)).toEqual(["create ControllerRevision"]);
+    expect(remember(first, failing(first), now).actions).toEqual([]);
+    const second = remember(first, passing(first), now);
+    expect(done(second)).toEqual(["create Pod"]);
+    const third = remember(second, passing(second), now);
+    expect(done(third)).toEqual(["event", "patch"]);
+    const last = remember(third, passing(third), now);
+    expect(last.actions).toEqual([]);
+    expect(last.memory.pass).toBeUndefined();
+  });
+
+  test("what is claimed comes first, and ends the pass", () => {
+    const claim = {
+      do: "patch",
+      target: { resource: pods, namespace: "default", name: "p", uid: "u" },
+      type: "strategic",
+      patch: {},
+    } as const;
+    const first = decide(work({ claims: [claim] }), firstMemory, now);
+    expect(first.actions).toEqual([claim]);
+    expect(remember(first, passing(first), now).actions).toEqual([]);
+  });
+
+  test("while something is expected only the status is written, and it does not say that the generation was seen", () => {
+    const behind = set({ generation: 2 });
+    const expected = new Map([["u", { key: "default/p", version: "5", at: now }]]);
+    const first = decide(
+      work({ set: behind, history: { present: [revisionOf(behind)], old: [] }, expected }),
+      firstMemory,
+      now,
+    );
+    expect(first.actions).toMatchObject([
+      { do: "patch", subresource: "status", patch: { status: { desiredNumberScheduled: 1 } } },
+    ]);
+    expect(JSON.stringify(first.actions)).not.toContain("observedGeneration");
+    expect(remember(first, passing(first), now).requeueAfter).toBe(2000);
+  });
+
+  test("old revisions go only after a pass whose pods could be made", () => {
+    const limited = set({ revisionHistoryLimit: 0 });
+    const old = revisionOf(set({ image: "old" }), 1, "agent-old");
+    const first = decide(
+      work({ set: limited, history: { present: [revisionOf(limited, 2)], old: [old] } }),
+      firstMemory,
+      now,
+    );
+    expect(done(remember(first, failing(first), now))).toEqual(["event", "patch"]);
+    expect(done(remember(first, passing(first), now))).toEqual(["event", "delete", "patch"]);
+  });
+
+  test("a namespace that is on its way out is not asked again for five minutes", () => {
+    const ending = Object.assign(new Error("ending"), { causes: [{ reason: "NamespaceTerminating" }] });
+    const known = work({ history: { present: [revisionOf(set())], old: [] } });
+    const first = decide(known, firstMemory, now);
+    const second = remember(
+      first,
+      first.actions.map((action) => ({ action, ok: false, error: ending })),
+      now,
+    );
+    expect(done(second)).toEqual(["patch"]);
+    const { memory } = remember(second, passing(second), now);
+    const creates = (mono: number): boolean => done(decide(known, memory, { mono, wall: 0 })).includes("create Pod");
+    expect([1000, 299_999, 300_000].map(creates)).toEqual([false, false, true]);
+  });
+});
+
+test("a quota that is raised after an hour: the pods come without anybody touching the set", async () => {
+  const site = new DaemonSite();
+  site.boards("n1", "n2");
+  site.put(set(), revisionOf(set()));
+  site.site.refusals.add({ reason: "Forbidden" });
+  await site.begin();
+  await site.run(3_600_000);
+  const attempts = site.writes("create").length;
+  expect(attempts).toBeGreaterThan(10);
+  expect(attempts).toBeLessThan(40);
+  site.site.refusals.clear();
+  await site.run(4_700_000);
+  expect(site.pods).toHaveLength(2);
+});
+
+test("a set that selects everything is told so, and nothing else happens", async () => {
+  const site = new DaemonSite();
+  site.boards("n1");
+  site.put(set({ selector: {} }));
+  await site.begin();
+  expect(site.site.journal.writes).toEqual([]);
+  expect(site.site.journal.events).toMatchObject([{ reason: "SelectingAll", type: "Warning" }]);
+});
+
+test("a set on its way out is left alone, its status too", async () => {
+  const site = new DaemonSite();
+  site.boards("n1");
+  const going = set();
+  site.put({ ...going, metadata: { ...going.metadata, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["x"] } });
+  await site.begin();
+  expect(site.site.journal.writes).toEqual([]);
+});
+
+test("a set that is made anew under its name begins anew, with pods of its own", async () => {
+  const site = new DaemonSite();
+  site.boards("n1");
+  site.put(set());
+  await site.begin();
+  site.site.api.remove(daemonSets, "default/agent");
+  site.put(set({ uid: "another" }));
+  await site.run(1000);
+  expect(site.pods).toEqual(["agent-1", "agent-2"]);
+});
+
+test("a site that is quiet writes nothing", async () => {
+  const site = new DaemonSite();
+  site.boards("n1", "n2");
+  site.put(set(), revisionOf(set()), podOf(set(), "n1"), podOf(set(), "n2"));
+  await site.begin();
+  const { length } = site.site.journal.writes;
+  await site.run(3_600_000);
+  expect(site.site.journal.writes.length).toBe(length);
+  expect(length).toBe(1);
+});
