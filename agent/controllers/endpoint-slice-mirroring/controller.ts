@@ -1,0 +1,61 @@
+import type { Endpoints, Service } from "../../api/core.ts";
+import { endpointSlices, endpoints, services } from "../../api/resources.ts";
+import { type Controller, type Seen, wake } from "../../runtime/controller.ts";
+import { managedBy } from "../endpoints/decide.ts";
+import { outstanding } from "../expectations.ts";
+import { noMemory, type SliceMemory } from "../slices/memory.ts";
+import { slicesOf, sliceWake } from "../slices/wake.ts";
+import { decide, type MirrorState, remember } from "./decide.ts";
+import { controllerName } from "./mirrored.ts";
+
+export interface MirroringParts {
+  /** Addresses of one subset. */
+  readonly most: number;
+}
+
+/** Repeats Endpoints that somebody made by hand, for a service without a selector, as EndpointSlices. */
+export const endpointSliceMirroring = ({ most }: MirroringParts): Controller<MirrorState, SliceMemory> => ({
+  name: "endpoint-slice-mirroring",
+  reads: [services, endpoints, endpointSlices],
+  restsOn: [services, endpoints, endpointSlices],
+  wakes: [wake(services, keysOfService), wake(endpoints, keysOfEndpoints), sliceWake(controllerName, 0)],
+  initialMemory: noMemory,
+  async observe(key, site, memory) {
+    const [service, made] = [site.lister(services).get(key), site.lister(endpoints).get(key)];
+    const slices = slicesOf(key, controllerName, site);
+    const expected = await outstanding(memory.expected, endpointSlices, site);
+    if (expected.size > 0) return { kind: "behind", expected };
+    if (made && isMirrorable(made) && service && service.spec?.selector === undefined) {
+      return { kind: "mirrored", endpoints: made, slices };
+    }
+    if (slices.length === 0) return undefined;
+    // What only left our cache is mirrored on.
+    const isUnseen =
+      (made === undefined && (await site.fetch(endpoints, key)) !== undefined) ||
+      (service === undefined && (await site.fetch(services, key)) !== undefined);
+    return isUnseen ? undefined : { kind: "left", slices };
+  },
+  decide: (state, memory) => decide(state, memory, most),
+  remember,
+});
+
+const skipLabel = "endpointslice.kubernetes.io/skip-mirror";
+const leaderElection = "control-plane.alpha.kubernetes.io/leader";
+
+const isMirrorable = ({ metadata: { labels, annotations } }: Endpoints): boolean =>
+  labels?.[skipLabel] !== "true" && annotations?.[leaderElection] === undefined;
+
+/** Services with a selector have slices of their own; only when that changes it is our business. */
+function keysOfService({ key, before, after }: Seen<Service>): readonly string[] {
+  const [had, has] = [before?.spec?.selector !== undefined, after?.spec?.selector !== undefined];
+  if (before === undefined || after === undefined) return (before ? had : has) ? [] : [key];
+  return had === has ? [] : [key];
+}
+
+/** Most Endpoints change because a controller of services writes them: nobody mirrors those. */
+function keysOfEndpoints({ key, before, after, swept }: Seen<Endpoints>): readonly string[] {
+  const states = [before, after].flatMap((one) => one ?? []);
+  const isWritten = states.every(({ metadata: { labels } }) => labels?.[managedBy.label] === managedBy.us);
+  if (isWritten && !swept) return [];
+  return states.some(isMirrorable) ? [key] : [];
+}

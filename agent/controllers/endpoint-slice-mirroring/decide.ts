@@ -1,0 +1,68 @@
+import type { EndpointSlice, Endpoints } from "../../api/core.ts";
+import { endpoints as endpointsKind } from "../../api/resources.ts";
+import type { Instant } from "../../base/clock.ts";
+import { type Action, type ObjectRef, type Outcome, refTo } from "../../runtime/actions.ts";
+import type { Decision } from "../../runtime/controller.ts";
+import type { Expectations } from "../expectations.ts";
+import { afterPart, inParts, type SliceMemory, waitForCache } from "../slices/memory.ts";
+import { recycled } from "../slices/recycle.ts";
+import { partsOf, removal, type SliceOwner } from "../slices/write.ts";
+import { type Mirrored, mirror, mirroredAnnotations } from "./mirrored.ts";
+
+export type MirrorState =
+  /** The cache does not show what we wrote. */
+  | { readonly kind: "behind"; readonly expected: Expectations }
+  /** Nothing is to be mirrored any more. */
+  | { readonly kind: "left"; readonly slices: readonly EndpointSlice[] }
+  | { readonly kind: "mirrored"; readonly endpoints: Endpoints; readonly slices: readonly EndpointSlice[] };
+
+export function decide(state: MirrorState, memory: SliceMemory, most: number): Decision<SliceMemory> {
+  switch (state.kind) {
+    case "behind":
+      return waitForCache(memory, state.expected);
+    case "left":
+      return { actions: state.slices.map(removal), memory };
+    case "mirrored": {
+      const { endpoints, slices } = state;
+      const owner = ownerOf(endpoints);
+      const mirrored = mirror(endpoints, slices, most);
+      const annotations = mirroredAnnotations(endpoints);
+      const plan = recycled(mirrored.plan, owner);
+      const parts = partsOf(plan, owner, { annotationsOf: () => annotations, cause: undefined });
+      const next = { ...memory, expected: new Map(), waits: 0 };
+      const { actions, memory: kept } = inParts(parts, next);
+      return { actions: [...actions, ...complaints(refTo(endpointsKind, endpoints), mirrored, most)], memory: kept };
+    }
+    default:
+      return state satisfies never;
+  }
+}
+
+export const remember = (
+  decision: Decision<SliceMemory>,
+  outcomes: readonly Outcome[],
+  now: Instant,
+): Decision<SliceMemory> => afterPart(decision, outcomes, now, () => []);
+
+const ownerOf = ({ metadata: { namespace = "", name, uid, deletionTimestamp } }: Endpoints): SliceOwner => ({
+  namespace,
+  name,
+  reference: { apiVersion: "v1", kind: "Endpoints", name, uid, controller: true, blockOwnerDeletion: true },
+  isTerminating: deletionTimestamp !== undefined,
+});
+
+function complaints(about: ObjectRef, { invalid, skipped }: Mirrored, most: number): readonly Action[] {
+  const warn = (reason: string, message: string): Action => ({
+    do: "event",
+    about,
+    severity: "Warning",
+    reason,
+    message,
+  });
+  const unread = `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`;
+  const over = `A max of ${most} addresses can be mirrored to EndpointSlices per Endpoints subset. ${skipped} addresses were skipped`;
+  return [
+    ...(invalid > 0 ? [warn("InvalidIPAddress", unread)] : []),
+    ...(skipped > invalid ? [warn("TooManyAddressesToMirror", over)] : []),
+  ];
+}

@@ -1,0 +1,152 @@
+import type { EndpointSlice, Endpoints } from "../../api/core.ts";
+import { repack } from "../endpoints/repack.ts";
+import type { Subset, SubsetAddress } from "../service/go-text.ts";
+import { type Family, parseAddress } from "../service/ip.ts";
+import { isSameMap, without } from "../service/map-patch.ts";
+import { triggerAnnotation } from "../service/trigger-time.ts";
+import {
+  endpointsOf,
+  identityOf,
+  isSameEndpoint,
+  managedByLabel,
+  portMapOf,
+  portsOf,
+  type SliceContent,
+  type SliceEndpoint,
+  type SlicePlan,
+  type SlicePort,
+  type SliceUpdate,
+  serviceNameLabel,
+  sortedPorts,
+} from "../slices/slice.ts";
+
+export const controllerName = "endpointslicemirroring-controller.k8s.io";
+
+export interface Mirrored {
+  readonly plan: SlicePlan;
+  /** Addresses that nobody can read. */
+  readonly invalid: number;
+  /** Addresses that are not mirrored, those included. */
+  readonly skipped: number;
+}
+
+/** What becomes of the slices that repeat an Endpoints (kubernetes 7.10): one for each of its subsets and families. */
+export function mirror(endpoints: Endpoints, slices: readonly EndpointSlice[], most: number): Mirrored {
+  const { groups, invalid, skipped } = groupsOf(endpoints.subsets ?? [], most);
+  const labels = {
+    ...endpoints.metadata.labels,
+    [serviceNameLabel]: endpoints.metadata.name,
+    [managedByLabel]: controllerName,
+  };
+  const create: SliceContent[] = [];
+  const update: SliceUpdate[] = [];
+  const remove = slices.filter((slice) => !groups.some((group) => isOf(slice, group)));
+  for (const group of groups) {
+    const [first, ...more] = slices.filter((slice) => isOf(slice, group));
+    const wanted = [...group.endpoints.values()].slice(0, most);
+    if (wanted.length === 0) {
+      remove.push(...(first ? [first, ...more] : []));
+      continue;
+    }
+    remove.push(...more);
+    const content = { addressType: group.family, ports: sortedPorts(group.ports), endpoints: wanted, labels };
+    if (first === undefined) create.push(content);
+    else if (!isMirror(first, wanted, endpoints)) update.push({ slice: first, content, madeOver: "renamed" });
+  }
+  return { plan: { create, update, remove }, invalid, skipped };
+}
+
+/** Two of them are not for the slices: when something changed, and what a tool wrote for itself. */
+export const mirroredAnnotations = ({ metadata: { annotations } }: Endpoints): Readonly<Record<string, string>> =>
+  without(annotations, triggerAnnotation, "kubectl.kubernetes.io/last-applied-configuration");
+
+interface Group {
+  readonly family: Family;
+  readonly ports: readonly SlicePort[];
+  readonly portMap: string;
+  /** By identity: of two addresses that are one endpoint the later one speaks. */
+  readonly endpoints: Map<string, SliceEndpoint>;
+}
+
+const isOf = (slice: EndpointSlice, { family, portMap }: Group): boolean =>
+  slice.addressType === family && portMapOf(portsOf(slice)) === portMap;
+
+function groupsOf(
+  subsets: readonly Subset[],
+  most: number,
+): { readonly groups: readonly Group[]; readonly invalid: number; readonly skipped: number } {
+  const groups = new Map<string, Group>();
+  let [invalid, skipped] = [0, 0];
+  for (const { addresses = [], notReadyAddresses = [], ports = [] } of repack(subsets)) {
+    const slicePorts = ports.map(slicePort);
+    const portMap = portMapOf(slicePorts);
+    for (const family of ["IPv4", "IPv6"] as const) {
+      const name = `${family} ${portMap}`;
+      if (!groups.has(name)) groups.set(name, { family, ports: slicePorts, portMap, endpoints: new Map() });
+    }
+    let added = 0;
+    for (const [list, ready] of [
+      [addresses, true],
+      [notReadyAddresses, false],
+    ] as const) {
+      for (const address of list) {
+        if (added >= most) break;
+        const endpoint = endpointOf(address, ready);
+        if (endpoint === undefined) invalid++;
+        else {
+          groups.get(`${endpoint.family} ${portMap}`)?.endpoints.set(identityOf(endpoint.endpoint), endpoint.endpoint);
+          added++;
+        }
+      }
+    }
+    skipped += addresses.length + notReadyAddresses.length - added;
+  }
+  return { groups: [...groups.values()], invalid, skipped };
+}
+
+function endpointOf(
+  { ip, hostname, nodeName, targetRef }: SubsetAddress,
+  ready: boolean,
+): { readonly family: Family; readonly endpoint: SliceEndpoint } | undefined {
+  const address = parseAddress(ip);
+  if (address === undefined) return undefined;
+  const endpoint = {
+    addresses: [address.text],
+    conditions: { ready },
+    ...(hostname ? { hostname } : {}),
+    ...(nodeName !== undefined && { nodeName }),
+    ...(targetRef !== undefined && { targetRef }),
+  };
+  return { family: address.family, endpoint };
+}
+
+const slicePort = ({
+  name = "",
+  port,
+  protocol = "TCP",
+  appProtocol,
+}: NonNullable<Subset["ports"]>[number]): SlicePort => ({
+  name,
+  port,
+  protocol,
+  ...(appProtocol !== undefined && { appProtocol }),
+});
+
+/** It says all of it, of these very Endpoints and not of others that bore their name. */
+function isMirror(slice: EndpointSlice, wanted: readonly SliceEndpoint[], endpoints: Endpoints): boolean {
+  const stored = endpointsOf(slice);
+  const byIdentity = new Map(stored.map((endpoint) => [identityOf(endpoint), endpoint]));
+  const isSame = wanted.every((endpoint) => {
+    const known = byIdentity.get(identityOf(endpoint));
+    return known !== undefined && isSameEndpoint(known, endpoint);
+  });
+  const { labels, annotations, ownerReferences = [] } = slice.metadata;
+  const { name, uid } = endpoints.metadata;
+  return (
+    isSame &&
+    stored.length === wanted.length &&
+    isSameMap(endpoints.metadata.labels, without(labels, managedByLabel, serviceNameLabel)) &&
+    isSameMap(mirroredAnnotations(endpoints), annotations) &&
+    !ownerReferences.some((owner) => owner.kind === "Endpoints" && owner.name === name && owner.uid !== uid)
+  );
+}

@@ -1,0 +1,116 @@
+import type { EndpointSlice, Node, Pod, Service } from "../../api/core.ts";
+import { keyOf } from "../../api/meta.ts";
+import { boardOf } from "../../api/pods.ts";
+import { endpointSlices, leases, nodes, pods, services } from "../../api/resources.ts";
+import { asksForZones, zoneLabel } from "../../api/topology.ts";
+import type { Millis } from "../../base/clock.ts";
+import { type Controller, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
+import { outstanding } from "../expectations.ts";
+import { readyOf } from "../node-lifecycle/health.ts";
+import { isManaged } from "../service/eligible.ts";
+import { silenceOf } from "../service/silence.ts";
+import { podWake, selectedPods, servicesOf } from "../service/wakes.ts";
+import type { SightParts } from "../sight.ts";
+import { noMemory, type SliceMemory } from "../slices/memory.ts";
+import { endpointsOf } from "../slices/slice.ts";
+import { slicesOf, sliceWake } from "../slices/wake.ts";
+import { controllerName } from "./content.ts";
+import { decide, remember, type ServiceState } from "./decide.ts";
+import { isOverloaded, zoneSharesOf } from "./zone-shares.ts";
+
+export interface EndpointSliceParts {
+  readonly sight: SightParts;
+  /** Endpoints in one slice. */
+  readonly most: number;
+  /** How long changes of pods are gathered. */
+  readonly batch: Millis;
+}
+
+/** Keeps the EndpointSlices of services that select pods. When a service goes, its slices go with their owner. */
+export const endpointSlicesOfServices = ({
+  sight,
+  most,
+  batch,
+}: EndpointSliceParts): Controller<ServiceState, SliceMemory> => ({
+  name: "endpoint-slice",
+  reads: [services, endpointSlices, pods, nodes, leases],
+  restsOn: [services, endpointSlices, pods, nodes],
+  wakes: [
+    wake(services, ({ key }: Seen<Service>) => [key]),
+    podWake(batch),
+    wake(nodes, missedBy),
+    wake(nodes, overloadedBy),
+    sliceWake(controllerName, batch),
+  ],
+  initialMemory: noMemory,
+  async observe(key, site, memory) {
+    const service = site.lister(services).get(key);
+    if (service === undefined) return undefined;
+    if (!isManaged(service)) return { kind: "foreign" };
+    const expected = await outstanding(memory.expected, endpointSlices, site);
+    if (expected.size > 0) return { kind: "behind", expected };
+    const selected = selectedPods(service, site);
+    const slices = slicesOf(key, controllerName, site).filter(({ metadata }) => !metadata.deletionTimestamp);
+    const [zones, silence] = [zonesOf(selected, site), silenceOf(selected, sight, site)];
+    const shares = asksForZones(service) ? zoneSharesOf(site.lister(nodes).list()) : "not asked";
+    return { kind: "selected", service, pods: selected, slices, zones, shares, silence };
+  },
+  decide: (state, memory, now) => decide(state, memory, most, now),
+  remember,
+});
+
+/**
+ * A board that comes wakes the services that had to leave its pods out, and need not wait for their time. As in
+ * kube-controller-manager the others look at its zone when something else changes.
+ */
+function missedBy({ key, before, after, swept }: Seen<Node>, site: SiteView): readonly string[] {
+  if (swept || before !== undefined || after === undefined) return [];
+  return [...site.lister(pods).byIndex("byNode", key)].flatMap((pod) =>
+    [...servicesOf(pod, site)].filter(
+      (service) =>
+        !slicesOf(service, controllerName, site).some((slice) =>
+          endpointsOf(slice).some(({ targetRef }) => targetRef?.uid === pod.metadata.uid),
+        ),
+    ),
+  );
+}
+
+/**
+ * When the zones can do more, or less, those services are looked at whose endpoints are shared among them and would be too
+ * few in one. Few services ask for that, if any: they are looked up.
+ */
+function overloadedBy({ before, after, swept }: Seen<Node>, site: SiteView): readonly string[] {
+  if (swept || zoneText(before) === zoneText(after)) return [];
+  const asking = [...site.lister(services).byIndex("bySharing", "zones")].map(keyOf);
+  if (asking.length === 0) return [];
+  const shares = zoneSharesOf(site.lister(nodes).list());
+  const isTooFew = (counts: ReadonlyMap<string, number>): boolean => isOverloaded(counts, shares);
+  return asking.filter((service) => hintCounts(slicesOf(service, controllerName, site)).some(isTooFew));
+}
+
+const zoneText = (node: Node | undefined): string =>
+  node === undefined ? "" : `${readyOf(node)?.status === "True"} ${node.metadata.labels?.[zoneLabel] ?? ""}`;
+
+/** How many endpoints serve each zone, by family. */
+function hintCounts(slices: readonly EndpointSlice[]): readonly ReadonlyMap<string, number>[] {
+  const families = new Map<string, Map<string, number>>();
+  for (const slice of slices) {
+    const counts = families.get(slice.addressType) ?? new Map<string, number>();
+    families.set(slice.addressType, counts);
+    const ready = endpointsOf(slice).filter(({ conditions }) => conditions?.ready);
+    for (const { name } of ready.flatMap(({ hints }) => hints?.forZones ?? [])) {
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+  }
+  return [...families.values()];
+}
+
+/** Only of the boards of these pods. */
+function zonesOf(selected: readonly Pod[], site: SiteView): ReadonlyMap<string, string | undefined> {
+  const zones = new Map<string, string | undefined>();
+  for (const board of new Set(selected.flatMap((pod) => boardOf(pod) ?? []))) {
+    const node = site.lister(nodes).get(board);
+    if (node) zones.set(board, node.metadata.labels?.[zoneLabel] || undefined);
+  }
+  return zones;
+}

@@ -1,0 +1,165 @@
+import type { EndpointSlice, Pod, Service } from "../../api/core.ts";
+import { boardOf } from "../../api/pods.ts";
+import { services } from "../../api/resources.ts";
+import { backoff } from "../../base/backoff.ts";
+import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { type Action, type ObjectRef, type Outcome, refTo } from "../../runtime/actions.ts";
+import type { Decision } from "../../runtime/controller.ts";
+import type { Expectations } from "../expectations.ts";
+import { without } from "../service/map-patch.ts";
+import { readinessOf, type Silence } from "../service/readiness.ts";
+import { refusalOf } from "../service/refusal.ts";
+import { triggerAnnotation, triggerTime } from "../service/trigger-time.ts";
+import { afterPart, inParts, type SliceMemory, waitForCache } from "../slices/memory.ts";
+import { endpointsOf } from "../slices/slice.ts";
+import { partsOf, type SliceOwner } from "../slices/write.ts";
+import { familiesOf } from "./endpoint.ts";
+import { planOf } from "./plan.ts";
+import type { ZoneShares } from "./zone-shares.ts";
+
+export type ServiceState =
+  /** Its endpoints are somebody else's. */
+  | { readonly kind: "foreign" }
+  /** The cache does not show what we wrote. */
+  | { readonly kind: "behind"; readonly expected: Expectations }
+  | {
+      readonly kind: "selected";
+      readonly service: Service;
+      /** Those that its selector matches, by name. */
+      readonly pods: readonly Pod[];
+      /** Its slices that are ours and stay, by name. */
+      readonly slices: readonly EndpointSlice[];
+      /** The zone of each board that there is. */
+      readonly zones: ReadonlyMap<string, string | undefined>;
+      /** What each zone of the site can do; "not asked": the service does not care. */
+      readonly shares: ZoneShares | undefined | "not asked";
+      readonly silence: Silence;
+    };
+
+/** How soon an endpoint that is held back is looked at again. */
+const recheck: Millis = 5000;
+/** How soon pods that had to be left out are looked at again, although nothing changed: as kube-controller-manager does. */
+const missedRetry = { first: 1000, most: 1_000_000 };
+
+export function decide(state: ServiceState, memory: SliceMemory, most: number, now: Instant): Decision<SliceMemory> {
+  switch (state.kind) {
+    case "foreign":
+      return { actions: [], memory };
+    case "behind":
+      return waitForCache(memory, state.expected);
+    case "selected":
+      return decideSelected(state, memory, most, now);
+    default:
+      return state satisfies never;
+  }
+}
+
+type Selected = Extract<ServiceState, { kind: "selected" }>;
+
+function decideSelected(state: Selected, memory: SliceMemory, most: number, now: Instant): Decision<SliceMemory> {
+  const { service, pods, slices, zones, shares, silence } = state;
+  // Where all are published nobody goes because he is not ready.
+  const wasReady = service.spec?.publishNotReadyAddresses ? [] : readyTargets(slices);
+  const { ready, isHeld, cause } = readinessOf(pods, silence, new Set(wasReady));
+  const { at, times } = triggerTime(memory.told, service, pods);
+  const owner = ownerOf(service);
+  const wanted = { service, owner: owner.reference, pods, ready, zones, shares, slices, most };
+  const { plan, missing, troubles } = planOf(wanted);
+  const annotationsOf = (before: EndpointSlice | undefined) => ({
+    ...without(before?.metadata.annotations, triggerAnnotation),
+    ...(at !== undefined && { [triggerAnnotation]: at }),
+  });
+  const parts = partsOf(plan, owner, { annotationsOf, cause });
+  const missed = missedNow(missing, service, memory.missed, now);
+  const about = refTo(services, service);
+  const complaints = missed !== undefined && missed !== memory.missed ? [complaint(about, missed.text)] : [];
+  const isShared = shares !== "not asked" && troubles.size === 0;
+  const next: SliceMemory = { ...memory, telling: times, expected: new Map(), waits: 0, missed, isShared };
+  const { actions, memory: kept } = inParts(parts, next);
+  const waits = [...(isHeld ? [recheck] : []), ...(missed ? [elapsed(now, missed.until)] : [])];
+  return {
+    actions: [...actions, ...complaints, ...sharingEvents(state, troubles, memory.isShared)],
+    memory: { ...kept, about },
+    ...(waits.length > 0 && { requeueAfter: Math.min(...waits) }),
+  };
+}
+
+/** What could not be written is told by the next sync. An Event says what the API has against it. */
+export const remember = (
+  decision: Decision<SliceMemory>,
+  outcomes: readonly Outcome[],
+  now: Instant,
+): Decision<SliceMemory> =>
+  afterPart(decision, outcomes, now, () => {
+    const { about } = decision.memory;
+    const refusal = refusalOf(outcomes);
+    return about === undefined || refusal === undefined ? [] : [complaint(about, refusal)];
+  });
+
+const ownerOf = ({ metadata: { namespace = "", name, uid, deletionTimestamp } }: Service): SliceOwner => ({
+  namespace,
+  name,
+  reference: { apiVersion: "v1", kind: "Service", name, uid, controller: true, blockOwnerDeletion: true },
+  isTerminating: deletionTimestamp !== undefined,
+});
+
+/** The uids of the pods whose endpoints are ready, as the slices say. */
+const readyTargets = (slices: readonly EndpointSlice[]): readonly string[] =>
+  slices.flatMap((slice) =>
+    endpointsOf(slice).flatMap(({ conditions, targetRef }) => (conditions?.ready ? (targetRef?.uid ?? []) : [])),
+  );
+
+/** Every time that it cannot be done; and when it begins, or is no longer asked for. */
+function sharingEvents(
+  { service, shares }: Selected,
+  troubles: ReadonlyMap<string, string>,
+  wasShared: boolean,
+): readonly Action[] {
+  const about = refTo(services, service);
+  const tell = (severity: "Normal" | "Warning", what: "Enabled" | "Disabled", message: string): Action => ({
+    do: "event",
+    about,
+    severity,
+    reason: `TopologyAwareHints${what}`,
+    message,
+  });
+  const families = familiesOf(service).join(", ");
+  if (shares === "not asked") {
+    const message = `Topology Aware Hints has been disabled, addressType: ${families}`;
+    return wasShared ? [tell("Warning", "Disabled", message)] : [];
+  }
+  if (troubles.size === 0) {
+    const message = `Topology Aware Hints has been enabled, addressType: ${families}`;
+    return wasShared ? [] : [tell("Normal", "Enabled", message)];
+  }
+  return [...troubles].map(([family, trouble]) => tell("Warning", "Disabled", `${trouble}, addressType: ${family}`));
+}
+
+const complaint = (about: ObjectRef, what: string): Action => ({
+  do: "event",
+  about,
+  severity: "Warning",
+  reason: "FailedToUpdateEndpointSlices",
+  message: `Error updating Endpoint Slices for Service ${about.namespace}/${about.name}: ${what}`,
+});
+
+/** Who looks again before it is time, because something else changed, says nothing twice. */
+function missedNow(
+  missing: readonly Pod[],
+  service: Service,
+  before: SliceMemory["missed"],
+  now: Instant,
+): SliceMemory["missed"] {
+  if (missing.length === 0) return undefined;
+  const text = missingText(service, missing);
+  if (before?.text === text && elapsed(now, before.until) > 0) return before;
+  const times = (before?.times ?? 0) + 1;
+  return { text, times, until: shifted(now, backoff(times, missedRetry)) };
+}
+
+function missingText({ metadata: { namespace, name } }: Service, missing: readonly Pod[]): string {
+  const texts = missing.map(
+    (pod) => `skipping Pod ${pod.metadata.name} for Service ${namespace}/${name}: Node ${boardOf(pod) ?? ""} Not Found`,
+  );
+  return texts.length > 1 ? `[${texts.join(", ")}]` : texts.join("");
+}

@@ -1,0 +1,153 @@
+import type { EndpointSlice, Pod, Service } from "../../api/core.ts";
+import type { OwnerReference } from "../../api/meta.ts";
+import { boardOf } from "../../api/pods.ts";
+import { isEligible } from "../service/eligible.ts";
+import type { Family } from "../service/ip.ts";
+import { recycled } from "../slices/recycle.ts";
+import {
+  identityOf,
+  isOwnedBy,
+  portMapOf,
+  portsOf,
+  type SliceContent,
+  type SliceEndpoint,
+  type SlicePlan,
+  type SlicePort,
+  type SliceUpdate,
+  sortedPorts,
+} from "../slices/slice.ts";
+import { isPlaceholder, isRelabelled, labelsFor, placeholder } from "./content.ts";
+import { endpointOf, familiesOf, slicePortsOf } from "./endpoint.ts";
+import { nearnessOf, withHints } from "./hints.ts";
+import { pack } from "./pack.ts";
+import { withZoneHints } from "./zone-hints.ts";
+import type { ZoneShares } from "./zone-shares.ts";
+
+export interface Wanted {
+  readonly service: Service;
+  readonly owner: OwnerReference;
+  /** Those that the service selects. */
+  readonly pods: readonly Pod[];
+  /** By uid: the pods that count as ready. */
+  readonly ready: ReadonlySet<string>;
+  /** The zone of each board that there is. */
+  readonly zones: ReadonlyMap<string, string | undefined>;
+  /** What each zone of the site can do; "not asked": the service does not care. */
+  readonly shares: ZoneShares | undefined | "not asked";
+  /** The slices of the service that are ours. */
+  readonly slices: readonly EndpointSlice[];
+  /** Endpoints in one slice. */
+  readonly most: number;
+}
+
+export interface SlicesPlan {
+  readonly plan: SlicePlan;
+  /** Pods that had to be left out, because the Node that they are on is not there. */
+  readonly missing: readonly Pod[];
+  /** Why there are no hints for zones, although the service asks for them: by family. */
+  readonly troubles: ReadonlyMap<Family, string>;
+}
+
+/** What becomes of all slices of a service (kubernetes 7.7). Families that it does not have any more lose theirs. */
+export function planOf(wanted: Wanted): SlicesPlan {
+  const families = familiesOf(wanted.service);
+  const plans = families.map((family) => planOfFamily(family, wanted));
+  const stale = wanted.slices.filter(({ addressType }) => !families.some((family) => family === addressType));
+  return {
+    plan: {
+      create: plans.flatMap(({ plan }) => plan.create),
+      update: plans.flatMap(({ plan }) => plan.update),
+      remove: [...plans.flatMap(({ plan }) => plan.remove), ...stale],
+    },
+    missing: [...new Set(plans.flatMap(({ missing }) => missing))],
+    troubles: new Map(plans.flatMap(({ troubles }) => [...troubles])),
+  };
+}
+
+function planOfFamily(family: Family, wanted: Wanted): SlicesPlan {
+  const { service, owner, most, shares } = wanted;
+  const slices = wanted.slices.filter(({ addressType }) => addressType === family);
+  const [own, others] = [
+    slices.filter((slice) => isOwnedBy(slice, owner)),
+    slices.filter((slice) => !isOwnedBy(slice, owner)),
+  ];
+  const { groups, missing } = groupsOf(family, wanted);
+  const labels = labelsFor(service);
+  const create: SliceContent[] = [];
+  const update: SliceUpdate[] = [];
+  const remove: EndpointSlice[] = [...others];
+  for (const [portMap, { ports, endpoints }] of groups) {
+    const of = own.filter((slice) => portMapOf(portsOf(slice)) === portMap);
+    const packed = pack(of, [...endpoints.values()], { most, isRelabelled: (slice) => isRelabelled(slice, service) });
+    const content = (list: readonly SliceEndpoint[], as: readonly SlicePort[]): SliceContent => ({
+      addressType: family,
+      ports: as,
+      endpoints: list,
+      labels,
+    });
+    create.push(...packed.create.map((list) => content(list, sortedPorts(ports))));
+    update.push(
+      ...packed.update.map(({ slice, endpoints: list }) => ({ slice, content: content(list, portsOf(slice)) })),
+    );
+    remove.push(...packed.remove);
+  }
+  remove.push(...own.filter((slice) => !groups.has(portMapOf(portsOf(slice)))));
+  const plan = withPlaceholder({ create, update, remove }, slices, { service, family });
+  const changed = new Set([...plan.update.map(({ slice }) => slice), ...remove]);
+  const unchanged = slices.filter((slice) => !changed.has(slice));
+  const { plan: hinted, trouble } =
+    shares === "not asked"
+      ? { plan: withHints(plan, unchanged, nearnessOf(service)), trouble: undefined }
+      : withZoneHints(plan, unchanged, shares);
+  const troubles = new Map<Family, string>(trouble === undefined ? [] : [[family, trouble]]);
+  return { plan: recycled(hinted, { reference: owner }), missing, troubles };
+}
+
+interface Group {
+  readonly ports: readonly SlicePort[];
+  /** By identity: of two pods that are one endpoint the later one speaks. */
+  readonly endpoints: Map<string, SliceEndpoint>;
+}
+
+/**
+ * The endpoints by their ports. A pod whose board has no Node says nothing about where it is: it is left out, unless the
+ * service wants all of its pods whatever they say. Its ports count all the same.
+ */
+function groupsOf(
+  family: Family,
+  { service, pods, ready, zones }: Wanted,
+): { readonly groups: ReadonlyMap<string, Group>; readonly missing: readonly Pod[] } {
+  const groups = new Map<string, Group>();
+  const missing: Pod[] = [];
+  for (const pod of pods) {
+    if (!isEligible(pod, true)) continue;
+    const ports = slicePortsOf(pod, service);
+    const portMap = portMapOf(ports);
+    const group = groups.get(portMap) ?? { ports, endpoints: new Map() };
+    groups.set(portMap, group);
+    const board = boardOf(pod) ?? "";
+    if (!zones.has(board) && !service.spec?.publishNotReadyAddresses) {
+      missing.push(pod);
+      continue;
+    }
+    const endpoint = endpointOf(pod, service, {
+      family,
+      zone: zones.get(board),
+      isReady: ready.has(pod.metadata.uid),
+    });
+    if (endpoint) group.endpoints.set(identityOf(endpoint), endpoint);
+  }
+  return { groups, missing };
+}
+
+/** Where nothing would be left one slice stays, or comes, that has no endpoints. */
+function withPlaceholder(
+  plan: SlicePlan,
+  slices: readonly EndpointSlice[],
+  { service, family }: { readonly service: Service; readonly family: Family },
+): SlicePlan {
+  if (slices.length !== plan.remove.length || plan.create.length > 0) return plan;
+  const [only, ...more] = plan.remove;
+  if (only && more.length === 0 && isPlaceholder(only, service)) return { ...plan, remove: [] };
+  return { ...plan, create: [placeholder(service, family)] };
+}

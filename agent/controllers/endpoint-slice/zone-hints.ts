@@ -1,0 +1,143 @@
+import type { EndpointSlice } from "../../api/core.ts";
+import { endpointsOf, type SliceContent, type SliceEndpoint, type SlicePlan } from "../slices/slice.ts";
+import { contentOf } from "./content.ts";
+import { withHints } from "./hints.ts";
+import { leastFor, type ZoneShares } from "./zone-shares.ts";
+
+interface Allocation {
+  readonly least: number;
+  readonly most: number;
+  readonly wanted: number;
+}
+
+type Counts = Map<string, number>;
+
+export interface ZoneHints {
+  readonly plan: SlicePlan;
+  /** Why there are no hints; undefined: there are. */
+  readonly trouble: string | undefined;
+}
+
+/**
+ * Hints that share the ready endpoints among the zones by what each of them can do (kubernetes 7.9). As a start everybody
+ * serves his own zone; zones with more than their share then give to those with less. Where that cannot be done well
+ * enough there are none at all.
+ */
+export function withZoneHints(
+  plan: SlicePlan,
+  unchanged: readonly EndpointSlice[],
+  shares: ZoneShares | undefined,
+): ZoneHints {
+  const lists = [...plan.create, ...plan.update.map(({ content }) => content)].map(({ endpoints }) => endpoints);
+  const ready = [...lists, ...unchanged.map(endpointsOf)].flat().filter(isReady).length;
+  const without = (trouble: string): ZoneHints => ({ plan: withHints(plan, unchanged, undefined), trouble });
+  const allocations = allocationsOf(ready, shares);
+  if (typeof allocations === "string") return without(allocations);
+
+  const counts: Counts = new Map();
+  const wrong: EndpointSlice[] = [];
+  for (const slice of unchanged) {
+    const hints = hintsIn(slice, counts, allocations);
+    if (hints === undefined) wrong.push(slice);
+    else for (const [zone, count] of hints) counts.set(zone, (counts.get(zone) ?? 0) + count);
+  }
+  const fresh: SlicePlan = {
+    ...plan,
+    update: [...plan.update, ...wrong.map((slice) => ({ slice, content: contentOf(slice) }))],
+  };
+  const open = [...fresh.create, ...fresh.update.map(({ content }) => content)].flatMap(({ endpoints }) => endpoints);
+  for (const { zone = "" } of open.filter(isReady)) {
+    if (zone === "") return without("One or more endpoints do not have a zone specified");
+    counts.set(zone, (counts.get(zone) ?? 0) + 1);
+  }
+  const moves = movesOf(allocations, counts);
+  const hint = (content: SliceContent): SliceContent => ({
+    ...content,
+    endpoints: content.endpoints.map((endpoint) => hinted(endpoint, moves)),
+  });
+  const hintedPlan = {
+    ...fresh,
+    create: fresh.create.map(hint),
+    update: fresh.update.map((update) => ({ ...update, content: hint(update.content) })),
+  };
+  return { plan: hintedPlan, trouble: undefined };
+}
+
+const isReady = ({ conditions }: SliceEndpoint): boolean => conditions?.ready === true;
+
+/** How many endpoints each zone is to have; or why that cannot be said. */
+function allocationsOf(endpoints: number, shares: ZoneShares | undefined): ReadonlyMap<string, Allocation> | string {
+  if (shares === undefined) {
+    return "Insufficient Node information: allocatable CPU or zone not specified on one or more nodes";
+  }
+  const figures = `(${endpoints} endpoints, ${shares.size} zones)`;
+  if (shares.size > endpoints) return `Insufficient number of endpoints ${figures}`;
+  const least = new Map([...shares].map(([zone, share]) => [zone, leastFor(share, endpoints)]));
+  const spare = endpoints - [...least.values()].reduce((sum, count) => sum + count, 0);
+  if (spare < 0) {
+    return `Unable to allocate minimum required endpoints to each zone without exceeding overload threshold ${figures}`;
+  }
+  const entries = [...shares].map(([zone, share]) => {
+    const minimum = least.get(zone) ?? 0;
+    return [zone, { least: minimum, most: minimum + spare, wanted: Math.max(share * endpoints, minimum) }] as const;
+  });
+  return new Map(entries);
+}
+
+/** The hints of a slice that may stay as it is; `undefined`: some are missing, or lead where there are too many. */
+function hintsIn(
+  slice: EndpointSlice,
+  counts: Counts,
+  allocations: ReadonlyMap<string, Allocation>,
+): ReadonlyMap<string, number> | undefined {
+  const found: Counts = new Map();
+  for (const { hints } of endpointsOf(slice).filter(isReady)) {
+    const zones = hints?.forZones ?? [];
+    if (zones.length === 0 || zones.some(({ name }) => !allocations.has(name))) return undefined;
+    for (const { name } of zones) found.set(name, (found.get(name) ?? 0) + 1);
+  }
+  const isTooMany = [...found].some(
+    ([zone, count]) => count + (counts.get(zone) ?? 0) > (allocations.get(zone)?.most ?? 0),
+  );
+  return isTooMany ? undefined : found;
+}
+
+/** Who gives one endpoint to whom, one after the other: always who has the most to give to who lacks the most. */
+interface Moves {
+  readonly giving: Counts;
+  readonly receiving: Counts;
+}
+
+function movesOf(allocations: ReadonlyMap<string, Allocation>, counts: ReadonlyMap<string, number>): Moves {
+  const moves: Moves = { giving: new Map(), receiving: new Map() };
+  const rich: Counts = new Map();
+  const poor: Counts = new Map();
+  for (const [zone, { wanted }] of allocations) {
+    const surplus = (counts.get(zone) ?? 0) - wanted;
+    if (surplus > 0) rich.set(zone, surplus);
+    else if (surplus < 0) poor.set(zone, -surplus);
+  }
+  for (;;) {
+    const [[from, give], [to, take]] = [largest(rich), largest(poor)];
+    if (give < 0.5 || take < 0.5 || (give < 1 && take < 1)) return moves;
+    moves.giving.set(from, (moves.giving.get(from) ?? 0) + 1);
+    moves.receiving.set(to, (moves.receiving.get(to) ?? 0) + 1);
+    rich.set(from, give - 1);
+    poor.set(to, take - 1);
+  }
+}
+
+const largest = (counts: ReadonlyMap<string, number>): readonly [zone: string, count: number] =>
+  [...counts].reduce((most, one) => (one[1] > most[1] ? one : most), ["", 0]);
+
+/** Uses up the moves. */
+function hinted(endpoint: SliceEndpoint, { giving, receiving }: Moves): SliceEndpoint {
+  const { zone } = endpoint;
+  if (!isReady(endpoint) || zone === undefined) return endpoint;
+  const [to] = [...receiving].find(([, count]) => count > 0) ?? [];
+  const left = giving.get(zone) ?? 0;
+  if (to === undefined || left === 0) return { ...endpoint, hints: { forZones: [{ name: zone }] } };
+  giving.set(zone, left - 1);
+  receiving.set(to, (receiving.get(to) ?? 0) - 1);
+  return { ...endpoint, hints: { forZones: [{ name: to }] } };
+}

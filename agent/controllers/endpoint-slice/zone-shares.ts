@@ -1,0 +1,43 @@
+import type { Node } from "../../api/core.ts";
+import { quantity } from "../../api/quantity.ts";
+import { zoneLabel } from "../../api/topology.ts";
+import { readyOf } from "../node-lifecycle/health.ts";
+
+/** The part of the site's processors that each zone has. */
+export type ZoneShares = ReadonlyMap<string, number>;
+
+/** Some zone may have so much more to do than its share. */
+const overload = 0.2;
+
+const excluded = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+
+/** Of the boards that are ready. `undefined`: one of them does not say enough, or there are not two zones. */
+export function zoneSharesOf(nodes: Iterable<Node>): ZoneShares | undefined {
+  const byZone = new Map<string, number>();
+  let total = 0;
+  for (const node of nodes) {
+    const { labels = {} } = node.metadata;
+    if (excluded.some((label) => Object.hasOwn(labels, label)) || readyOf(node)?.status !== "True") continue;
+    const zone = labels[zoneLabel] ?? "";
+    // In thousandths of a processor: exact as a number.
+    const processors = Number((quantity(node.status?.allocatable?.cpu) ?? 0n) / 1_000_000n);
+    if (zone === "" || processors <= 0) return undefined;
+    byZone.set(zone, (byZone.get(zone) ?? 0) + processors);
+    total += processors;
+  }
+  if (byZone.size < 2) return undefined;
+  const zones = [...byZone].sort(([a], [b]) => (a < b ? -1 : 1));
+  return new Map(zones.map(([zone, processors]) => [zone, processors / total]));
+}
+
+/** What a zone needs at the least, so that nobody in it has to do more than he can. */
+export const leastFor = (share: number, endpoints: number): number =>
+  Math.ceil(endpoints * share * (1 / (1 + overload)));
+
+/** Whether some zone has fewer endpoints than it needs, of those that are shared among the zones now. */
+export function isOverloaded(byZone: ReadonlyMap<string, number>, shares: ZoneShares | undefined): boolean {
+  if (byZone.size === 0) return false;
+  if (shares === undefined) return true;
+  const total = [...byZone.values()].reduce((sum, count) => sum + count, 0);
+  return [...shares].some(([zone, share]) => (byZone.get(zone) ?? -1) < leastFor(share, total));
+}

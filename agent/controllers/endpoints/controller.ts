@@ -1,0 +1,57 @@
+import type { Endpoints, Service } from "../../api/core.ts";
+import { endpoints, leases, nodes, pods, services } from "../../api/resources.ts";
+import type { Millis } from "../../base/clock.ts";
+import { type Controller, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
+import { outstanding } from "../expectations.ts";
+import { isManaged } from "../service/eligible.ts";
+import { silenceOf } from "../service/silence.ts";
+import { podWake, selectedPods } from "../service/wakes.ts";
+import type { SightParts } from "../sight.ts";
+import { decide, remember, type ServiceState } from "./decide.ts";
+import { type EndpointsMemory, noMemory } from "./memory.ts";
+
+export interface EndpointsParts {
+  readonly sight: SightParts;
+  /** How long changes of pods are gathered. */
+  readonly batch: Millis;
+}
+
+/** Keeps the Endpoints of services that select pods: one object of the service's name with the addresses of its pods. */
+export const endpointsOfServices = ({ sight, batch }: EndpointsParts): Controller<ServiceState, EndpointsMemory> => ({
+  name: "endpoints",
+  reads: [services, endpoints, pods, nodes, leases],
+  restsOn: [services, endpoints, pods, nodes],
+  wakes: [wake(services, ({ key }: Seen<Service>) => [key]), podWake(batch), wake(endpoints, leftovers)],
+  initialMemory: noMemory,
+  async observe(key, site, memory) {
+    const expected = await outstanding(memory.expected, endpoints, site);
+    const service = site.lister(services).get(key);
+    const cached = site.lister(endpoints).get(key);
+    if (service === undefined) {
+      if (cached !== undefined) return await withoutService(key, cached, site);
+      return expected.size > 0 ? { kind: "behind", expected } : undefined;
+    }
+    if (!isManaged(service)) return { kind: "foreign" };
+    if (expected.size > 0) return { kind: "behind", expected };
+    const selected = selectedPods(service, site);
+    return { kind: "selected", service, pods: selected, endpoints: cached, silence: silenceOf(selected, sight, site) };
+  },
+  decide,
+  remember,
+});
+
+/** A service that only left our cache keeps its endpoints: the API is asked for it. */
+async function withoutService(key: string, cached: Endpoints, site: SiteView): Promise<ServiceState | undefined> {
+  return (await site.fetch(services, key)) === undefined ? { kind: "gone", endpoints: cached } : undefined;
+}
+
+const leaderElection = "control-plane.alpha.kubernetes.io/leader";
+
+/**
+ * Somebody deleted them: they are made anew. When all that is cached is gone through, those come that a service left behind
+ * while nobody looked; old leader elections keep theirs without ever having had a service.
+ */
+function leftovers({ key, after, swept }: Seen<Endpoints>): readonly string[] {
+  if (after === undefined) return [key];
+  return swept && after.metadata.annotations?.[leaderElection] === undefined ? [key] : [];
+}

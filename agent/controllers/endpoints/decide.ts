@@ -1,0 +1,154 @@
+import type { Endpoints, Pod, Service } from "../../api/core.ts";
+import { endpoints, newObject } from "../../api/resources.ts";
+import { backoff } from "../../base/backoff.ts";
+import type { Instant, Millis } from "../../base/clock.ts";
+import { type Action, type Cause, type ObjectRef, type Outcome, refTo } from "../../runtime/actions.ts";
+import type { Decision } from "../../runtime/controller.ts";
+import { type Expectations, expecting } from "../expectations.ts";
+import { isHeadless } from "../service/eligible.ts";
+import type { Subset } from "../service/go-text.ts";
+import { isSameMap, mapPatch, without } from "../service/map-patch.ts";
+import { type Readiness, readinessOf, type Silence } from "../service/readiness.ts";
+import { refusalOf } from "../service/refusal.ts";
+import { triggerAnnotation, triggerTime } from "../service/trigger-time.ts";
+import type { EndpointsMemory } from "./memory.ts";
+import { repack } from "./repack.ts";
+import { isSameSubsets, readyTargets, subsetsOf } from "./subsets.ts";
+import { truncate } from "./truncate.ts";
+
+export type ServiceState =
+  /** There is no such service: what bears its name goes. */
+  | { readonly kind: "gone"; readonly endpoints: Endpoints }
+  /** Its endpoints are somebody else's. */
+  | { readonly kind: "foreign" }
+  /** The cache does not show what we wrote. */
+  | { readonly kind: "behind"; readonly expected: Expectations }
+  | {
+      readonly kind: "selected";
+      readonly service: Service;
+      /** Those that its selector matches, by name. */
+      readonly pods: readonly Pod[];
+      readonly endpoints: Endpoints | undefined;
+      readonly silence: Silence;
+    };
+
+export const managedBy = { label: "endpoints.kubernetes.io/managed-by", us: "endpoint-controller" } as const;
+const headless = "service.kubernetes.io/headless";
+const overCapacity = "endpoints.kubernetes.io/over-capacity";
+
+/** How soon an endpoint that is held back is looked at again. */
+const recheck: Millis = 5000;
+/** How soon to look whether the cache shows what we wrote: it usually does within moments. */
+const catchUp = { first: 50, most: 2000 };
+
+export function decide(state: ServiceState, memory: EndpointsMemory): Decision<EndpointsMemory> {
+  switch (state.kind) {
+    case "gone": {
+      // By uid alone: whatever they became meanwhile, they are the endpoints of no service.
+      const { resourceVersion: _any, ...target } = refTo(endpoints, state.endpoints);
+      return { actions: [{ do: "delete", target }], memory };
+    }
+    case "foreign":
+      return { actions: [], memory };
+    case "behind": {
+      const waits = memory.waits + 1;
+      const requeueAfter = backoff(waits, catchUp);
+      return { actions: [], memory: { ...memory, expected: state.expected, waits }, requeueAfter };
+    }
+    case "selected": {
+      const { service, pods, silence } = state;
+      // Where all are published nobody goes because he is not ready.
+      const wasReady = service.spec?.publishNotReadyAddresses ? [] : readyTargets(state.endpoints?.subsets);
+      const readiness = readinessOf(pods, silence, new Set(wasReady));
+      const { at, times } = triggerTime(memory.told, service, pods);
+      const actions = write(state, readiness, at);
+      const next: EndpointsMemory = { ...memory, telling: times, expected: new Map(), waits: 0 };
+      return { actions, memory: next, ...(readiness.isHeld && { requeueAfter: recheck }) };
+    }
+    default:
+      return state satisfies never;
+  }
+}
+
+/** What could not be written is told by the next sync. An Event says what the API has against it. */
+export function remember(
+  { actions, memory, ...rest }: Decision<EndpointsMemory>,
+  outcomes: readonly Outcome[],
+  now: Instant,
+): Decision<EndpointsMemory> {
+  const expected = expecting(memory.expected, endpoints, outcomes, now);
+  const isDone = outcomes.every(({ ok }) => ok);
+  const told = isDone ? (memory.telling ?? memory.told) : memory.told;
+  const [write] = actions;
+  const refusal = refusalOf(outcomes);
+  return {
+    ...rest,
+    actions: write && refusal !== undefined ? complaint(write, refusal) : [],
+    memory: { ...memory, told, telling: undefined, expected },
+  };
+}
+
+type Selected = Extract<ServiceState, { kind: "selected" }>;
+
+function write({ service, pods, endpoints: cached }: Selected, readiness: Readiness, at: string | undefined): Action[] {
+  const { subsets, isTruncated } = truncate(subsetsOf(service, pods, readiness.ready));
+  const labels = labelsOf(service);
+  const annotations = annotationsOf(cached, { at, isTruncated });
+  if (cached === undefined) {
+    const { namespace = "", name } = service.metadata;
+    const metadata = { name, namespace, labels, annotations };
+    return [{ do: "create", resource: endpoints, object: newObject(endpoints, { metadata, subsets }) }];
+  }
+  const isSame =
+    isSameAddresses(cached.subsets ?? [], subsets) &&
+    isSameMap(without(cached.metadata.labels, headless), without(labels, headless)) &&
+    cached.metadata.annotations?.[overCapacity] === annotations[overCapacity];
+  if (isSame) return [];
+  const metadata = {
+    labels: mapPatch(cached.metadata.labels, labels),
+    annotations: mapPatch(cached.metadata.annotations, annotations),
+  };
+  return [patch(cached, { metadata, subsets }, readiness.cause)];
+}
+
+const patch = (cached: Endpoints, body: object, cause: Cause | undefined): Action => ({
+  do: "patch",
+  target: refTo(endpoints, cached),
+  type: "merge",
+  patch: body,
+  ...(cause && { cause }),
+});
+
+/** Others may have written the same in another order. */
+const isSameAddresses = (stored: readonly Subset[], desired: readonly Subset[]): boolean =>
+  isSameSubsets(stored, desired) || isSameSubsets(repack(stored), desired);
+
+/** All labels of the service, and what it is besides. */
+const labelsOf = (service: Service): Readonly<Record<string, string>> => ({
+  ...without(service.metadata.labels, headless),
+  ...(isHeadless(service) && { [headless]: "" }),
+  [managedBy.label]: managedBy.us,
+});
+
+/** What others wrote there stays. */
+const annotationsOf = (
+  cached: Endpoints | undefined,
+  { at, isTruncated }: { readonly at: string | undefined; readonly isTruncated: boolean },
+): Readonly<Record<string, string>> => ({
+  ...without(cached?.metadata.annotations, triggerAnnotation, overCapacity),
+  ...(at !== undefined && { [triggerAnnotation]: at }),
+  ...(isTruncated && { [overCapacity]: "truncated" }),
+});
+
+function complaint(write: Action, refusal: string): readonly Action[] {
+  if (write.do === "create") {
+    const { namespace, name = "" } = write.object.metadata;
+    const about: ObjectRef = { resource: endpoints, namespace, name, uid: "" };
+    const message = `Failed to create endpoint for service ${namespace}/${name}: ${refusal}`;
+    return [{ do: "event", about, severity: "Warning", reason: "FailedToCreateEndpoint", message }];
+  }
+  if (write.do !== "patch") return [];
+  const { target } = write;
+  const message = `Failed to update endpoint ${target.namespace}/${target.name}: ${refusal}`;
+  return [{ do: "event", about: target, severity: "Warning", reason: "FailedToUpdateEndpoint", message }];
+}

@@ -1,0 +1,79 @@
+import { fnv128 } from "../service/fnv-128.ts";
+import { portText, type Subset, type SubsetAddress, type SubsetPort, subsetText } from "../service/go-text.ts";
+
+/** Who offers a port, by identity, and whether it is ready. */
+type Offers = Map<string, boolean>;
+
+/**
+ * The same addresses and ports in as few subsets as possible, in kube-controller-manager's order (kubernetes 7.4): ports
+ * that the very same addresses offer share a subset. An address is known by its IP and the uid of its target; of several
+ * the first one speaks. Where one is named ready and not ready for a port, it is not ready.
+ */
+export function repack(subsets: readonly Subset[]): readonly Subset[] {
+  const addresses = new Map<string, SubsetAddress>();
+  const ports = new Map<string, { readonly port: SubsetPort | undefined; readonly offers: Offers }>();
+  for (const subset of subsets) {
+    if (!subset.addresses?.length && !subset.notReadyAddresses?.length) continue;
+    const offered = subset.ports?.length ? subset.ports : [undefined];
+    for (const port of offered) {
+      const name = port === undefined ? "" : portText(port);
+      const { offers } = ports.get(name) ?? { offers: new Map() };
+      ports.set(name, { port, offers });
+      for (const address of subset.addresses ?? []) note(address, true, offers, addresses);
+      for (const address of subset.notReadyAddresses ?? []) note(address, false, offers, addresses);
+    }
+  }
+  const packed = grouped(ports.values()).map(({ ports, offers }) => {
+    const of = (ready: boolean): readonly SubsetAddress[] =>
+      [...offers].flatMap(([identity, isReady]) => (isReady === ready ? (addresses.get(identity) ?? []) : []));
+    return subsetOf({ addresses: of(true), notReadyAddresses: of(false), ports });
+  });
+  return packed.length < 2 ? packed : byHash(packed, subsetText);
+}
+
+function note(address: SubsetAddress, ready: boolean, offers: Offers, addresses: Map<string, SubsetAddress>): void {
+  const identity = `${address.ip} ${address.targetRef?.uid ?? ""}`;
+  if (!addresses.has(identity)) addresses.set(identity, address);
+  if (offers.get(identity) !== false) offers.set(identity, ready);
+}
+
+/** Ports with the same offers. No port at all is a group too; beside others of the same offers it adds nothing. */
+function grouped(
+  ports: Iterable<{ readonly port: SubsetPort | undefined; readonly offers: Offers }>,
+): readonly { readonly ports: readonly SubsetPort[]; readonly offers: Offers }[] {
+  const groups = new Map<string, { readonly ports: SubsetPort[]; readonly offers: Offers }>();
+  for (const { port, offers } of ports) {
+    const name = JSON.stringify([...offers].sort(([a], [b]) => (a < b ? -1 : 1)));
+    const group = groups.get(name) ?? { ports: [], offers };
+    groups.set(name, group);
+    if (port !== undefined && port.port > 0) group.ports.push(port);
+  }
+  return [...groups.values()];
+}
+
+/** Addresses in their order, ports by hash; what is empty is left out, as the API does. */
+function subsetOf({ addresses = [], notReadyAddresses = [], ports = [] }: Subset): Subset {
+  return {
+    ...(addresses.length > 0 && { addresses: [...addresses].sort(byAddress) }),
+    ...(notReadyAddresses.length > 0 && { notReadyAddresses: [...notReadyAddresses].sort(byAddress) }),
+    ...(ports.length > 0 && { ports: byHash(ports, portText) }),
+  };
+}
+
+/** As texts. Of the same IP first the one without a target, then by uid. */
+function byAddress(a: SubsetAddress, b: SubsetAddress): number {
+  if (a.ip !== b.ip) return a.ip < b.ip ? -1 : 1;
+  if (a.targetRef === undefined || b.targetRef === undefined) {
+    return Number(a.targetRef !== undefined) - Number(b.targetRef !== undefined);
+  }
+  const [left = "", right = ""] = [a.targetRef.uid, b.targetRef.uid];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+function byHash<T>(items: readonly T[], textOf: (item: T) => string): readonly T[] {
+  if (items.length < 2) return items;
+  return items
+    .map((item) => ({ item, hash: fnv128(textOf(item)) }))
+    .sort((a, b) => (a.hash < b.hash ? -1 : a.hash > b.hash ? 1 : 0))
+    .map(({ item }) => item);
+}

@@ -1,0 +1,85 @@
+import type { Pod, Service } from "../../api/core.ts";
+import { boardOf } from "../../api/pods.ts";
+import { addressesOf, hostnameOf, isEligible } from "../service/eligible.ts";
+import type { Subset, SubsetAddress, SubsetPort } from "../service/go-text.ts";
+import { type Family, familyOf } from "../service/ip.ts";
+import { type ServicePort, targetPortOf } from "../service/target-port.ts";
+import { repack } from "./repack.ts";
+
+/** The subsets of a service's Endpoints, before they are cut to size (kubernetes 7.2). `ready`: by uid. */
+export function subsetsOf(service: Service, pods: readonly Pod[], ready: ReadonlySet<string>): readonly Subset[] {
+  const publishesAll = service.spec?.publishNotReadyAddresses ?? false;
+  const subsets: Subset[] = [];
+  for (const pod of pods) {
+    const address = isEligible(pod, publishesAll) ? addressOf(pod, service) : undefined;
+    if (address === undefined) continue;
+    const list = publishesAll || ready.has(pod.metadata.uid) ? "addresses" : "notReadyAddresses";
+    for (const ports of portsOf(pod, service)) subsets.push({ [list]: [address], ports });
+  }
+  return repack(subsets);
+}
+
+/** The one address of a pod that is of the service's first family; `undefined`: it has none. */
+function addressOf(pod: Pod, service: Service): SubsetAddress | undefined {
+  const family = firstFamily(service, pod);
+  const address = addressesOf(pod).find((one) => one.family === family);
+  if (address === undefined) return undefined;
+  const { namespace = "", name, uid } = pod.metadata;
+  const [board, hostname] = [boardOf(pod), hostnameOf(pod, service)];
+  return {
+    ip: address.text,
+    ...(hostname !== undefined && { hostname }),
+    ...(board !== undefined && { nodeName: board }),
+    targetRef: { kind: "Pod", namespace, name, uid },
+  };
+}
+
+function firstFamily({ spec }: Service, { status }: Pod): Family {
+  const [first] = spec?.ipFamilies ?? [];
+  if (first !== undefined) return first === "IPv6" ? "IPv6" : "IPv4";
+  const clusterIp = spec?.clusterIP === "None" ? "" : (spec?.clusterIP ?? "");
+  return familyOf(clusterIp === "" ? status?.podIP : clusterIp);
+}
+
+/** One list for each port that the pod has; one without ports for a headless service that names none. */
+function portsOf(pod: Pod, { spec }: Service): readonly (readonly SubsetPort[])[] {
+  const ports = spec?.ports ?? [];
+  if (ports.length === 0) return spec?.clusterIP === "None" ? [[]] : [];
+  return ports.flatMap((port) => {
+    const number = targetPortOf(pod, port);
+    return number === undefined ? [] : [[subsetPort(port, number)]];
+  });
+}
+
+const subsetPort = ({ name, protocol = "TCP", appProtocol }: ServicePort, port: number): SubsetPort => ({
+  ...(name !== undefined && name !== "" && { name }),
+  port,
+  protocol,
+  ...(appProtocol !== undefined && { appProtocol }),
+});
+
+/** The uids of the pods whose addresses are ready, as Endpoints say. */
+export const readyTargets = (subsets: readonly Subset[] | undefined): readonly string[] =>
+  (subsets ?? []).flatMap(({ addresses = [] }) => addresses.flatMap(({ targetRef }) => targetRef?.uid ?? []));
+
+/** Whether two addresses say the same; the version of the pod that was written long ago does not count. */
+export const isSameSubsets = (a: readonly Subset[], b: readonly Subset[]): boolean => {
+  const text = (subsets: readonly Subset[]): string => JSON.stringify(subsets.map(plain));
+  return text(a) === text(b);
+};
+
+/** Members in one order, none that says nothing. */
+const plain = ({ addresses = [], notReadyAddresses = [], ports = [] }: Subset): unknown => [
+  addresses.map(plainAddress),
+  notReadyAddresses.map(plainAddress),
+  ports.map(({ name = "", port, protocol = "TCP", appProtocol }) => [name, port, protocol, appProtocol ?? null]),
+];
+
+const plainAddress = ({ ip, hostname = "", nodeName, targetRef }: SubsetAddress): unknown => [
+  ip,
+  hostname,
+  nodeName ?? null,
+  targetRef
+    ? [targetRef.kind, targetRef.namespace, targetRef.name, targetRef.uid, targetRef.apiVersion, targetRef.fieldPath]
+    : null,
+];

@@ -1,0 +1,42 @@
+import type { Subset, SubsetAddress } from "../service/go-text.ts";
+
+/** No Endpoints has more addresses. */
+export const mostAddresses = 1000;
+
+export interface Truncated {
+  readonly subsets: readonly Subset[];
+  readonly isTruncated: boolean;
+}
+
+/**
+ * As many addresses as one object may have (kubernetes 7.6): the ready ones first, each subset as much of the whole as it
+ * has, rounded up, so that the last ones get what is left. A subset of which nothing is left goes: the API refuses it.
+ */
+export function truncate(subsets: readonly Subset[]): Truncated {
+  const ready = countOf(subsets, ({ addresses }) => addresses);
+  const notReady = countOf(subsets, ({ notReadyAddresses }) => notReadyAddresses);
+  if (ready + notReady <= mostAddresses) return { subsets, isTruncated: false };
+  const room = ready > mostAddresses ? mostAddresses : mostAddresses - ready;
+  const total = ready > mostAddresses ? ready : notReady;
+  let left = room;
+  const cut = (list: readonly SubsetAddress[] | undefined): readonly SubsetAddress[] => {
+    const { length } = list ?? [];
+    const kept = list?.slice(0, Math.min(Math.ceil((length / total) * room), left)) ?? [];
+    left -= kept.length;
+    return kept;
+  };
+  const kept = subsets.map(({ addresses, notReadyAddresses, ...rest }): Subset => {
+    if (ready > mostAddresses) return { ...named("addresses", cut(addresses)), ...rest };
+    return { ...named("addresses", addresses ?? []), ...named("notReadyAddresses", cut(notReadyAddresses)), ...rest };
+  });
+  const isLeft = ({ addresses, notReadyAddresses }: Subset): boolean => Boolean(addresses ?? notReadyAddresses);
+  return { subsets: kept.filter(isLeft), isTruncated: true };
+}
+
+const countOf = (
+  subsets: readonly Subset[],
+  listOf: (subset: Subset) => readonly SubsetAddress[] | undefined,
+): number => subsets.reduce((count, subset) => count + (listOf(subset)?.length ?? 0), 0);
+
+const named = (name: "addresses" | "notReadyAddresses", list: readonly SubsetAddress[]): Subset =>
+  list.length > 0 ? { [name]: list } : {};

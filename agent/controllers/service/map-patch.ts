@@ -1,0 +1,16 @@
+type Texts = Readonly<Record<string, string>>;
+
+/** What a merge patch has to say so that a map of texts becomes another one; null takes a member away. */
+export const mapPatch = (before: Texts | undefined, after: Texts): Readonly<Record<string, string | null>> => ({
+  ...Object.fromEntries(
+    Object.keys(before ?? {}).flatMap((name) => (Object.hasOwn(after, name) ? [] : [[name, null]])),
+  ),
+  ...Object.fromEntries(Object.entries(after).filter(([name, value]) => before?.[name] !== value)),
+});
+
+/** A map that is not there is one without members. */
+export const isSameMap = (a: Texts | undefined, b: Texts | undefined): boolean =>
+  Object.keys(mapPatch(a, b ?? {})).length === 0;
+
+export const without = (map: Texts | undefined, ...names: readonly string[]): Texts =>
+  Object.fromEntries(Object.entries(map ?? {}).filter(([name]) => !names.includes(name)));

@@ -1,0 +1,25 @@
+import type { Pod, Service } from "../../api/core.ts";
+
+export type ServicePort = NonNullable<NonNullable<Service["spec"]>["ports"]>[number];
+type Container = NonNullable<Pod["spec"]>["containers"][number];
+
+/**
+ * The port of a pod that a port of a service leads to (kubernetes 7.3): a number as it is, whether a container exposes it or
+ * not; a name as the first container that has it says, for the same protocol. `undefined`: the pod has no such port.
+ */
+export function targetPortOf(pod: Pod, { port, targetPort, protocol = "TCP" }: ServicePort): number | undefined {
+  if (targetPort === undefined) return port;
+  if (typeof targetPort === "number") return targetPort;
+  for (const container of servingContainers(pod)) {
+    for (const known of container.ports ?? []) {
+      if (known.name === targetPort && (known.protocol ?? "TCP") === protocol) return known.containerPort;
+    }
+  }
+  return undefined;
+}
+
+/** Of those that start before the others, the ones that stay beside them serve too. */
+const servingContainers = ({ spec }: Pod): readonly Container[] => [
+  ...(spec?.containers ?? []),
+  ...(spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always"),
+];

@@ -1,0 +1,69 @@
+import type { Pod, Service } from "../../api/core.ts";
+import { mayBeSelectedBy, mayMatch } from "../../api/index-values.ts";
+import { keyOf } from "../../api/meta.ts";
+import { pods, services } from "../../api/resources.ts";
+import { labelSelectorOf, matchesLabels } from "../../api/selectors.ts";
+import type { Millis } from "../../base/clock.ts";
+import { type Seen, type SiteView, wake } from "../../runtime/controller.ts";
+import { isReady } from "./eligible.ts";
+
+/** The pods that a service selects, by their keys. Looked up by one label, never searched for. */
+export function selectedPods({ metadata: { namespace = "" }, spec }: Service, site: SiteView): readonly Pod[] {
+  const selector = labelSelectorOf({ matchLabels: spec?.selector ?? {} });
+  const found: Pod[] = [];
+  for (const pod of site.lister(pods).byIndex("byLabel", mayMatch(namespace, selector))) {
+    if (matchesLabels(selector, pod.metadata.labels)) found.push(pod);
+  }
+  return found;
+}
+
+/**
+ * The services that a change of a pod concerns (kubernetes 7.1). When all that is cached is gone through nobody is woken:
+ * each service comes by itself.
+ */
+export const podWake = (batch: Millis) => wake(pods, keysOfPod, batch);
+
+function keysOfPod({ before, after, swept }: Seen<Pod>, site: SiteView): Iterable<string> {
+  if (swept) return [];
+  if (before === undefined || after === undefined) return [...servicesOf(after ?? before, site)];
+  const isMoved = !isSameSelection(before, after);
+  const isChanged = hasChanged(before, after);
+  if (!isMoved) return isChanged ? [...servicesOf(after, site)] : [];
+  const [left, joined] = [servicesOf(before, site), servicesOf(after, site)];
+  const all = new Set([...left, ...joined]);
+  return isChanged ? all : [...all].filter((service) => !left.has(service) || !joined.has(service));
+}
+
+/** The services that select a pod, by their keys. */
+export function servicesOf(pod: Pod | undefined, site: SiteView): Set<string> {
+  const found = new Set<string>();
+  if (pod === undefined) return found;
+  const { namespace = "", labels } = pod.metadata;
+  for (const value of mayBeSelectedBy(namespace, labels)) {
+    for (const service of site.lister(services).byIndex("bySelector", value)) {
+      if (selects(service, pod)) found.add(keyOf(service));
+    }
+  }
+  return found;
+}
+
+/** A service without a selector selects nothing, one with an empty selector everything. */
+const selects = ({ spec }: Service, { metadata: { labels } }: Pod): boolean =>
+  spec?.selector !== undefined && matchesLabels(labelSelectorOf({ matchLabels: spec.selector }), labels);
+
+const isSameSelection = (a: Pod, b: Pod): boolean =>
+  isSameText(a.metadata.labels ?? {}, b.metadata.labels ?? {}) &&
+  a.spec?.hostname === b.spec?.hostname &&
+  a.spec?.subdomain === b.spec?.subdomain;
+
+/**
+ * As in kube-controller-manager 1.36: every update of a pod that is on its way out counts, and a pod that ends is noticed
+ * because it is not ready any more. A pod of the same name that took another's place is another one.
+ */
+const hasChanged = (a: Pod, b: Pod): boolean =>
+  a.metadata.uid !== b.metadata.uid ||
+  b.metadata.deletionTimestamp !== undefined ||
+  isReady(a) !== isReady(b) ||
+  !isSameText(a.status?.podIPs ?? [], b.status?.podIPs ?? []);
+
+const isSameText = (a: object, b: object): boolean => JSON.stringify(a) === JSON.stringify(b);

@@ -1,0 +1,24 @@
+import { isOwnedBy, type SlicePlan } from "./slice.ts";
+import type { SliceOwner } from "./write.ts";
+
+/**
+ * What would be created takes the place of what would be deleted, as far as there is both (kubernetes 7.7): fewer writes,
+ * and watchers see one change instead of two. Only slices of the same owner and address type; the last new one first.
+ */
+export function recycled(
+  { create, update, remove }: SlicePlan,
+  { reference }: Pick<SliceOwner, "reference">,
+): SlicePlan {
+  const [left, updates, removals] = [[...create], [...update], [...remove]];
+  for (let index = 0; index < removals.length && left.length > 0; ) {
+    const [slice, content] = [removals[index], left.at(-1)];
+    if (slice && content && slice.addressType === content.addressType && isOwnedBy(slice, reference)) {
+      left.pop();
+      removals.splice(index, 1);
+      updates.push({ slice, content, madeOver: "kept" });
+    } else {
+      index++;
+    }
+  }
+  return { create: left, update: updates, remove: removals };
+}

@@ -1,0 +1,28 @@
+import type { EndpointSlice } from "../../api/core.ts";
+import { serviceOf } from "../../api/index-values.ts";
+import { endpointSlices } from "../../api/resources.ts";
+import type { Millis } from "../../base/clock.ts";
+import { type Seen, type SiteView, wake } from "../../runtime/controller.ts";
+import { managedByLabel } from "./slice.ts";
+
+export const isManagedBy = (slice: EndpointSlice | undefined, controller: string): boolean =>
+  slice?.metadata.labels?.[managedByLabel] === controller;
+
+/** The slices of a service that are this controller's, by name. */
+export const slicesOf = (service: string, controller: string, site: SiteView): readonly EndpointSlice[] =>
+  [...site.lister(endpointSlices).byIndex("byService", service)].filter((slice) => isManagedBy(slice, controller));
+
+/** Whoever changes what we write, again and again, is answered this often at most. */
+const least: Millis = 1000;
+
+/**
+ * A change of a slice that is, or was, this controller's wakes the service that it belongs to, and the one that it belonged
+ * to. Our own writes come back this way: the pass that they wake finds nothing to do.
+ */
+export const sliceWake = (controller: string, batch: Millis) => {
+  const keysOf = ({ before, after }: Seen<EndpointSlice>): readonly string[] => {
+    const concerned = [before, after].filter((slice) => isManagedBy(slice, controller));
+    return concerned.flatMap((slice) => (slice && serviceOf(slice)) ?? []);
+  };
+  return wake(endpointSlices, keysOf, Math.max(least, batch));
+};

@@ -1,0 +1,63 @@
+import type { EndpointSlice } from "../../api/core.ts";
+import type { OwnerReference } from "../../api/meta.ts";
+import { endpointSlices, newObject } from "../../api/resources.ts";
+import { type Action, type Cause, refTo } from "../../runtime/actions.ts";
+import { mapPatch } from "../service/map-patch.ts";
+import { prefixOf, type SliceContent, type SlicePlan } from "./slice.ts";
+
+export interface SliceOwner {
+  readonly namespace: string;
+  readonly name: string;
+  readonly reference: OwnerReference;
+  /** It is on its way out: whoever collects what it leaves behind must not meet new slices. */
+  readonly isTerminating: boolean;
+}
+
+/** The annotations of a slice as they are to be. `before`: undefined for one that is made or made over. */
+export type AnnotationsOf = (before: EndpointSlice | undefined) => Readonly<Record<string, string>>;
+
+/**
+ * The writes of a plan, part by part: endpoints appear in their new slices before they leave the old ones, and slices go
+ * last. One part follows the other only where all of it went through.
+ */
+export function partsOf(
+  { create, update, remove }: SlicePlan,
+  owner: SliceOwner,
+  { annotationsOf, cause }: { readonly annotationsOf: AnnotationsOf; readonly cause: Cause | undefined },
+): readonly (readonly Action[])[] {
+  const caused = cause ? { cause } : {};
+  const creates = owner.isTerminating
+    ? []
+    : create.map((content) => creation(content, owner, annotationsOf(undefined)));
+  const updates = update.map(({ slice, content, madeOver }): Action => {
+    const before = madeOver ? undefined : slice;
+    const metadata = {
+      labels: mapPatch(slice.metadata.labels, content.labels),
+      annotations: mapPatch(slice.metadata.annotations, annotationsOf(before)),
+      ...(madeOver && {
+        ownerReferences: [owner.reference],
+        // As kube-controller-manager leaves it, which replaces the whole object.
+        generateName: madeOver === "renamed" ? null : prefixOf(owner.name),
+      }),
+    };
+    const patch = { metadata, ports: content.ports, endpoints: content.endpoints };
+    return { do: "patch", target: refTo(endpointSlices, slice), type: "merge", patch, ...caused };
+  });
+  const removals = remove.map((slice): Action => ({ ...removal(slice), ...caused }));
+  return [creates, updates, removals].filter((part) => part.length > 0);
+}
+
+function creation(
+  { labels, ...content }: SliceContent,
+  { namespace, name, reference }: SliceOwner,
+  annotations: Readonly<Record<string, string>>,
+): Action {
+  const metadata = { generateName: prefixOf(name), namespace, labels, annotations, ownerReferences: [reference] };
+  return { do: "create", resource: endpointSlices, object: newObject(endpointSlices, { ...content, metadata }) };
+}
+
+/** By uid alone: whatever it became meanwhile, nobody needs it. */
+export function removal(slice: EndpointSlice): Action {
+  const { resourceVersion: _any, ...target } = refTo(endpointSlices, slice);
+  return { do: "delete", target };
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from "vitest";
+import type { EndpointSlice, Endpoints } from "../../../../agent/api/core.ts";
+import { decide } from "../../../../agent/controllers/endpoint-slice-mirroring/decide.ts";
+import { controllerName, mirror } from "../../../../agent/controllers/endpoint-slice-mirroring/mirrored.ts";
+import { noMemory } from "../../../../agent/controllers/slices/memory.ts";
+import { managedByLabel, serviceNameLabel } from "../../../../agent/controllers/slices/slice.ts";
+import { slice } from "../service/objects.ts";
+
+const made = (subsets: Endpoints["subsets"] = [], metadata: Partial<Endpoints["metadata"]> = {}): Endpoints => ({
+  metadata: { name: "db", namespace: "default", uid: "uid-db", resourceVersion: "3", ...metadata },
+  subsets,
+});
+const http = [{ name: "http", port: 80, protocol: "TCP" }];
+const reference = {
+  apiVersion: "v1",
+  kind: "Endpoints",
+  name: "db",
+  uid: "uid-db",
+  controller: true,
+  blockOwnerDeletion: true,
+};
+
+const mirrored = (ip: string, more: Parameters<typeof slice>[2] = {}): EndpointSlice =>
+  slice("db-x", [{ addresses: [ip], conditions: { ready: true } }], {
+    ports: http,
+    ...more,
+    metadata: {
+      labels: { [serviceNameLabel]: "db", [managedByLabel]: controllerName },
+      ownerReferences: [reference],
+      ...more.metadata,
+    },
+  });
+
+/** "create IPv4 1, update db-x 2, remove db-y". */
+function plan(endpoints: Endpoints, slices: readonly EndpointSlice[] = [], most = 1000): string {
+  const { create, update, remove } = mirror(endpoints, slices, most).plan;
+  return [
+    ...create.map(({ addressType, endpoints: list }) => `create ${addressType} ${list.length}`),
+    ...update.map(({ slice: { metadata }, content }) => `update ${metadata.name} ${content.endpoints.length}`),
+    ...remove.map(({ metadata }) => `remove ${metadata.name}`),
+  ].join(", ");
+}
+
+const one = made([{ addresses: [{ ip: "192.0.2.1" }], ports: http }]);
+
+describe("Endpoints that somebody made", () => {
+  test.each([
+    ["have a slice", one, [], "create IPv4 1"],
+    ["have one that says it all", one, [mirrored("192.0.2.1")], ""],
+    ["changed", one, [mirrored("192.0.2.9")], "update db-x 1"],
+    ["have no addresses any more", made(), [mirrored("192.0.2.1")], "remove db-x"],
+    [
+      "have two slices where one would do",
+      one,
+      [mirrored("192.0.2.1"), mirrored("192.0.2.1", { metadata: { name: "db-y" } })],
+      "remove db-y",
+    ],
+    [
+      "of an older uid have one",
+      one,
+      [mirrored("192.0.2.1", { metadata: { ownerReferences: [{ ...reference, uid: "old" }] } })],
+      "update db-x 1",
+    ],
+    ["carry another label", made(one.subsets, { labels: { a: "b" } }), [mirrored("192.0.2.1")], "update db-x 1"],
+    [
+      "carry another annotation",
+      made(one.subsets, { annotations: { a: "b" } }),
+      [mirrored("192.0.2.1")],
+      "update db-x 1",
+    ],
+    [
+      "say when they changed",
+      made(one.subsets, { annotations: { "endpoints.kubernetes.io/last-change-trigger-time": "x" } }),
+      [mirrored("192.0.2.1")],
+      "",
+    ],
+    [
+      "are of both families",
+      made([{ addresses: [{ ip: "192.0.2.1" }, { ip: "fd00::1" }], ports: http }]),
+      [],
+      "create IPv4 1, create IPv6 1",
+    ],
+    [
+      "name an address in two subsets of the same port",
+      made([
+        { addresses: [{ ip: "192.0.2.1" }], ports: http },
+        { notReadyAddresses: [{ ip: "192.0.2.2" }], ports: http },
+      ]),
+      [],
+      "create IPv4 2",
+    ],
+  ])("%s", (_name, endpoints, slices, expected) => {
+    expect(plan(endpoints, slices)).toBe(expected);
+  });
+
+  test("with more addresses than allowed are written once, and then left alone", () => {
+    const many = made([{ addresses: [1, 2, 3, 4, 5].map((at) => ({ ip: `192.0.2.${at}` })), ports: http }]);
+    const { plan: first, skipped, invalid } = mirror(many, [], 3);
+    expect([first.create[0]?.endpoints.length, skipped, invalid]).toEqual([3, 2, 0]);
+    const endpoints = first.create[0]?.endpoints ?? [];
+    expect(plan(many, [mirrored("", { endpoints: [...endpoints] })], 3)).toBe("");
+  });
+
+  test("with a port that changes keep their slice", () => {
+    const { actions } = decide(
+      { kind: "mirrored", endpoints: one, slices: [mirrored("192.0.2.1", { ports: [] })] },
+      noMemory,
+      1000,
+    );
+    expect(actions).toMatchObject([{ do: "patch", target: { name: "db-x" }, patch: { ports: http } }]);
+  });
+
+  test("on their way out get no new slice", () => {
+    const leaving = made(one.subsets, { deletionTimestamp: "2026-01-01T00:00:00Z" });
+    expect(decide({ kind: "mirrored", endpoints: leaving, slices: [] }, noMemory, 1000).actions).toEqual([]);
+  });
+});
+
+test("what is left of them goes, by uid alone", () => {
+  const { actions } = decide({ kind: "left", slices: [mirrored("192.0.2.1")] }, noMemory, 1000);
+  expect(actions).toMatchObject([{ do: "delete", target: { name: "db-x", uid: "uid-db-x" } }]);
+  expect(actions[0]).not.toHaveProperty("target.resourceVersion");
+});
