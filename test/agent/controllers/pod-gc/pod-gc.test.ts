@@ -1,0 +1,158 @@
+import { describe, expect, test } from "vitest";
+import type { Node, Pod } from "../../../../agent/api/core.ts";
+import { keyOf } from "../../../../agent/api/meta.ts";
+import { nodes, pods } from "../../../../agent/api/resources.ts";
+import { firstMemory, type SiteMemory } from "../../../../agent/controllers/node-lifecycle/memory.ts";
+import { podGC } from "../../../../agent/controllers/pod-gc/controller.ts";
+import { decide, firstGcMemory, type GcMemory, type GcState } from "../../../../agent/controllers/pod-gc/decide.ts";
+import { firstToGo } from "../../../../agent/controllers/pod-gc/ended.ts";
+import { noQuarantine } from "../../../../agent/judgement/link.ts";
+import { lifecycleSettings } from "../../../../agent/replay/settings.ts";
+import { CaseTime } from "../../../../agent/replay/site/case-time.ts";
+import { Site } from "../../../../agent/replay/site/site.ts";
+import type { ControlLoop } from "../../../../agent/runtime/control-loop.ts";
+import { pod } from "../../../support/builders.ts";
+
+/*
+ * The rules themselves stand as cases in test/cases/GC. Here is what a case cannot say: who judges the boards, thousands of
+ * pods, what is asked and written besides.
+ */
+
+const ended = (name: string, more: { at?: string; evicted?: boolean; namespace?: string } = {}): Pod => {
+  const base = pod(name, more.namespace === undefined ? {} : { namespace: more.namespace });
+  return {
+    ...base,
+    metadata: { ...base.metadata, creationTimestamp: more.at ?? "2026-01-01T00:00:00Z" },
+    status: { phase: "Failed", ...(more.evicted && { reason: "Evicted" }) },
+  };
+};
+
+describe("of the pods that have run to their end", () => {
+  test.each<[string, readonly Pod[], number, readonly string[]]>([
+    ["none is asked for", [ended("a")], 0, []],
+    ["there are none", [], 3, []],
+    ["fewer than asked for", [ended("a")], 3, ["a"]],
+    ["the oldest", [ended("a", { at: "2026-01-01T00:00:01Z" }), ended("b")], 1, ["b"]],
+    ["the same second", [ended("b"), ended("a"), ended("c")], 2, ["a", "b"]],
+    [
+      "an evicted one before all older ones",
+      [ended("old", { at: "2020-01-01T00:00:00Z" }), ended("e", { evicted: true })],
+      1,
+      ["e"],
+    ],
+    [
+      "fractions of seconds, as other tools write them",
+      [ended("later", { at: "2026-01-01T00:00:00.5Z" }), ended("sooner")],
+      1,
+      ["sooner"],
+    ],
+  ])("%s", (_, found, count, first) => {
+    expect(firstToGo(found, count)).toEqual(first.map((name) => `default/${name}`));
+  });
+});
+
+/** A site with the garbage collection on it. */
+class GcSite {
+  readonly site = new Site(new CaseTime());
+  judge: SiteMemory | "by nobody" | undefined = "by nobody";
+  readonly #loop: ControlLoop<GcState, GcMemory>;
+
+  constructor(threshold = 0) {
+    const sight = { settings: lifecycleSettings({}), judge: () => this.judge };
+    this.#loop = this.site.loopOf(podGC({ sight, terminatedThreshold: threshold }));
+  }
+
+  async run(untilMs: number): Promise<void> {
+    await this.site.approach(untilMs);
+    await this.site.settle();
+  }
+
+  async begin(): Promise<void> {
+    this.site.start(this.#loop);
+    await this.site.settle();
+  }
+
+  put(...objects: readonly (Node | Pod)[]): void {
+    for (const object of objects) {
+      this.site.api.put(object.metadata.namespace === undefined ? nodes : pods, object);
+    }
+  }
+
+  get left(): readonly string[] {
+    return this.site.api.all(pods).map(keyOf);
+  }
+}
+
+const orphan = (name: string): Pod => pod(name, { on: "gone" });
+const goingUnbound = (name: string): Pod => pod(name, { deletionTimestamp: "2026-01-01T00:00:00Z" });
+
+describe("nothing is deleted", () => {
+  test("before those who judge the boards have looked once", async () => {
+    const gc = new GcSite();
+    gc.judge = undefined;
+    gc.put(goingUnbound("a"));
+    await gc.begin();
+    await gc.run(30_000);
+    expect(gc.left).toEqual(["default/a"]);
+    gc.judge = firstMemory;
+    await gc.run(40_000);
+    expect(gc.left).toEqual([]);
+  });
+
+  test("in the quarantine after an outage, and then it is", async () => {
+    const gc = new GcSite();
+    const restoredAt = { mono: 0, wall: 0 };
+    gc.judge = { ...firstMemory, quarantine: { ...noQuarantine, restoredAt } };
+    gc.put(goingUnbound("a"), orphan("b"));
+    await gc.begin();
+    await gc.run(100_000);
+    expect(gc.left).toEqual(["default/a", "default/b"]);
+    gc.judge = { ...firstMemory, quarantine: { ...noQuarantine, restoredAt, releasedAt: { mono: 100_000, wall: 0 } } };
+    await gc.run(120_000);
+    expect(gc.left).toEqual(["default/b"]);
+    await gc.run(160_000);
+    expect(gc.left).toEqual([]);
+  });
+});
+
+test("an outage wakes nobody up early: passes keep their period", async () => {
+  const gc = new GcSite();
+  await gc.begin();
+  gc.put(goingUnbound("a"));
+  await gc.run(19_000);
+  expect(gc.left).toEqual(["default/a"]);
+  await gc.run(20_000);
+  expect(gc.left).toEqual([]);
+});
+
+test("a thousand pods go in one pass, the others in the next ones; none is forgotten", async () => {
+  const gc = new GcSite();
+  gc.put(...Array.from({ length: 1500 }, (_, index) => orphan(`p${index}`)));
+  await gc.begin();
+  await gc.run(40_000);
+  expect(gc.left).toHaveLength(500);
+  await gc.run(60_000);
+  expect(gc.left).toEqual([]);
+});
+
+test("every write names the pod by its uid, whatever else changed about it, and asks no kubelet", () => {
+  const nothing = { ended: [], outOfService: [], missing: [], fates: new Map(), orphans: [], unbound: [] };
+  const now = { mono: 0, wall: 0 };
+  const state = { ...nothing, kind: "pass" as const, unbound: [pod("a", { version: "7" })] };
+  const target = { resource: pods, namespace: "default", name: "a", uid: "uid-a" };
+  expect(decide(state, firstGcMemory, now).actions).toEqual([
+    { do: "patch", target, type: "strategic", patch: { status: { phase: "Failed" } }, subresource: "status" },
+    { do: "delete", target, gracePeriodSeconds: 0 },
+  ]);
+});
+
+test("the API is asked about a limited number of boards in one pass", async () => {
+  const gc = new GcSite();
+  gc.put(...Array.from({ length: 100 }, (_, index) => pod(`p${index}`, { on: `gone-${index}` })));
+  await gc.begin();
+  await gc.run(40_000);
+  expect(gc.site.journal.asked).toHaveLength(64);
+  await gc.run(60_000);
+  expect(gc.site.journal.asked).toHaveLength(100);
+  expect(gc.left).toEqual([]);
+});

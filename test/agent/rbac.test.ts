@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { permitted, rbacObjects } from "../support/rbac.ts";
+
+/** That each of these permissions is used, and no other is missed, is counted on a real API server: test/kube/permissions.test.ts. */
+test("systemd/rbac.yaml grants nothing twice and nothing by a wildcard, to one service account", () => {
+  const all = permitted();
+  expect(new Set(all).size).toBe(all.length);
+  expect(all.filter((one) => one.includes("*"))).toEqual([]);
+  const account = { kind: "ServiceAccount", name: "siteward", namespace: "kube-system" };
+  const bindings = rbacObjects().filter(({ kind }) => kind.endsWith("Binding"));
+  expect(bindings).toHaveLength(3);
+  for (const { subjects } of bindings) expect(subjects).toEqual([account]);
+});
+
+test("it permits to write no status but those that are the agents' to write, and to read no secrets", () => {
+  const writes = permitted().filter((one) => /^(create|patch|update|delete)/.test(one));
+  expect(writes.filter((one) => one.includes("/"))).toEqual([
+    "patch nodes/status",
+    "patch pods/status",
+    "create pods/binding",
+    "patch daemonsets/status.apps",
+  ]);
+  expect(permitted().filter((one) => /secrets|configmaps|serviceaccounts/.test(one))).toEqual([]);
+});
