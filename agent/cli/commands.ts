@@ -42,7 +42,7 @@ const configOption: Option = {
 const jsonOption: Option = { name: "json", summary: "Print JSON, for programs." };
 
 /** Those that ship with the program; they themselves are loaded only where they are played. */
-const scenarioNames = ["board-outage", "zone-outage", "leader-loss", "flapping-link", "api-restart"];
+const scenarioNames = ["board-outage", "zone-outage", "leader-loss", "flapping-link", "api-restart", "rolling-update"];
 
 /** One table: parsing, help, completion and the man page are all made from it. */
 export const commands: readonly Command[] = [

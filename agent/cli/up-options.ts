@@ -27,8 +27,8 @@ export interface UpOptions {
   readonly kubeconfig: string | undefined;
 }
 
-/** Without a scenario: some pods to look at. */
-const quiet = "name: site\nworkloads: [{ name: web, replicas: 6 }]\n";
+/** Without a scenario: some pods to look at, a service that leads to them, and a daemon. */
+const quiet = "name: site\nworkloads: [{ name: web, replicas: 6, port: 80 }]\ndaemons: [{ name: monitor }]\n";
 
 /** What the command line and the scenario ask for. Throws a ConfigError with everything that is wrong. */
 export function upOptions({ values }: Args): UpOptions {

@@ -15,18 +15,24 @@ export class UpView {
   readonly #clock: Clock;
   readonly #title: string;
   readonly #table: LiveTable | undefined;
+  readonly #keys: string | undefined;
   #news: string[] = [];
   #shown: SitePicture | undefined;
   #begun: Instant;
   #phase = "";
+  #selected: string | undefined;
   #introduction = "";
   /** Columns and rows of the terminal when the table was drawn last. */
   #size = "";
 
-  constructor(io: Pick<Io, "stdout" | "env" | "clock">, parts: { readonly title: string; readonly plain: boolean }) {
+  constructor(
+    io: Pick<Io, "stdout" | "env" | "clock">,
+    parts: { readonly title: string; readonly plain: boolean; readonly keys?: string | undefined },
+  ) {
     this.#io = io;
     this.#clock = io.clock;
     this.#title = parts.title;
+    this.#keys = parts.keys;
     this.#begun = io.clock.now();
     if (io.stdout.isTTY && !parts.plain) this.#table = new LiveTable({ write: (text) => io.stdout.write(text) });
   }
@@ -58,12 +64,22 @@ export class UpView {
     if (!this.#table) return;
     const { stdout, env } = this.#io;
     const { columns, rows = 24 } = stdout;
-    const look = { columns, rows, color: !env.NO_COLOR, unicode: /utf-?8/i.test(localeOf(env)) };
+    const keys = this.#keys === undefined ? undefined : { help: this.#keys, selected: this.#selected };
+    const look = { columns, rows, color: !env.NO_COLOR, unicode: /utf-?8/i.test(localeOf(env)), keys };
     const size = `${columns} ${rows}`;
     // A terminal that has changed its size has moved the lines of the old table: nothing can be drawn over them.
     if (this.#size !== "" && this.#size !== size) this.#table.clear(this.#introduction);
     this.#size = size;
     this.#table.draw(tableLines(this.#title, site, this.#news.slice(-newsShown), look));
+  }
+
+  /** The board to which keys do something; undefined: the first one. */
+  get selected(): string | undefined {
+    return this.#selected;
+  }
+
+  select(board: string): void {
+    this.#selected = board;
   }
 
   /** What the table has shown only for a moment. */

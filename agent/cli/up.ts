@@ -9,6 +9,7 @@ import { LineLogger } from "../base/logger.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import { lifeline, nodeEnvironment, nodeFlags } from "../board/runtime-flags.ts";
 import { EmbeddedSite } from "../embedded/embedded-site.ts";
+import { keyHelp, wishOf } from "../embedded/keys.ts";
 import { LocalServer } from "../embedded/local-server.ts";
 import { SiteApi } from "../embedded/site-api/site-api.ts";
 import { siteName, statusFileOf, writeBoardFiles, writeKubeconfig } from "../embedded/site-files.ts";
@@ -16,6 +17,7 @@ import { type AgentReport, isHealthy, lackOf } from "../embedded/site-picture.ts
 import { Story } from "../embedded/story.ts";
 import { exit } from "./exit-codes.ts";
 import type { Args, Io } from "./io.ts";
+import { keyboardOf } from "./keyboard.ts";
 import { findStatus, thisMachine } from "./status-reader.ts";
 import { type UpOptions, upOptions } from "./up-options.ts";
 import { UpView } from "./up-view.ts";
@@ -53,7 +55,8 @@ export async function run(io: Io, args: Args): Promise<number> {
 async function play(io: Io, options: UpOptions, folder: string, plain: boolean): Promise<number> {
   const { scenario } = options;
   const title = `siteward up: ${scenario.name}, boards: ${scenario.boards}, zones: ${scenario.zones}`;
-  const view = new UpView(io, { title, plain });
+  const keyboard = io.stdout.isTTY && process.stdin.isTTY && !plain ? keyboardOf(process.stdin) : undefined;
+  const view = new UpView(io, { title, plain, keys: keyboard && keyHelp });
   const write = (line: string): void => view.say(line);
   const log = new LineLogger({ level: "warn", format: "text", clock: io.clock, write });
   const ambient: Ambient = { clock: io.clock, random: io.random, log };
@@ -75,10 +78,12 @@ async function play(io: Io, options: UpOptions, folder: string, plain: boolean):
   looking.start("view", async (signal) => {
     for (; !signal.aborted; await sleep(io.clock, glance, signal)) view.show(site.picture());
   });
+  const deafen = keyboard?.listen((key) => press(key, site, view));
   let code: number;
   try {
     code = await tell(io, options, site, view, running.signal);
   } finally {
+    deafen?.();
     looking.stop();
     await looking.join();
     running.stop();
@@ -88,6 +93,19 @@ async function play(io: Io, options: UpOptions, folder: string, plain: boolean):
     if (options.isStory) view.close();
   }
   return code;
+}
+
+function press(key: string, site: EmbeddedSite, view: UpView): void {
+  const picture = site.picture();
+  const wish = wishOf(key, picture, view.selected);
+  // As Ctrl-C, which a terminal does not make a signal while its keys are read.
+  if (wish?.do === "end") process.kill(process.pid, "SIGINT");
+  if (wish?.do === "select") view.select(wish.board);
+  if (wish?.do === "perform") {
+    view.say(wish.said);
+    site.perform(wish.deed, wish.boards);
+  }
+  view.show(site.picture());
 }
 
 /** Waits for a healthy site, tells the story if there is one, and answers with the exit code. */

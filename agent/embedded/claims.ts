@@ -29,9 +29,15 @@ export function objectionTo(
     case "not-tainted":
       return boardObjection(of, picture, before, (board) => !isTainted(board), "tainted NoExecute");
     case "evicted":
-      return podObjection(of, picture, before, (now) => now === undefined || now.ending, "still there");
+      return podObjection(of, picture, withoutDaemons(before), (now) => now === undefined || now.ending, "still there");
     case "kept":
       return podObjection(of, picture, before, (now) => now !== undefined && !now.ending, "gone or leaving");
+    case "served":
+      return servedObjection(of, picture, before, true);
+    case "not-served":
+      return servedObjection(of, picture, before, false);
+    case "rolled":
+      return rolledObjection(of, picture);
     default:
       return claim satisfies never;
   }
@@ -84,6 +90,35 @@ function boardObjection(
   const wrong = picture.boards.filter((board) => names.includes(board.name) && !holds(board)).map(nameOf);
   if (names.length === 0) return "no board is meant";
   return wrong.length === 0 ? undefined : `${wrong.join(", ")} ${otherwise}`;
+}
+
+/** A daemon's pod stays on its board whatever becomes of it. */
+const withoutDaemons = ({ picture, hit }: Before): Before => ({
+  hit,
+  picture: { ...picture, pods: picture.pods.filter(({ daemon }) => daemon === undefined) },
+});
+
+/** About the pods that are there now, of workloads that have a service. Where it leads nowhere there may be none. */
+function servedObjection(
+  of: readonly string[],
+  picture: SitePicture,
+  before: Before,
+  wanted: boolean,
+): string | undefined {
+  const boards = boardsNamed(of, picture, before.hit);
+  const services = picture.services.map(nameOf);
+  const meant = picture.pods.filter(
+    ({ board, workload, ending }) =>
+      !ending && board !== undefined && boards.includes(board) && workload !== undefined && services.includes(workload),
+  );
+  if (wanted && meant.length === 0) return "no pod of a service is there";
+  const wrong = meant.filter(({ served }) => served !== wanted).map(({ key }) => key);
+  return wrong.length === 0 ? undefined : `${wrong.join(", ")} ${wanted ? "not served" : "served"}`;
+}
+
+function rolledObjection(of: readonly string[], { daemons }: SitePicture): string | undefined {
+  const wrong = of.filter((name) => !daemons.some((daemon) => daemon.name === name && daemon.rolled));
+  return wrong.length === 0 ? undefined : `${wrong.join(", ")} not rolled out`;
 }
 
 /** About the pods that were there before, by uid: one that came back under the same name is another pod. */

@@ -1,10 +1,33 @@
-import type { Lease, Node, Pod, ReplicaSet } from "../api/core.ts";
-import { leases, nodes, pods, replicaSets } from "../api/resources.ts";
+import type {
+  ControllerRevision,
+  DaemonSet,
+  EndpointSlice,
+  Endpoints,
+  Lease,
+  Node,
+  Pod,
+  ReplicaSet,
+  Service,
+} from "../api/core.ts";
+import {
+  controllerRevisions,
+  daemonSets,
+  endpointSlices,
+  endpoints,
+  leases,
+  nodes,
+  pods,
+  replicaSets,
+  services,
+} from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { type Millis, sleep } from "../base/clock.ts";
+import { sentenceOf } from "../base/errors.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import { type AgentCommand, AgentProcess } from "./agent-process.ts";
 import type { BoardPlate } from "./board-node.ts";
+import { Collector } from "./collector.ts";
+import { newerImage } from "./daemons.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { Kubelet } from "./kubelet.ts";
 import { Mirror } from "./mirror.ts";
@@ -15,7 +38,8 @@ import { SimulatedBoard } from "./simulated-board.ts";
 import { SiteClient } from "./site-client.ts";
 import { type AgentReport, type BoardPicture, pictureOf, type SitePicture } from "./site-picture.ts";
 import type { Stage } from "./story.ts";
-import { WorkloadKeeper } from "./workloads.ts";
+import { Wishes } from "./wishes.ts";
+import { WorkloadKeeper, workloadNamespace } from "./workloads.ts";
 
 /** The API server of the site, which lives in this process. */
 export interface SiteServer {
@@ -53,6 +77,11 @@ export class EmbeddedSite implements Stage {
   readonly #pods: Mirror<Pod>;
   readonly #lease: Mirror<Lease>;
   readonly #replicaSets: Mirror<ReplicaSet>;
+  readonly #daemonSets: Mirror<DaemonSet>;
+  readonly #revisions: Mirror<ControllerRevision>;
+  readonly #services: Mirror<Service>;
+  readonly #endpoints: Mirror<Endpoints>;
+  readonly #slices: Mirror<EndpointSlice>;
   /** Deeds that take time; stopped with the site. */
   readonly #deeds = new TaskGroup();
   #boards: readonly SimulatedBoard[] = [];
@@ -83,11 +112,17 @@ export class EmbeddedSite implements Stage {
     this.#pods = new Mirror(ambient, { client, resource: pods });
     this.#lease = new Mirror(ambient, { client, resource: leases, scope });
     this.#replicaSets = new Mirror(ambient, { client, resource: replicaSets });
+    this.#daemonSets = new Mirror(ambient, { client, resource: daemonSets });
+    this.#revisions = new Mirror(ambient, { client, resource: controllerRevisions });
+    this.#services = new Mirror(ambient, { client, resource: services });
+    this.#endpoints = new Mirror(ambient, { client, resource: endpoints });
+    this.#slices = new Mirror(ambient, { client, resource: endpointSlices });
   }
 
-  /** How many pods the workloads ask for. */
+  /** How many pods the workloads and the daemons ask for. */
   get wantedPods(): number {
-    return this.#scenario.workloads.reduce((sum, { replicas }) => sum + replicas, 0);
+    const { workloads, daemons, boards } = this.#scenario;
+    return workloads.reduce((sum, { replicas }) => sum + replicas, daemons.length * boards);
   }
 
   picture(): SitePicture {
@@ -105,6 +140,9 @@ export class EmbeddedSite implements Stage {
       nodes: this.#nodes.values(),
       pods: this.#pods.values(),
       lease: this.#lease.values().next().value,
+      daemonSets: this.#daemonSets.values(),
+      services: this.#services.values(),
+      slices: this.#slices.values(),
     });
   }
 
@@ -125,6 +163,7 @@ export class EmbeddedSite implements Stage {
     // And its pods come when all boards can take them, so that each has some to lose.
     await this.#until(() => this.picture().boards.every(isOpen), gathering, signal);
     surroundings.start("workloads", (ended) => this.#keeper().run(ended));
+    surroundings.start("wishes", (ended) => this.#wishes().run(ended));
     await running.join();
     this.#deeds.stop();
     await this.#deeds.join();
@@ -143,6 +182,9 @@ export class EmbeddedSite implements Stage {
     if (deed.targets.includes("api")) {
       this.#deeds.start("restart of the API server", (ended) => this.#server.restart(deed.for, ended));
     }
+    if (deed.verb === "roll") {
+      for (const name of deed.targets) this.#deeds.start(`roll of ${name}`, (ended) => this.#roll(name, ended));
+    }
     for (const board of this.#boards) if (boards.includes(board.plate.name)) this.#performOn(board, deed);
   }
 
@@ -156,6 +198,7 @@ export class EmbeddedSite implements Stage {
       flap: () => board.flap(deed.down, deed.up),
       suspend: () => board.agent.suspend(),
       resume: () => board.agent.resume(),
+      roll: () => undefined,
       restart: () => this.#deeds.start(`restart of ${board.plate.name}`, (ended) => board.restart(deed.for, ended)),
     };
     deeds[deed.verb]();
@@ -165,7 +208,44 @@ export class EmbeddedSite implements Stage {
     const parts = { client: this.#client, nodes: this.#nodes, pods: this.#pods };
     const scheduler = new Scheduler(this.#ambient, parts);
     const mirrors = { nodes: this.#nodes, pods: this.#pods, lease: this.#lease, replicaSets: this.#replicaSets };
-    return { ...mirrors, scheduler };
+    const more = {
+      daemonSets: this.#daemonSets,
+      revisions: this.#revisions,
+      services: this.#services,
+      endpoints: this.#endpoints,
+      slices: this.#slices,
+    };
+    return { ...mirrors, ...more, scheduler, collector: this.#collector() };
+  }
+
+  #collector(): Collector {
+    const owners = [
+      { resource: daemonSets, mirror: this.#daemonSets },
+      { resource: services, mirror: this.#services },
+      { resource: endpoints, mirror: this.#endpoints },
+    ];
+    const dependents = [
+      { resource: pods, mirror: this.#pods },
+      { resource: controllerRevisions, mirror: this.#revisions },
+      { resource: endpointSlices, mirror: this.#slices },
+    ];
+    return new Collector(this.#ambient, { client: this.#client, owners, dependents });
+  }
+
+  #wishes(): Wishes {
+    const { daemons, workloads } = this.#scenario;
+    return new Wishes(this.#ambient, { client: this.#client, daemons, workloads });
+  }
+
+  /** As somebody would with kubectl set image: a failure is told by what does not come true. */
+  async #roll(name: string, signal: AbortSignal): Promise<void> {
+    const known = this.#daemonSets.get(`${workloadNamespace}/${name}`);
+    if (known === undefined) return;
+    try {
+      await this.#client.patch(daemonSets, { namespace: workloadNamespace, name }, "merge", newerImage(known), signal);
+    } catch (error) {
+      this.#ambient.log.warn("a daemon was not rolled", { name, error: sentenceOf(error) });
+    }
   }
 
   #keeper(): WorkloadKeeper {

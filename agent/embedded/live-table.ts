@@ -8,6 +8,8 @@ export interface Look {
   readonly color: boolean;
   /** False where the terminal may not show more than ASCII. */
   readonly unicode: boolean;
+  /** Where keys are read: what they do, and the board to which they do it. */
+  readonly keys?: { readonly help: string; readonly selected: string | undefined } | undefined;
 }
 
 type Tone = "good" | "bad" | "dim" | "plain";
@@ -27,7 +29,7 @@ interface Column {
 const cell = (text: string, tone: Tone = "plain"): Cell => ({ text, tone });
 
 const columns: readonly Column[] = [
-  { title: "BOARD", rank: 0, cell: ({ name }) => cell(name) },
+  { title: "BOARD", rank: 0, cell: nameCell },
   { title: "ZONE", rank: 3, cell: ({ zone }) => cell(zone, "dim") },
   { title: "STATE", rank: 1, cell: stateCell },
   { title: "ROLE", rank: 2, cell: roleCell },
@@ -58,7 +60,10 @@ export function tableLines(title: string, site: SitePicture, news: readonly stri
     ...(left > 0 ? [cut(`and ${left} more`, look)] : []),
     "",
     ...site.zones.map((zone) => cut(zoneLine(zone), look)),
+    ...site.daemons.map((daemon) => cut(daemonLine(daemon), look)),
+    ...site.services.map(({ name, ready }) => cut(`service ${name}: leads to ${podsOf(ready)}`, look)),
     cut(leaderLine(site), look),
+    ...(look.keys ? [painted(cut(look.keys.help, look), "dim", look)] : []),
     "",
   ];
   const room = Math.max(0, look.rows - 1 - lines.length);
@@ -68,10 +73,10 @@ export function tableLines(title: string, site: SitePicture, news: readonly stri
 
 /** Those in trouble first where there is no room for all, beside a few lines of news. */
 function boardsShown(
-  { boards, zones }: SitePicture,
+  { boards, zones, daemons, services }: SitePicture,
   { rows }: Look,
 ): { boards: readonly BoardPicture[]; left: number } {
-  const room = Math.max(1, rows - zones.length - 10);
+  const room = Math.max(1, rows - zones.length - daemons.length - services.length - 10);
   if (boards.length <= room) return { boards, left: 0 };
   const [troubled, others] = [boards.filter(isTroubled), boards.filter((board) => !isTroubled(board))];
   return { boards: [...troubled, ...others].slice(0, room), left: boards.length - room };
@@ -102,6 +107,12 @@ export class LiveTable {
     this.#write(`${back}\r${text}\u001b[0J`);
     this.#drawn = lines.length;
   }
+}
+
+/** The first one is meant while nobody has chosen. */
+function nameCell({ name }: BoardPicture, { boards }: SitePicture, { keys }: Look): Cell {
+  if (keys === undefined) return cell(name);
+  return cell(`${name === (keys.selected ?? boards[0]?.name) ? ">" : " "} ${name}`);
 }
 
 function stateCell({ power, link, ready, cordoned, agent }: BoardPicture, _: SitePicture, look: Look): Cell {
@@ -142,6 +153,11 @@ function taintsCell({ taints }: BoardPicture): Cell {
 
 const zoneLine = ({ name, ready, boards, state }: ZonePicture): string =>
   `${name}: ${ready} of ${boards} ready${state ? `, ${state}` : ""}`;
+
+export const podsOf = (count: number): string => `${count} ${count === 1 ? "pod" : "pods"}`;
+
+const daemonLine = ({ name, boards, ready, updated }: SitePicture["daemons"][number]): string =>
+  `daemon ${name}: ${ready} of ${boards} ready, ${updated} up to date`;
 
 function leaderLine({ apiUp, leader, pods }: SitePicture): string {
   if (!apiUp) return "the API server is gone: what is shown is what it said last";

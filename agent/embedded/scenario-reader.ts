@@ -17,7 +17,7 @@ export function readScenario(
 ): Scenario {
   const problems = new Problems(file, text);
   if (text.value === undefined) throw new ConfigError(problems.found);
-  const known = ["name", "description", "boards", "zones", "workloads", "config", "kubelet", "steps"];
+  const known = ["name", "description", "boards", "zones", "workloads", "daemons", "config", "kubelet", "steps"];
   const fields = problems.fields([], text.value, known);
   const boards = given.boards ?? problems.integer(["boards"], fields.boards, [1, mostBoards], 3);
   const zones = given.zones ?? problems.integer(["zones"], fields.zones, [1, mostZones], Math.min(2, boards));
@@ -25,10 +25,14 @@ export function readScenario(
   const workloads = listOf(problems, ["workloads"], fields.workloads).map((value, index) =>
     readWorkload(problems, ["workloads", String(index)], value),
   );
+  const daemons = listOf(problems, ["daemons"], fields.daemons).map((value, index) => ({
+    name: nameIn(problems, ["daemons", String(index)], problems.fields(["daemons", String(index)], value, ["name"])),
+  }));
   const words: Words = {
     boards: boardNames(boards),
     zones: zoneNames(zones),
     workloads: workloads.map(({ name }) => name),
+    daemons: daemons.map(({ name }) => name),
   };
   const steps = listOf(problems, ["steps"], fields.steps).flatMap((value, index) =>
     readStep(problems, ["steps", String(index)], value, words),
@@ -38,6 +42,7 @@ export function readScenario(
     boards,
     zones,
     workloads,
+    daemons,
     config: sectionsOf(problems, fields.config),
     kubelet: readKubelet(problems, fields.kubelet),
     steps: steps.sort((a, b) => a.at - b.at),
@@ -55,18 +60,23 @@ function sectionsOf(problems: Problems, value: unknown): Fields {
 }
 
 function readWorkload(problems: Problems, path: readonly string[], value: unknown): Workload {
-  const fields = problems.fields(path, value, ["name", "replicas", "toleration", "zone"]);
-  const { name, zone } = fields;
-  const isName = typeof name === "string" && /^[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?$/.test(name);
-  if (!isName) problems.at([...path, "name"], `takes small letters, digits and dashes, not ${quoted(name)}`);
+  const fields = problems.fields(path, value, ["name", "replicas", "toleration", "zone", "port"]);
+  const { zone } = fields;
   if (zone !== undefined && typeof zone !== "string")
     problems.at([...path, "zone"], `takes a zone, not ${quoted(zone)}`);
   return {
-    name: isName ? name : "",
+    name: nameIn(problems, path, fields),
     replicas: problems.integer([...path, "replicas"], fields.replicas, [0, 1000], 1),
     toleration: problems.duration([...path, "toleration"], fields.toleration, 300_000),
     zone: typeof zone === "string" ? zone : undefined,
+    port: fields.port === undefined ? undefined : problems.integer([...path, "port"], fields.port, [1, 65_535], 80),
   };
+}
+
+function nameIn(problems: Problems, path: readonly string[], { name }: Fields): string {
+  if (typeof name === "string" && /^[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?$/.test(name)) return name;
+  problems.at([...path, "name"], `takes small letters, digits and dashes, not ${quoted(name)}`);
+  return "";
 }
 
 function readKubelet(problems: Problems, value: unknown): KubeletSettings {

@@ -1,4 +1,5 @@
 import type { Millis } from "../base/clock.ts";
+import type { Daemon } from "./daemons.ts";
 import type { KubeletSettings } from "./kubelet.ts";
 import type { Workload } from "./workloads.ts";
 
@@ -8,6 +9,7 @@ export interface Scenario {
   readonly boards: number;
   readonly zones: number;
   readonly workloads: readonly Workload[];
+  readonly daemons: readonly Daemon[];
   /** Sections of the agents' configuration, over what `siteward up` sets itself. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly kubelet: KubeletSettings;
@@ -33,13 +35,14 @@ export const verbs = [
   "restart",
   "suspend",
   "resume",
+  "roll",
 ] as const;
 export type Verb = (typeof verbs)[number];
 
-/** Something is done to boards, or to the API server. */
+/** Something is done to boards, to the API server, or to daemons (roll). */
 export interface Deed {
   readonly verb: Verb;
-  /** Names of boards and zones, "all", "leader", "hit" (the boards of the deed before), "api". */
+  /** Names of boards and zones, "all", "leader", "hit" (the boards of the deed before), "api"; of daemons. */
   readonly targets: readonly string[];
   /** slow: added to each round trip. */
   readonly delay: Millis;
@@ -52,7 +55,19 @@ export interface Deed {
   readonly how: "silent" | "refused";
 }
 
-export const claims = ["leader", "term", "ready", "not-ready", "tainted", "not-tainted", "evicted", "kept"] as const;
+export const claims = [
+  "leader",
+  "term",
+  "ready",
+  "not-ready",
+  "tainted",
+  "not-tainted",
+  "evicted",
+  "kept",
+  "served",
+  "not-served",
+  "rolled",
+] as const;
 export type Claim = (typeof claims)[number];
 
 /** Something must become true within a time, or stay true for a time; with neither, it must be true at once. */

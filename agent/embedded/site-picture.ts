@@ -1,6 +1,14 @@
-import type { Lease, Node, Pod } from "../api/core.ts";
+import type { DaemonSet, EndpointSlice, Lease, Node, Pod, Service } from "../api/core.ts";
 import type { AgentState, ProcessMemory } from "./agent-process.ts";
 import { zoneLabel } from "./board-node.ts";
+import {
+  type DaemonPicture,
+  daemonOf,
+  daemonPicture,
+  type ServicePicture,
+  servedUids,
+  servicePicture,
+} from "./daemons.ts";
 import type { LinkShown } from "./simulated-board.ts";
 import { workloadOf } from "./workloads.ts";
 
@@ -19,6 +27,8 @@ export interface SitePicture {
   readonly zones: readonly ZonePicture[];
   readonly boards: readonly BoardPicture[];
   readonly pods: readonly PodPicture[];
+  readonly daemons: readonly DaemonPicture[];
+  readonly services: readonly ServicePicture[];
 }
 
 export interface ZonePicture {
@@ -48,11 +58,14 @@ export interface PodPicture {
   readonly key: string;
   readonly uid: string;
   readonly workload: string | undefined;
+  readonly daemon: string | undefined;
   readonly board: string | undefined;
   readonly phase: string;
   /** The scheduler looked, and no board will have it. */
   readonly unplaced: boolean;
   readonly ready: boolean;
+  /** A service leads to it. */
+  readonly served: boolean;
   /** It was asked to end. */
   readonly ending: boolean;
 }
@@ -66,12 +79,25 @@ export function pictureOf(site: {
   readonly nodes: Iterable<Node>;
   readonly pods: Iterable<Pod>;
   readonly lease: Lease | undefined;
+  readonly daemonSets: Iterable<DaemonSet>;
+  readonly services: Iterable<Service>;
+  readonly slices: Iterable<EndpointSlice>;
 }): SitePicture {
   const nodes = new Map([...site.nodes].map((node) => [node.metadata.name, node]));
   const boards = site.boards.map((board) => boardPicture(board, nodes.get(board.name)));
   const leader = leaderOf(site.lease);
   const judged = boards.find(({ name }) => name === leader?.board)?.report?.zones ?? [];
-  return { apiUp: site.apiUp, leader, boards, zones: zonesOf(boards, judged), pods: [...site.pods].map(podPicture) };
+  const slices = [...site.slices];
+  const served = servedUids(slices);
+  return {
+    apiUp: site.apiUp,
+    leader,
+    boards,
+    zones: zonesOf(boards, judged),
+    pods: [...site.pods].map((pod) => podPicture(pod, served)),
+    daemons: [...site.daemonSets].map(daemonPicture),
+    services: [...site.services].map((service) => servicePicture(service, slices)),
+  };
 }
 
 /** The holder of a site Lease is a board's name, "_", and what tells its processes apart. */
@@ -103,16 +129,18 @@ function zonesOf(boards: readonly BoardPicture[], judged: AgentReport["zones"]):
   });
 }
 
-function podPicture(pod: Pod): PodPicture {
+function podPicture(pod: Pod, served: ReadonlySet<string>): PodPicture {
   const { name, namespace, uid, deletionTimestamp } = pod.metadata;
   return {
     key: `${namespace}/${name}`,
     uid,
     workload: workloadOf(pod),
+    daemon: daemonOf(pod),
     board: pod.spec?.nodeName,
     phase: pod.status?.phase ?? "Pending",
     unplaced: pod.spec?.nodeName === undefined && isCondition(pod, "PodScheduled", "False"),
     ready: isCondition(pod, "Ready", "True"),
+    served: served.has(uid),
     ending: deletionTimestamp !== undefined,
   };
 }
@@ -129,7 +157,8 @@ export function lackOf({ leader, boards, pods }: SitePicture, wantedPods: number
   const doubted = boards
     .filter(({ ready, taints }) => ready === "True" && taints.some((taint) => /^(not-ready|unreachable):/.test(taint)))
     .map(({ name }) => name);
-  const up = pods.filter(({ workload, ready, ending }) => workload !== undefined && ready && !ending).length;
+  const isWanted = ({ workload, daemon }: PodPicture): boolean => workload !== undefined || daemon !== undefined;
+  const up = pods.filter((pod) => isWanted(pod) && pod.ready && !pod.ending).length;
   return [
     ...(leader === undefined ? ["nobody leads"] : []),
     ...(boards.length === 0 ? ["no boards yet"] : []),

@@ -6,6 +6,7 @@ export interface Words {
   readonly boards: readonly string[];
   readonly zones: readonly string[];
   readonly workloads: readonly string[];
+  readonly daemons: readonly string[];
 }
 
 type Path = readonly string[];
@@ -50,7 +51,8 @@ function readDeed(problems: Problems, path: Path, value: unknown, words: Words):
   if (how !== undefined && how !== "silent" && how !== "refused") {
     problems.at([...path, "how"], `takes silent or refused, not ${quoted(how)}`);
   }
-  const allowed = [...words.boards, ...words.zones, "all", "leader", "hit", ...(verb === "restart" ? ["api"] : [])];
+  const boards = [...words.boards, ...words.zones, "all", "leader", "hit", ...(verb === "restart" ? ["api"] : [])];
+  const allowed = verb === "roll" ? words.daemons : boards;
   return {
     verb,
     targets: namesOf(problems, [...path, verb], fields[verb], allowed),
@@ -91,6 +93,8 @@ function claimed(problems: Problems, path: Path, claim: Claim, fields: Fields, w
     case "evicted":
     case "kept":
       return namesOf(problems, place, value, [...words.boards, ...words.zones, ...words.workloads, "all", "hit"]);
+    case "rolled":
+      return namesOf(problems, place, value, words.daemons);
     default:
       return namesOf(problems, place, value, [...words.boards, ...words.zones, "all", "leader", "hit"]);
   }

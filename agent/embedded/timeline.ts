@@ -1,3 +1,4 @@
+import { podsOf } from "./live-table.ts";
 import type { BoardPicture, PodPicture, SitePicture } from "./site-picture.ts";
 
 /** What is different now, one sentence each: "pi-2 NotReady". */
@@ -17,6 +18,16 @@ export function changesBetween(before: SitePicture | undefined, after: SitePictu
       return state !== undefined && known !== undefined && state !== known ? [`${name} ${state}`] : [];
     }),
     ...podChanges(before?.pods ?? [], after.pods),
+    ...after.services.flatMap(({ name, ready }) => {
+      const known = before?.services.find((service) => service.name === name)?.ready ?? 0;
+      return ready === known ? [] : [`service ${name} leads to ${podsOf(ready)}`];
+    }),
+    ...after.daemons.flatMap(({ name, rolled }) => {
+      const known = before?.daemons.find((daemon) => daemon.name === name)?.rolled ?? false;
+      return rolled === known
+        ? []
+        : [`daemon ${name} ${rolled ? "is up to date on every board" : "is not up to date"}`];
+    }),
   ];
 }
 

@@ -20,6 +20,8 @@ export interface Workload {
   readonly toleration: Millis;
   /** The only zone in which they may run. */
   readonly zone: string | undefined;
+  /** By which a Service of its name leads to it; without one it has no Service. */
+  readonly port?: number | undefined;
 }
 
 export interface WorkloadKeeperParts {

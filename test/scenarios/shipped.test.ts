@@ -23,3 +23,17 @@ test("api-restart: nobody is blamed for the silence of the API server", atOnce, 
   expect(failuresIn(story)).toEqual([]);
   expect(inOrder(story.lines, /do restart api/, /the API server is gone/, /the API server is back/)).toBe(true);
 });
+
+test("rolling-update: daemons are rolled, and services lead to the pods that live", atOnce, async () => {
+  const story = await play("--scenario", "rolling-update");
+  expect(failuresIn(story)).toEqual([]);
+  const rolled = /daemon monitor is up to date on every board/;
+  const patterns = [
+    /service web leads to 6 pods/,
+    /do roll monitor/,
+    rolled,
+    /do power-off pi-3/,
+    /service web leads to 4 pods/,
+  ];
+  expect(inOrder(story.lines, ...patterns, /do power-on pi-3/, /service web leads to 6 pods/)).toBe(true);
+});

@@ -2,6 +2,7 @@ import { apiRestart } from "./api-restart.ts";
 import { boardOutage } from "./board-outage.ts";
 import { flappingLink } from "./flapping-link.ts";
 import { leaderLoss } from "./leader-loss.ts";
+import { rollingUpdate } from "./rolling-update.ts";
 import { zoneOutage } from "./zone-outage.ts";
 
 /**
@@ -14,4 +15,5 @@ export const shippedScenarios: ReadonlyMap<string, string> = new Map([
   ["leader-loss", leaderLoss],
   ["flapping-link", flappingLink],
   ["api-restart", apiRestart],
+  ["rolling-update", rollingUpdate],
 ]);

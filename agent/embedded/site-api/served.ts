@@ -173,7 +173,9 @@ export const servedKinds: readonly ServedKind[] = [
   }),
   served("apps/v1", "ControllerRevision", "controllerrevisions", "Namespaced", { columns: controllerRevisionColumns }),
   served("apps/v1", "DaemonSet", "daemonsets", "Namespaced", {
-    ...inert,
+    categories: all,
+    status: true,
+    generation: true,
     shortNames: ["ds"],
     columns: daemonSetColumns,
     rules: daemonSetRules,

@@ -3,7 +3,15 @@ import { UpView } from "../../../agent/cli/up-view.ts";
 import type { SitePicture } from "../../../agent/embedded/site-picture.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
-const site: SitePicture = { apiUp: true, leader: { board: "pi-1", term: 0 }, zones: [], boards: [], pods: [] };
+const site: SitePicture = {
+  apiUp: true,
+  leader: { board: "pi-1", term: 0 },
+  zones: [],
+  boards: [],
+  pods: [],
+  daemons: [],
+  services: [],
+};
 
 function viewOn(terminal: { isTTY: boolean; columns: number; rows: number }) {
   let written = "";

@@ -38,33 +38,41 @@ const site: SitePicture = {
       key: "default/web-1",
       uid: "1",
       workload: "web",
+      daemon: undefined,
       board: "pi-1",
       phase: "Running",
       unplaced: false,
       ready: true,
+      served: true,
       ending: false,
     },
     {
       key: "default/web-2",
       uid: "2",
       workload: "web",
+      daemon: undefined,
       board: "pi-2",
       phase: "Running",
       unplaced: false,
       ready: false,
+      served: false,
       ending: true,
     },
     {
       key: "default/web-3",
       uid: "3",
       workload: "web",
+      daemon: undefined,
       board: undefined,
       phase: "Pending",
       unplaced: true,
       ready: false,
+      served: false,
       ending: false,
     },
   ],
+  daemons: [],
+  services: [],
 };
 
 test("the table shows each board, the zones, the leader and what was said last", () => {
@@ -154,4 +162,18 @@ test("a site is healthy once its boards are ready and nobody doubts it; a taint 
   expect(lack([])).toEqual([]);
   expect(lack(["not-ready:NoSchedule"])).toEqual(["tainted as not ready: pi-1"]);
   expect(lack(["unschedulable:NoSchedule", "example.com/gpu:NoSchedule"])).toEqual([]);
+});
+
+test("daemons and services are shown, and told when they change", () => {
+  const daemon = { name: "monitor", boards: 3, ready: 2, updated: 1, rolled: false };
+  const before: SitePicture = { ...site, daemons: [daemon], services: [{ name: "web", ready: 1 }] };
+  const lines = tableLines("siteward up", before, [], wide);
+  expect(lines).toContain("daemon monitor: 2 of 3 ready, 1 up to date");
+  expect(lines).toContain("service web: leads to 1 pod");
+  const after = { ...before, daemons: [{ ...daemon, rolled: true }], services: [{ name: "web", ready: 3 }] };
+  expect(changesBetween(before, after)).toEqual([
+    "service web leads to 3 pods",
+    "daemon monitor is up to date on every board",
+  ]);
+  expect(changesBetween(after, after)).toEqual([]);
 });

@@ -19,6 +19,8 @@ beforeEach(() => {
     zones: [],
     boards: [board("pi-1", "zone-a"), board("pi-2", "zone-b"), board("pi-3", "zone-a")],
     pods: [pod("web-1", "pi-1"), pod("web-2", "pi-2"), pod("web-3", "pi-3")],
+    daemons: [],
+    services: [],
   };
   done = [];
   said = [];
@@ -86,6 +88,45 @@ steps:
   expect(said).toContain("ok evicted hit after 4s");
   expect(said).toContain("ok kept pi-1 pi-2 for 20s");
   expect(said).toContain("FAILED kept web: default/web-3 gone or leaving");
+});
+
+test("served is about the pods of services that are there now; a rollout is over on every board or it is not", async () => {
+  const daemon = { name: "monitor", boards: 3, ready: 3, updated: 3, rolled: true };
+  site = { ...site, services: [{ name: "web", ready: 3 }], daemons: [daemon] };
+  at("5s", () => {
+    const pods = site.pods.map((one) => (one.board === "pi-3" ? { ...one, served: false } : one));
+    site = { ...site, pods, daemons: [{ ...daemon, ready: 2, rolled: false }] };
+  });
+  const failures = await tell(
+    `
+daemons: [{ name: monitor }]
+steps:
+  - { at: 0s, expect: { served: all, rolled: monitor } }
+  - { at: 1s, do: { roll: monitor } }
+  - { at: 1s, expect: { not-served: pi-3, within: 10s } }
+  - { at: 1s, expect: { served: [pi-1, pi-2], for: 10s } }
+  - { at: 7s, expect: { rolled: monitor } }
+  - { at: 8s, expect: { served: pi-3 } }
+`,
+    "1m",
+  );
+  expect(failures).toBe(2);
+  expect(said.filter((line) => line.startsWith("FAILED"))).toEqual([
+    "FAILED rolled monitor: monitor not rolled out",
+    "FAILED served pi-3: default/web-3 not served",
+  ]);
+  expect(done).toEqual(["1s roll "]);
+});
+
+test("the pod of a daemon is not expected to leave a lost board", async () => {
+  site = {
+    ...site,
+    pods: [pod("web-3", "pi-3"), { ...pod("monitor-3", "pi-3"), workload: undefined, daemon: "monitor" }],
+  };
+  at("5s", () => {
+    site = { ...site, pods: site.pods.filter(({ daemon }) => daemon !== undefined) };
+  });
+  expect(await tell("steps: [{ at: 1s, expect: { evicted: pi-3, within: 10s } }]", "1m")).toBe(0);
 });
 
 test("a change of the leader is seen against the deed before", async () => {
@@ -166,10 +207,12 @@ function pod(name: string, board: string, uid = name): PodPicture {
     key: `default/${name}`,
     uid,
     workload: "web",
+    daemon: undefined,
     board,
     phase: "Running",
     unplaced: false,
     ready: true,
+    served: true,
     ending: false,
   };
 }

@@ -1,0 +1,76 @@
+import { type KubeObject, keyOf } from "../api/meta.ts";
+import { controllerOf } from "../api/owners.ts";
+import type { Resource } from "../api/resources.ts";
+import type { Ambient } from "../base/ambient.ts";
+import { Bell } from "../base/bell.ts";
+import type { Millis } from "../base/clock.ts";
+import { sentenceOf } from "../base/errors.ts";
+import type { Mirror } from "./mirror.ts";
+import { isNotFound, isTaken, type SiteClient } from "./site-client.ts";
+
+/** Objects of a resource, as they are known. */
+export interface Known {
+  readonly resource: Resource<KubeObject>;
+  readonly mirror: Mirror<KubeObject>;
+}
+
+const again: Millis = 5000;
+
+/** Takes away what deleted owners leave behind: what a garbage collector would do, for these kinds alone. */
+export class Collector {
+  readonly #ambient: Ambient;
+  readonly #client: SiteClient;
+  readonly #owners: readonly Known[];
+  readonly #dependents: readonly Known[];
+
+  constructor(
+    ambient: Ambient,
+    parts: {
+      readonly client: SiteClient;
+      readonly owners: readonly Known[];
+      readonly dependents: readonly Known[];
+    },
+  ) {
+    this.#ambient = ambient;
+    this.#client = parts.client;
+    this.#owners = parts.owners;
+    this.#dependents = parts.dependents;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const bell = new Bell(this.#ambient.clock);
+    const all = [...this.#owners, ...this.#dependents];
+    const detach = all.map(({ mirror }) => mirror.onChange(() => bell.ring()));
+    while (!signal.aborted) {
+      if (all.every(({ mirror }) => mirror.hasSynced)) await this.#pass(signal);
+      await bell.wait(signal, again);
+    }
+    for (const end of detach) end();
+  }
+
+  async #pass(signal: AbortSignal): Promise<void> {
+    const kinds = new Set(this.#owners.map(({ resource }) => resource.kind));
+    const present = new Set(
+      this.#owners.flatMap(({ mirror }) => [...mirror.values()].map(({ metadata }) => metadata.uid)),
+    );
+    for (const { resource, mirror } of this.#dependents) {
+      for (const object of [...mirror.values()]) {
+        const owner = controllerOf(object);
+        if (owner === undefined || !kinds.has(owner.kind) || present.has(owner.uid)) continue;
+        if (object.metadata.deletionTimestamp === undefined && !signal.aborted)
+          await this.#remove(resource, object, signal);
+      }
+    }
+  }
+
+  /** What fails is tried again by the next pass. */
+  async #remove(resource: Resource<KubeObject>, object: KubeObject, signal: AbortSignal): Promise<void> {
+    const { namespace, name, uid } = object.metadata;
+    try {
+      await this.#client.delete(resource, { namespace, name }, { uid }, signal);
+    } catch (error) {
+      if (isNotFound(error) || isTaken(error)) return;
+      this.#ambient.log.debug("left behind, and not removed", { object: keyOf(object), error: sentenceOf(error) });
+    }
+  }
+}

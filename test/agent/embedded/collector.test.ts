@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { KubeObject } from "../../../agent/api/meta.ts";
+import { controllerRevisions, daemonSets, pods, type Resource } from "../../../agent/api/resources.ts";
+import { silent } from "../../../agent/base/logger.ts";
+import { TaskGroup } from "../../../agent/base/tasks.ts";
+import { Collector } from "../../../agent/embedded/collector.ts";
+import { Mirror } from "../../../agent/embedded/mirror.ts";
+import { SiteClient } from "../../../agent/embedded/site-client.ts";
+import { Wishes } from "../../../agent/embedded/wishes.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+import { ToyApi } from "./toy-api.ts";
+
+let clock: FakeClock;
+let api: ToyApi;
+let tasks: TaskGroup;
+let client: SiteClient;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  api = new ToyApi();
+  tasks = new TaskGroup();
+  const ambient = { clock, random: new SeededRandom(), log: silent };
+  client = new SiteClient(ambient, { exchange: api.exchange, timeout: 10_000, userAgent: "test" });
+});
+
+afterEach(async () => {
+  tasks.stop();
+  await tasks.join();
+  expect(clock.timers).toBe(0);
+});
+
+const ambient = () => ({ clock, random: new SeededRandom(), log: silent });
+
+function startCollector(): void {
+  const resources: readonly Resource<KubeObject>[] = [daemonSets, controllerRevisions, pods];
+  const known = resources.map((resource) => ({ resource, mirror: new Mirror(ambient(), { client, resource }) }));
+  const [owner, ...dependents] = known;
+  for (const { mirror } of known) tasks.start("mirror", (signal) => mirror.run(signal));
+  const owners = owner === undefined ? [] : [owner];
+  const collector = new Collector(ambient(), { client, owners, dependents });
+  tasks.start("collector", (signal) => collector.run(signal));
+}
+
+const owned = (name: string, kind: string, uid: string) => ({
+  metadata: {
+    name,
+    namespace: "default",
+    ownerReferences: [{ apiVersion: "apps/v1", kind, name: "logs", uid, controller: true }],
+  },
+});
+
+test("what a deleted set leaves behind goes, and nothing else", async () => {
+  const set = api.create("daemonsets", { metadata: { name: "logs", namespace: "default" } });
+  api.create("pods", owned("mine", "DaemonSet", set.metadata.uid));
+  api.create("pods", owned("of-an-older-set", "DaemonSet", "gone"));
+  api.create("pods", owned("of-another-kind", "ReplicaSet", "gone"));
+  api.create("pods", { metadata: { name: "of-nobody", namespace: "default" } });
+  api.create("controllerrevisions", owned("logs-1", "DaemonSet", set.metadata.uid));
+  startCollector();
+  await clock.advance("1s");
+  const names = () => [...api.objects.values()].map(({ metadata }) => metadata.name).sort();
+  expect(names()).toEqual(["logs", "logs-1", "mine", "of-another-kind", "of-nobody"]);
+  await client.delete(daemonSets, { namespace: "default", name: "logs" }, {}, new AbortController().signal);
+  await clock.advance("1s");
+  expect(names()).toEqual(["of-another-kind", "of-nobody"]);
+});
+
+test("the daemons and services of a scenario are made once, whatever fails at first", async () => {
+  const workload = { name: "web", replicas: 2, toleration: 5000, zone: undefined };
+  const workloads = [
+    { ...workload, port: 80 },
+    { ...workload, name: "silent" },
+  ];
+  const wishes = () => new Wishes(ambient(), { client, daemons: [{ name: "monitor" }], workloads });
+  tasks.start("wishes", (signal) => wishes().run(signal));
+  await clock.advance("1s");
+  tasks.start("again", (signal) => wishes().run(signal));
+  await clock.advance("1s");
+  expect([...api.objects.keys()].sort()).toEqual(["daemonsets/monitor", "services/web"]);
+});
