@@ -9,11 +9,22 @@ import { memory } from "./memory.ts";
 import { memoryMax } from "./memory-max.ts";
 import { monitorPass } from "./monitor-pass.ts";
 import { restart } from "./restart.ts";
+import { scale } from "./scale.ts";
 import { storage } from "./storage.ts";
 import { watchEvents } from "./watch-events.ts";
 import { watchList } from "./watch-list.ts";
 
-const benches: readonly Bench[] = [storage, watchEvents, monitorPass, memory, memoryMax, restart, watchList, idle];
+const benches: readonly Bench[] = [
+  storage,
+  watchEvents,
+  monitorPass,
+  memory,
+  memoryMax,
+  restart,
+  scale,
+  watchList,
+  idle,
+];
 
 /** The agent's code is compiled as it is in the agent. The limits of its heap are not ours: a bench holds its own load. */
 const compiler = nodeFlags.filter((flag) => !/old-space|heap/.test(flag));

@@ -5,7 +5,15 @@ import path from "node:path";
 import { assets, type KubeCluster } from "../support/kube-cluster.ts";
 import { soon } from "./soon.ts";
 
-const controllers = ["node-lifecycle-controller", "taint-eviction-controller"];
+const controllers = [
+  "node-lifecycle-controller",
+  "taint-eviction-controller",
+  "pod-garbage-collector-controller",
+  "daemonset-controller",
+  "endpoints-controller",
+  "endpointslice-controller",
+  "endpointslice-mirroring-controller",
+];
 
 /** kube-controller-manager with the controllers that do our leader's work, on the same API server. */
 export class Peer {

@@ -36,13 +36,28 @@ export async function fillPods(server: Server, { nodes, pods, seed }: LoadSize, 
     const template = templateOf(app, new SeededChance(seed * 10_007 + app));
     const made = {
       ...template,
-      metadata: { ...template.metadata, name },
+      metadata: { ...template.metadata, name, labels: { ...template.metadata.labels, share: shareName(i) } },
       spec: { ...template.spec, nodeName: boardName(i % nodes) },
     };
     await server.request("POST", "/api/v1/namespaces/default/pods", made);
     await server.request("PATCH", `/api/v1/namespaces/default/pods/${name}/status`, podStatus(i), merge);
   });
 }
+
+/** As many services as this have one pod in so many each. */
+export const shares = 300;
+const shareName = (i: number): string => `share-${i % shares}`;
+
+/** Services, at most `shares`, of one port by name; no pod is in two of them. */
+export const fillServices = (server: Server, services: number): Promise<void> =>
+  eachOf(services, async (i) => {
+    await server.request("POST", "/api/v1/namespaces/default/services", {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: `service-${i}`, namespace: "default" },
+      spec: { selector: { share: shareName(i) }, ports: [{ name: "http", port: 80, targetPort: "http" }] },
+    });
+  });
 
 /** Renews every board's Lease once, as its kubelet does every ten seconds. */
 export async function renewAll(server: Server, nodes: number): Promise<void> {
