@@ -1,8 +1,9 @@
 import { Memo } from "../storage/memo.ts";
 import type { StateFolder } from "../storage/state-folder.ts";
 import type { KubeObject } from "./api/meta.ts";
-import { leases, nodes, pods, type Resource } from "./api/resources.ts";
+import { leases, namespaces, nodes, pods, type Resource } from "./api/resources.ts";
 import type { Ambient } from "./base/ambient.ts";
+import { Bell } from "./base/bell.ts";
 import { elapsed, type Instant, type Millis, sleep } from "./base/clock.ts";
 import { TaskGroup } from "./base/tasks.ts";
 import { KubeClient } from "./client/kube-client.ts";
@@ -11,15 +12,17 @@ import { RequestLimiter, type RequestRate } from "./client/request-limiter.ts";
 import { Traffic } from "./client/traffic.ts";
 import type { Transport } from "./client/transport.ts";
 import type { Config } from "./config/settings.ts";
+import { controlLoops, type Loop, lifecycleSettings, type OpenLoop } from "./control-loops.ts";
 import { decodeBudget, encodeBudget } from "./controllers/node-lifecycle/budget.ts";
 import { siteKey } from "./controllers/node-lifecycle/controller.ts";
 import type { BoardRecord, SiteMemory } from "./controllers/node-lifecycle/memory.ts";
-import { type ControllerParts, registry } from "./controllers/registry.ts";
+import { type Workload, workloadsOf } from "./controllers/registry.ts";
+import type { SightParts } from "./controllers/sight.ts";
 import { InformerSet } from "./informer/informer-set.ts";
 import { ApiLink } from "./runtime/api-link.ts";
 import { leaderOwnsAll } from "./runtime/assignment.ts";
 import { ControlLoop } from "./runtime/control-loop.ts";
-import type { Controller, Term } from "./runtime/controller.ts";
+import type { Term } from "./runtime/controller.ts";
 import { EventRecorder } from "./runtime/event-recorder.ts";
 import { Executor } from "./runtime/executor.ts";
 import { HomeCluster } from "./runtime/home-cluster.ts";
@@ -29,9 +32,10 @@ import type { Found } from "./runtime/leadership.ts";
 import { budgetAnnotation, LeaseLock } from "./runtime/lease-lock.ts";
 import { memoryArea } from "./runtime/memory-store.ts";
 import { SiteClaims, selectorAnnotation, siteLabels } from "./runtime/site-claims.ts";
-import { CachedSiteView } from "./runtime/site-view.ts";
+import { siteNamespaces } from "./runtime/site-namespaces.ts";
+import { CachedSiteView, type Caches } from "./runtime/site-view.ts";
 import { TermOver } from "./runtime/term.ts";
-import { UncontestedCaches } from "./runtime/uncontested-caches.ts";
+import { uncontestedCaches } from "./runtime/uncontested-caches.ts";
 import { type AgentViews, viewsOf } from "./views.ts";
 
 export interface Edges {
@@ -59,8 +63,9 @@ const termsBetweenLooks = 5;
 /** How often the end of an outage is looked for. */
 const outageLook: Millis = 1000;
 
-/** What the controllers of this version read. */
-const mirrored: readonly Resource<KubeObject>[] = [nodes, leases, pods];
+/** What is read whatever is configured: of boards, and where the site has namespaces of its own, these. */
+const alwaysMirrored = ({ site }: Config): readonly Resource<KubeObject>[] =>
+  site.namespaceSelector === undefined ? [nodes, leases, pods] : [nodes, leases, pods, namespaces];
 
 /**
  * The whole object graph of the agent, in the order in which a delta travels through it: client, informers, controllers,
@@ -83,10 +88,14 @@ export class Agent {
   readonly #home: HomeCluster;
   readonly #informers: InformerSet;
   readonly #claims: SiteClaims;
-  readonly #caches: UncontestedCaches;
+  readonly #caches: Caches;
+  readonly #uncontested: Caches;
   readonly #events: EventRecorder;
   readonly #executor: Executor;
   readonly #elector: LeaderElector;
+  readonly #sight: SightParts;
+  readonly #workloads: readonly Workload[];
+  readonly #mirrored: readonly Resource<KubeObject>[];
   #loops: readonly Loop[] = [];
   #judge: { memoryOf(key: string): SiteMemory | undefined } | undefined;
   #isListening = false;
@@ -119,7 +128,12 @@ export class Agent {
       rank: () => this.#claims.rank,
       patience: leader.renewDeadline / 4,
     });
-    for (const resource of mirrored) this.#informers.informer(resource);
+    const judge = (): SiteMemory | "by nobody" | undefined =>
+      this.#judge ? this.#judge.memoryOf(siteKey) : "by nobody";
+    this.#sight = { settings: lifecycleSettings(config), judge };
+    this.#workloads = workloadsOf({ config, sight: this.#sight });
+    this.#mirrored = [...new Set([...alwaysMirrored(config), ...this.#workloads.flatMap(({ reads }) => reads)])];
+    for (const resource of this.#mirrored) this.#informers.informer(resource);
 
     const at = { namespace: leader.namespace, name: `siteward-${site.name}` };
     this.#claims = new SiteClaims(ambient, {
@@ -129,7 +143,8 @@ export class Agent {
       period: termsBetweenLooks * leader.duration,
       changed: () => this.#wakeAll(),
     });
-    this.#caches = new UncontestedCaches({ caches: this.#informers, claims: this.#claims });
+    this.#caches = siteNamespaces(this.#informers, site);
+    this.#uncontested = uncontestedCaches(this.#caches, this.#claims);
 
     this.#events = new EventRecorder(ambient, { client: this.#client, host: board.name });
     this.#executor = new Executor(ambient, { client: this.#client, events: this.#events, inflight: client.inflight });
@@ -195,7 +210,16 @@ export class Agent {
     const judged = (board: string): BoardRecord | "by nobody" | undefined =>
       this.#judge ? this.#judge.memoryOf(siteKey)?.boards.get(board) : "by nobody";
     const left = { inherited: () => budget, boot: this.#bootId };
-    this.#loops = this.#controlLoops(controllerParts(this.#config, { ...left, judged }));
+    const sight = this.#sight;
+    const { settings } = sight;
+    const parts = {
+      nodeLifecycle: { settings, ...left },
+      taintEviction: { settings, ...left, judged },
+      podGC: { sight, terminatedThreshold: this.#config.podGC.terminatedThreshold },
+    };
+    const { judge, loops } = controlLoops(this.#config, parts, { workloads: this.#workloads, open: this.#open });
+    this.#judge = judge;
+    this.#loops = loops;
     if (this.#config.standby === "cold") tasks.start("informers", (signal) => this.#listen(signal));
     // Nothing is done to a board before it is known whether it is ours.
     const claims = this.#claims.learn(tasks.signal);
@@ -206,6 +230,7 @@ export class Agent {
     });
     for (const loop of this.#loops) tasks.start("controller", () => this.#runLoop(loop, claims, under));
     tasks.start("outages", (signal) => this.#afterOutages(signal));
+    if (this.#mirrored.includes(namespaces)) tasks.start("namespaces", (signal) => this.#followNamespaces(signal));
     this.#news();
     try {
       await tasks.join();
@@ -226,7 +251,9 @@ export class Agent {
   async #runLoop(loop: Loop, claims: Promise<unknown>, term: Term): Promise<void> {
     const { clock, log } = this.#ambient;
     const begun = clock.now();
-    const filled = this.#informers.synced(loop.reads, term.signal);
+    // Before it is known which namespaces are the site's, none is.
+    const selected = this.#mirrored.includes(namespaces) ? [namespaces] : [];
+    const filled = this.#informers.synced([...loop.reads, ...selected], term.signal);
     await Promise.all([filled, this.#informers.caughtUp(loop.restsOn, term.signal), claims]);
     if (term.signal.aborted) return;
     const { name: controller } = loop.stats(clock.now());
@@ -262,25 +289,6 @@ export class Agent {
     });
   }
 
-  /** Those that the configuration asks for. */
-  #controlLoops(parts: ControllerParts): readonly Loop[] {
-    const { controllers, taintEviction } = this.#config;
-    const loops: Loop[] = [];
-    if (controllers.nodeLifecycle.mode === "act") {
-      const judge = this.#loopOf(registry["node-lifecycle"](parts), 1);
-      this.#judge = judge;
-      loops.push(
-        judge,
-        this.#loopOf(registry["node-taints"](), judgeWorkers),
-        this.#loopOf(registry["pod-readiness"](parts), judgeWorkers),
-      );
-    }
-    if (controllers.taintEviction.mode === "act") {
-      loops.push(this.#loopOf(registry["taint-eviction"](parts), taintEviction.workers));
-    }
-    return loops;
-  }
-
   async #listen(signal: AbortSignal): Promise<void> {
     const isEmpty = (): boolean => this.#informers.stats().every(({ synced, objects }) => !synced && objects === 0);
     await this.#home.check(isEmpty, signal);
@@ -293,10 +301,20 @@ export class Agent {
     }
   }
 
+  /** The workloads of a namespace that joins the site were there all the time: nothing else would wake them. */
+  async #followNamespaces(signal: AbortSignal): Promise<void> {
+    const changed = new Bell(this.#ambient.clock);
+    const deafen = this.#informers.informer(namespaces).onChange((changes) => {
+      if (changes.some(({ before, after }) => before === undefined || after === undefined)) changed.ring();
+    });
+    for (await changed.wait(signal); !signal.aborted; await changed.wait(signal)) this.#wakeAll();
+    deafen();
+  }
+
   /** What was given up during an outage is looked at once more when it is over, and need not wait for its next change. */
   async #afterOutages(signal: AbortSignal): Promise<void> {
     const restored = (): number =>
-      Math.max(...mirrored.map((resource) => this.#informers.informer(resource).health.restoredAt?.mono ?? 0));
+      Math.max(...this.#mirrored.map((resource) => this.#informers.informer(resource).health.restoredAt?.mono ?? 0));
     for (let last = restored(); !signal.aborted; ) {
       await sleep(this.#ambient.clock, outageLook, signal);
       const latest = restored();
@@ -310,38 +328,21 @@ export class Agent {
     this.#news();
   }
 
-  #loopOf<State, Memory>(controller: Controller<State, Memory>, workers: number): ControlLoop<State, Memory> {
+  readonly #open: OpenLoop = (of) => (controller, workers) => {
+    const caches = of === "boards" ? this.#uncontested : this.#caches;
     return new ControlLoop(this.#ambient, {
       controller,
       workers,
-      caches: this.#caches,
-      site: (pass) => new CachedSiteView({ caches: this.#caches, client: this.#client }, pass),
+      caches,
+      site: (pass) => new CachedSiteView({ caches, client: this.#client }, pass),
       executor: this.#executor,
       assignment: leaderOwnsAll,
       store: this.#memo,
     });
-  }
+  };
 
   #budget(): string | undefined {
     const memory = this.#judge?.memoryOf(siteKey);
     return memory && encodeBudget(memory, this.#ambient.clock.now());
   }
-}
-
-/** What is asked of every control loop, whatever its controller thinks about. */
-type Loop = Pick<ControlLoop<never, never>, "reads" | "restsOn" | "run" | "stats" | "wakeAll">;
-
-/** As many of them as kube-controller-manager has: they mostly wait for answers. */
-const judgeWorkers = 8;
-
-/** Each controller gets its own slice of the configuration. */
-function controllerParts(
-  { judgement, nodeLifecycle, link }: Config,
-  { inherited, boot, judged }: Omit<ControllerParts["taintEviction"], "settings">,
-): ControllerParts {
-  const settings = { ...nodeLifecycle, ...judgement, stall: link.watchStall, blip: link.blip };
-  return {
-    nodeLifecycle: { settings, inherited },
-    taintEviction: { settings, boot, inherited, judged },
-  };
 }

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import Sqlite from "better-sqlite3";
 import { isOfSqlite, kindOf, StorageError } from "./errors.ts";
-import { shapeAfter, shapeOf } from "./shape.ts";
+import { namesIn, shapeAfter, shapeOf } from "./shape.ts";
 
 /** What we use of the binding. */
 export interface SqliteDriver {
@@ -205,7 +205,7 @@ export class Database {
     const known = migrations.at(-1)?.number ?? 0;
     const found = this.#version();
     this.#checkOwner(found);
-    if (found > known) throw this.#error("newer", new Error(`it has format ${found}, this version knows ${known}`));
+    if (found > known) throw this.#tooNew(found, known);
     for (const { number, sql } of migrations) {
       if (number <= found) continue;
       this.transaction(() => {
@@ -232,6 +232,16 @@ export class Database {
     if (isForeign || (version === 0 && this.#guard(() => shapeOf(this.#driver)).length > 0)) {
       throw this.#error("damaged", new Error("it belongs to another program"));
     }
+  }
+
+  /** A newer version of us has one table at least of those that we know; ours, with other tables: the wrong one of our files. */
+  #tooNew(found: number, latest: number): StorageError {
+    const known = namesIn(shapeAfter(this.#options.migrations));
+    const tables = namesIn(this.#guard(() => shapeOf(this.#driver)));
+    if (tables.length > 0 && !tables.some((name) => known.includes(name))) {
+      return this.#error("damaged", new Error("it holds something else than it should"));
+    }
+    return this.#error("newer", new Error(`it has format ${found}, this version knows ${latest}`));
   }
 
   /** A log that belongs to another file, or somebody's hand, can leave tables that are not ours. */

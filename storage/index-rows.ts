@@ -15,6 +15,7 @@ export class IndexRows<T> {
   readonly #delete: Statement<unknown>;
   readonly #clear: Statement<unknown>;
   readonly #keys: Statement<{ key: Key }>;
+  readonly #count: Statement<{ count: number }>;
   readonly #firstValue: Statement<{ value: string | null }>;
   readonly #nextValue: Statement<{ value: string | null }>;
 
@@ -28,6 +29,7 @@ export class IndexRows<T> {
     this.#keys = database.prepare(
       `SELECT key FROM index_rows WHERE "index" = ? AND value = ? AND key > ? ORDER BY key LIMIT ?`,
     );
+    this.#count = database.prepare(`SELECT count(*) AS count FROM index_rows WHERE "index" = ? AND value = ?`);
     this.#firstValue = database.prepare(`SELECT min(value) AS value FROM index_rows WHERE "index" = ?`);
     this.#nextValue = database.prepare(`SELECT min(value) AS value FROM index_rows WHERE "index" = ? AND value > ?`);
   }
@@ -75,6 +77,10 @@ export class IndexRows<T> {
   /** The next keys that carry a value. */
   keys(name: string, value: string, after: Key, limit: number): readonly Key[] {
     return this.#keys.all(this.#index(name).id, value, after, limit).map(({ key }) => key);
+  }
+
+  count(name: string, value: string): number {
+    return this.#count.get(this.#index(name).id, value)?.count ?? 0;
   }
 
   *values(name: string): IterableIterator<string> {

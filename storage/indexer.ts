@@ -100,6 +100,11 @@ export class Indexer<T extends StoredObject> {
     if (!this.#isHidden) yield* this.#rows.values(name);
   }
 
+  /** How many objects have the value. */
+  countByIndex(name: string, value: string): number {
+    return this.#isHidden ? 0 : this.#rows.count(name, value);
+  }
+
   get size(): number {
     if (this.#isHidden) return 0;
     this.#size ??= this.#count.get(this.#resource)?.count ?? 0;

@@ -65,6 +65,18 @@ export const cacheMigrations: readonly Migration[] = [
       ) WITHOUT ROWID;
     `,
   },
+  {
+    number: 2,
+    // Of a Pod more is kept than before: what it needs of a board.
+    sql: `
+      DELETE FROM objects;
+      DELETE FROM index_rows;
+      DELETE FROM indices;
+      DELETE FROM journal;
+      DELETE FROM seen;
+      DELETE FROM resources;
+    `,
+  },
 ];
 
 /** state.db: what nobody else could tell us again. */

@@ -8,6 +8,9 @@ export const shapeOf = (driver: SqliteDriver): readonly string[] =>
     .all()
     .map((row) => JSON.stringify(row));
 
+export const namesIn = (shape: readonly string[]): readonly string[] =>
+  shape.map((row) => (JSON.parse(row) as { name: string }).name);
+
 /** What a file looks like that took these steps, and nothing else happened to it. */
 export function shapeAfter(migrations: readonly Migration[]): readonly string[] {
   const blank = new Sqlite(":memory:", { timeout: 0 });

@@ -42,6 +42,7 @@ const layers: Readonly<Record<string, Layer>> = {
     ],
   },
   "agent/cli": { may: ["*"] },
+  "agent/control-loops.ts": { may: ["agent/controllers"], types: ["agent/config", "agent/runtime"] },
   "agent/assemble.ts": { may: ["*"] },
   "agent/views.ts": { may: [], types: ["*"] },
   "agent/main.ts": { may: ["*"] },

@@ -1,5 +1,9 @@
 import type {
   CoreV1Event,
+  V1ControllerRevision,
+  V1DaemonSet,
+  V1EndpointSlice,
+  V1Endpoints,
   V1Lease,
   V1Namespace,
   V1Node,
@@ -7,6 +11,7 @@ import type {
   V1Pod,
   V1PodCondition,
   V1ReplicaSet,
+  V1Service,
   V1Taint,
   V1Toleration,
 } from "@kubernetes/client-node";
@@ -24,3 +29,8 @@ export type Lease = Read<V1Lease>;
 export type ReplicaSet = Read<V1ReplicaSet>;
 export type Taint = Wire<V1Taint>;
 export type Toleration = Wire<V1Toleration>;
+export type DaemonSet = Read<V1DaemonSet>;
+export type ControllerRevision = Read<V1ControllerRevision>;
+export type Service = Read<V1Service>;
+export type Endpoints = Read<V1Endpoints>;
+export type EndpointSlice = Read<V1EndpointSlice>;

@@ -31,7 +31,16 @@ export interface KubeObject {
 export interface NewObject {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name?: string; readonly generateName?: string; readonly namespace?: string };
+  readonly metadata: NewMeta;
+}
+
+export interface NewMeta {
+  readonly name?: string;
+  readonly generateName?: string;
+  readonly namespace?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly ownerReferences?: readonly OwnerReference[];
 }
 
 export interface Condition {

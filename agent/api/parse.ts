@@ -1,6 +1,7 @@
 import type { KubeObject } from "./meta.ts";
 import { apiVersionOf, type Resource } from "./resources.ts";
-import { checkMetadata, type Fields, isFields, shapeChecks } from "./shapes.ts";
+import { type Fields, isFields } from "./shape-rules.ts";
+import { checkMetadata, shapeChecks } from "./shapes.ts";
 
 /** An object that can be relied on, or why it cannot be used; `resourceVersion` where at least that could be read. */
 export type Parsed<T> =

@@ -10,5 +10,8 @@ export const isTerminating = ({ metadata }: Pod): boolean => metadata.deletionTi
 /** It has run to its end, well or badly, and will not run again. */
 export const isFinished = ({ status }: Pod): boolean => status?.phase === "Succeeded" || status?.phase === "Failed";
 
+/** For the garbage collection anything ends that is not in one of the phases of life, and be it in no phase at all. */
+export const hasEnded = ({ status }: Pod): boolean => !["Pending", "Running", "Unknown"].includes(status?.phase ?? "");
+
 export const podCondition = ({ status }: Pod, type: string): PodCondition | undefined =>
   conditionOf(status?.conditions, type);

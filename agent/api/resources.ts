@@ -1,5 +1,17 @@
-import type { Event, Lease, Namespace, Node, Pod, ReplicaSet } from "./core.ts";
-import type { KubeObject } from "./meta.ts";
+import type {
+  ControllerRevision,
+  DaemonSet,
+  EndpointSlice,
+  Endpoints,
+  Event,
+  Lease,
+  Namespace,
+  Node,
+  Pod,
+  ReplicaSet,
+  Service,
+} from "./core.ts";
+import type { KubeObject, NewMeta, NewObject } from "./meta.ts";
 
 /** A kind that we handle: where it lives in the API. `group` is "" for the core group. */
 export interface Resource<T extends KubeObject> {
@@ -29,8 +41,25 @@ export const events = resource<Event>("v1", "Event", "events", true);
 export const leases = resource<Lease>("coordination.k8s.io/v1", "Lease", "leases", true);
 export const replicaSets = resource<ReplicaSet>("apps/v1", "ReplicaSet", "replicasets", true);
 
+export const daemonSets = resource<DaemonSet>("apps/v1", "DaemonSet", "daemonsets", true);
+export const controllerRevisions = resource<ControllerRevision>(
+  "apps/v1",
+  "ControllerRevision",
+  "controllerrevisions",
+  true,
+);
+export const services = resource<Service>("v1", "Service", "services", true);
+export const endpoints = resource<Endpoints>("v1", "Endpoints", "endpoints", true);
+export const endpointSlices = resource<EndpointSlice>("discovery.k8s.io/v1", "EndpointSlice", "endpointslices", true);
+
 export const apiVersionOf = ({ group, version }: Resource<KubeObject>): string =>
   group === "" ? version : `${group}/${version}`;
+
+/** What is to be created of this resource: its own fields, and metadata as far as we say it. */
+export const newObject = <T extends KubeObject>(
+  resource: Resource<T>,
+  object: Omit<T, keyof KubeObject> & { readonly metadata: NewMeta },
+): NewObject => ({ apiVersion: apiVersionOf(resource), kind: resource.kind, ...object });
 
 /** "nodes", "leases.coordination.k8s.io": a name for logs, status and storage. */
 export const resourceName = ({ group, plural }: Resource<KubeObject>): string =>

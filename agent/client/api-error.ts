@@ -2,7 +2,7 @@ import type { Millis } from "../base/clock.ts";
 import { type Disposed, type Disposition, hintOf } from "../base/errors.ts";
 import { TransportError } from "./transport-error.ts";
 
-export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "evict";
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "evict" | "bind";
 
 /** What was attempted on what: "patch", "node pi-3 status". */
 export interface Attempt {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { dirname, resolve } from "node:path";
-import { type Fields, isFields } from "../api/shapes.ts";
+import { type Fields, isFields } from "../api/shape-rules.ts";
 import { type Clock, elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { CredentialsError } from "./credentials-error.ts";
 

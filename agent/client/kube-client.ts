@@ -5,6 +5,7 @@ import type { Ambient } from "../base/ambient.ts";
 import type { Millis } from "../base/clock.ts";
 import type { Attempt, Verb } from "./api-error.ts";
 import { type Call, Exchange, unreadable } from "./exchange.ts";
+import { jsonText } from "./json-text.ts";
 import { ListDecoder, listForms } from "./list-decoder.ts";
 import type { Permissions } from "./permissions.ts";
 import type { RequestLimiter } from "./request-limiter.ts";
@@ -181,7 +182,7 @@ export class KubeClient {
       method: "POST",
       path: pathOf(resource, { namespace }),
       headers: this.#headers({ accept: json, "content-type": json }),
-      body: JSON.stringify(object),
+      body: jsonText(object),
     });
   }
 
@@ -196,7 +197,7 @@ export class KubeClient {
       ...write,
       method: "PUT",
       headers: this.#headers({ accept: json, "content-type": json }),
-      body: JSON.stringify(object),
+      body: jsonText(object),
     });
   }
 
@@ -216,7 +217,7 @@ export class KubeClient {
         accept: write.metadataOnly ? partial("PartialObjectMetadata") : json,
         "content-type": patchTypes[type],
       }),
-      body: JSON.stringify(patch),
+      body: jsonText(patch),
     });
   }
 
@@ -260,6 +261,27 @@ export class KubeClient {
         kind: "Eviction",
         metadata: { name: at.name, namespace: at.namespace },
         deleteOptions: preconditions === undefined ? undefined : { preconditions },
+      }),
+    });
+  }
+
+  /** Says on which board a Pod runs. Answered with a conflict where that has been said before. */
+  async bind(
+    at: { readonly namespace: string; readonly name: string },
+    { uid, board }: { readonly uid?: string | undefined; readonly board: string },
+    write: WriteOptions,
+  ): Promise<void> {
+    await this.#exchange.answer({
+      ...this.#call("bind", pods, at),
+      ...write,
+      method: "POST",
+      path: pathOf(pods, { ...at, subresource: "binding" }),
+      headers: this.#headers({ accept: json, "content-type": json }),
+      body: JSON.stringify({
+        apiVersion: "v1",
+        kind: "Binding",
+        metadata: { name: at.name, namespace: at.namespace, uid },
+        target: { apiVersion: "v1", kind: "Node", name: board },
       }),
     });
   }

@@ -1,5 +1,5 @@
 import { CORE_SCHEMA, load } from "js-yaml";
-import { type Fields, isFields } from "../api/shapes.ts";
+import { type Fields, isFields } from "../api/shape-rules.ts";
 import { CredentialsError } from "./credentials-error.ts";
 
 /** One context of a kubeconfig: the fields of its cluster and of its user, as they stand in the file. */

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../api/meta.ts";
 import { parseObject } from "../api/parse.ts";
 import type { Resource } from "../api/resources.ts";
-import { isFields } from "../api/shapes.ts";
+import { isFields } from "../api/shape-rules.ts";
 
 export interface ListMeta {
   readonly resourceVersion: string;

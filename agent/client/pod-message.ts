@@ -1,4 +1,4 @@
-import { flag, list, map, message, number, part, pointer, text, time } from "./protobuf.ts";
+import { flag, list, map, message, number, part, pointer, quantities, text, time } from "./protobuf.ts";
 
 /*
  * Field numbers of k8s.io/api 1.36 (core/v1, meta/v1), which never change their meaning. Only what we keep of a Pod stands
@@ -37,7 +37,14 @@ const port = message({
   5: text("hostIP"),
 });
 
-const container = message({ 1: text("name"), 6: list("ports", port), 24: text("restartPolicy") });
+const resources = message({ 2: quantities("requests") });
+
+const container = message({
+  1: text("name"),
+  6: list("ports", port),
+  8: part("resources", resources),
+  24: text("restartPolicy"),
+});
 
 const toleration = message({
   1: text("key"),
@@ -71,6 +78,9 @@ const spec = message({
   18: part("affinity", message({ 1: part("nodeAffinity", nodeAffinity) })),
   20: list("initContainers", container),
   22: list("tolerations", toleration),
+  32: quantities("overhead"),
+  38: list("schedulingGates", message({ 1: text("name") })),
+  40: part("resources", resources),
 });
 
 const condition = message({

@@ -1,4 +1,4 @@
-import { type Fields, isFields } from "../api/shapes.ts";
+import { type Fields, isFields } from "../api/shape-rules.ts";
 
 /** Bytes that are no message, or none as Kubernetes writes them. */
 export class ProtobufError extends Error {
@@ -31,7 +31,11 @@ export const part = (name: string, type: Message): Field => ({ name, type, form:
 export const list = (name: string, type: "text" | Message): Field => ({ name, type, form: "list" });
 /** From text to text. */
 export const map = (name: string): Field => ({ name, type: "text", form: "map" });
+/** From text to quantities: each is a message around a text. */
+export const quantities = (name: string): Field => ({ name, type: quantity, form: "map" });
 export const pointer = (field: Field): Field => ({ ...field, form: "pointer" });
+
+const quantity = message({ 1: text("string") });
 
 /** The message between two places, as JSON would have it. Most numbers on the way are of one byte: read here, not called for. */
 export function read(bytes: Buffer, from: number, end: number, fields: Message): Fields {
@@ -97,7 +101,7 @@ function putNumber(found: Fields, { name, type, form }: Field, value: number): v
 
 function putBytes(found: Fields, { name, type, form }: Field, bytes: Buffer, from: number, end: number): void {
   if (form === "map") {
-    putEntry(found, name, bytes, from, end);
+    putEntry(found, name, read(bytes, from, end, type === "text" ? textEntry : quantityEntry));
     return;
   }
   const value = valueAt(type, bytes, from, end);
@@ -115,10 +119,11 @@ function valueAt(type: Field["type"], bytes: Buffer, from: number, end: number):
   return read(bytes, from, end, type);
 }
 
-const entry = message({ 1: text("key"), 2: text("value") });
+const textEntry = message({ 1: text("key"), 2: text("value") });
+const quantityEntry = message({ 1: text("key"), 2: part("value", quantity) });
 
-function putEntry(found: Fields, name: string, bytes: Buffer, from: number, end: number): void {
-  const { key = "", value = "" } = read(bytes, from, end, entry);
+function putEntry(found: Fields, name: string, { key = "", value: held = "" }: Fields): void {
+  const value = isFields(held) ? (held.string ?? "") : held;
   const values = found[name];
   // It is no name that Kubernetes permits, and would not become one here.
   if (key === "__proto__") return;

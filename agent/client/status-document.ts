@@ -1,4 +1,4 @@
-import { type Fields, isFields } from "../api/shapes.ts";
+import { type Fields, isFields } from "../api/shape-rules.ts";
 import type { Millis } from "../base/clock.ts";
 import { ApiError, type Attempt, type StatusCause } from "./api-error.ts";
 import { statusMessage } from "./status-message.ts";

@@ -1,4 +1,4 @@
-import type { Fields } from "../api/shapes.ts";
+import type { Fields } from "../api/shape-rules.ts";
 import { list, message, number, ProtobufError, part, pointer, readEnvelope, text } from "./protobuf.ts";
 
 /* Field numbers of k8s.io/apimachinery 1.36 (meta/v1): whoever accepts protobuf is also refused in it. */

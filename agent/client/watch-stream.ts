@@ -1,7 +1,7 @@
 import type { KubeObject } from "../api/meta.ts";
 import { parseObject, resourceVersionOf } from "../api/parse.ts";
 import type { Resource } from "../api/resources.ts";
-import { isFields } from "../api/shapes.ts";
+import { isFields } from "../api/shape-rules.ts";
 import type { ApiError, Attempt } from "./api-error.ts";
 import { Scratch } from "./scratch.ts";
 import { brokenOffWith } from "./status-document.ts";

@@ -122,6 +122,17 @@ export function choice<const C extends string>(choices: readonly C[], standard: 
   };
 }
 
+export const flag = (standard: boolean, sentence: string): Setting<boolean> => ({
+  kind: "setting",
+  sentence,
+  default: standard,
+  accepts: "true or false",
+  json: { type: "boolean" },
+  parse: (written) => (typeof written === "boolean" ? written : undefined),
+  parseText: (text) => (text === "true" ? true : text === "false" ? false : undefined),
+  show: String,
+});
+
 /** Nothing that a person writes is longer, and no pattern has to look at more. */
 const longestText = 4096;
 

@@ -3,6 +3,7 @@ import {
   choice,
   derived,
   duration,
+  flag,
   type Infer,
   integer,
   number,
@@ -152,10 +153,52 @@ export const settings = section("Configuration of the siteward agent.", {
   taintEviction: section("How pods leave a board that carries a NoExecute taint.", {
     workers: integer(8, "Deletions of pods that may be under way at the same time.", { min: 1, max: 100 }),
   }),
+  podGC: section("Pods that are of no use any more.", {
+    terminatedThreshold: integer(
+      12_500,
+      "How many pods that have run to their end are kept; 0: all of them. A small site is well served with 100.",
+      { min: 0, max: 1_000_000 },
+    ),
+  }),
+  daemonSet: section("Daemon pods.", {
+    workers: integer(2, "DaemonSets that may be worked on at the same time.", { min: 1, max: 100 }),
+    bind: flag(
+      false,
+      "Whether the leader binds daemon pods to their boards itself, if they fit: for sites without a kube-scheduler.",
+    ),
+  }),
+  endpoints: section("The addresses behind services.", {
+    workers: integer(5, "Services that may be worked on at the same time, by each controller of them.", {
+      min: 1,
+      max: 100,
+    }),
+    batch: duration("0s", "How long changes of pods are gathered before a service is looked at: saves writes.", {
+      min: "0s",
+      max: "1h",
+    }),
+    perSlice: integer(100, "Addresses in one EndpointSlice.", { min: 1, max: 1000 }),
+    perMirroredSubset: integer(1000, "Addresses of one subset of Endpoints that are repeated as EndpointSlices.", {
+      min: 1,
+      max: 1000,
+    }),
+  }),
   controllers: section("Which controllers run.", {
     nodeLifecycle: section("Judges boards and taints them.", { mode: modeOf("node lifecycle") }),
     taintEviction: section("Deletes pods that do not tolerate the taints of their board.", {
       mode: modeOf("taint eviction"),
+    }),
+    podGC: section("Deletes pods that have run to their end, or whose board is gone.", { mode: modeOf("pod GC") }),
+    daemonSet: section("Keeps one pod of each DaemonSet on every board that is eligible.", {
+      mode: modeOf("DaemonSet"),
+    }),
+    endpoints: section("Keeps Endpoints: the addresses of a service's pods, in one object.", {
+      mode: modeOf("Endpoints"),
+    }),
+    endpointSlice: section("Keeps EndpointSlices: the addresses of a service's pods, in portions.", {
+      mode: modeOf("EndpointSlice"),
+    }),
+    endpointSliceMirroring: section("Repeats Endpoints that were made by hand as EndpointSlices.", {
+      mode: modeOf("EndpointSlice mirroring"),
     }),
   }),
   cache: section("The copy of the site's objects in cache.db.", {

@@ -1,15 +1,44 @@
 import type { IndexFunctions } from "../../storage/object.ts";
-import type { Pod } from "../api/core.ts";
+import type { EndpointSlice, Pod, Service } from "../api/core.ts";
+import { labelValues, selectedBy, serviceOf } from "../api/index-values.ts";
+import type { KubeObject } from "../api/meta.ts";
+import { pinnedTo } from "../api/node-affinity.ts";
 import { controllerOf } from "../api/owners.ts";
+import { hasEnded, isTerminating } from "../api/pods.ts";
+import { asksForZones } from "../api/topology.ts";
 
-/**
- * Pods by board, by namespace and by the uid of the object that controls them. A pod that is not bound yet, or that
- * nobody controls, is under no value.
- */
+/** By the uid of the object that controls it. What nobody controls is under no value. */
+const byOwner = (object: KubeObject): readonly string[] => present(controllerOf(object)?.uid);
+
+/** By namespace, and by each label that says more than of which revision it is: see `mayMatch`. */
+const byLabel = ({ metadata: { namespace = "", labels } }: KubeObject): readonly string[] =>
+  labelValues(namespace, labels);
+
+const byNamespace = ({ metadata }: KubeObject): readonly string[] => present(metadata.namespace);
+
+/** A pod that is not bound yet is on no board. */
 export const podIndices: IndexFunctions<Pod> = {
   byNode: ({ spec }) => present(spec?.nodeName),
-  byNamespace: ({ metadata }) => present(metadata.namespace),
-  byOwner: (pod) => present(controllerOf(pod)?.uid),
+  /** Of those that are not bound yet: the one board that they may go to. */
+  byPin: ({ spec }) => (spec?.nodeName ? [] : present(pinnedTo(spec?.affinity))),
+  byOwner,
+  byLabel,
+  /** Of those that run on, nothing. */
+  byEnd: (pod) => [...(hasEnded(pod) ? ["ended"] : []), ...(isTerminating(pod) ? ["terminating"] : [])],
 };
+
+export const revisionIndices: IndexFunctions<KubeObject> = { byOwner, byLabel };
+
+export const daemonSetIndices: IndexFunctions<KubeObject> = { byNamespace };
+
+/** By the one label that a pod must carry at the least to be selected: see `mayBeSelectedBy`. */
+export const serviceIndices: IndexFunctions<Service> = {
+  bySelector: ({ metadata: { namespace = "" }, spec }) =>
+    spec?.selector === undefined ? [] : [selectedBy(namespace, spec.selector)],
+  /** Of those whose endpoints are shared among the zones. */
+  bySharing: (service) => (asksForZones(service) ? ["zones"] : []),
+};
+
+export const sliceIndices: IndexFunctions<EndpointSlice> = { byService: (slice) => present(serviceOf(slice)) };
 
 const present = (value: string | undefined): readonly string[] => (value === undefined || value === "" ? [] : [value]);

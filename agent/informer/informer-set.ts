@@ -1,6 +1,6 @@
 import type { Database } from "../../storage/database.ts";
 import { forgetResource, storedResources } from "../../storage/stored-resources.ts";
-import type { KubeObject } from "../api/meta.ts";
+import { type KubeObject, keyOf } from "../api/meta.ts";
 import { leases, nodes, pods, type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { type Instant, type Millis, sleep } from "../base/clock.ts";
@@ -16,9 +16,11 @@ import { PerBoardInformer } from "./per-board-informer.ts";
 import { PolledWatch } from "./polled-watch.ts";
 import type { ReflectorClient } from "./reflector.ts";
 import {
+  hasNamespaces,
   isByBoard,
   isOfBoards,
   mayBeReleased,
+  notBound,
   onBoard,
   type Selection,
   type SiteScope,
@@ -62,9 +64,13 @@ export interface InformerSetParts {
 }
 
 const syncLook: Millis = 25;
-/** Decoded pods have half of the memory, each other resource an eighth: boards are few, and of Leases little is kept. */
-const shareOf = (resource: Resource<KubeObject>): number =>
-  resourceName(resource) === resourceName(pods) ? 1 / 2 : 1 / 8;
+/** Decoded pods have half of the memory, boards and their Leases an eighth each; the kinds of workloads share the rest. */
+const shares = new Map([
+  [resourceName(pods), 1 / 2],
+  [resourceName(nodes), 1 / 8],
+  [resourceName(leases), 1 / 8],
+]);
+const shareOf = (resource: Resource<KubeObject>): number => shares.get(resourceName(resource)) ?? 1 / 20;
 const fewestBoards = 8;
 /** A leader is back before an interruption becomes an outage. */
 const shareOfBlip = 0.9;
@@ -198,6 +204,7 @@ export class InformerSet {
     const prefix = `${storedName(resource, scope)}@`;
     return new PerBoardInformer(this.#ambient, {
       resource,
+      indices: kindOf(resource).indices,
       boards: this.informer(nodes),
       open: (board, boards) =>
         this.#open(resource, {
@@ -209,6 +216,21 @@ export class InformerSet {
         storedResources(database)
           .filter((name) => name.startsWith(prefix))
           .map((name) => name.slice(prefix.length)),
+      onNone: hasNamespaces(scope)
+        ? (passing) =>
+            this.#open(resource, {
+              selection: notBound,
+              name: prefix,
+              decodedBytes: (settings.decodedBytes * shareOf(resource)) / fewestBoards,
+              // At the very moment at which the cache loses it: nobody looks in between.
+              isGone: async (object, signal) => {
+                passing.add(object);
+                const isGone = await this.#isGone(resource, object, signal);
+                if (isGone) passing.remove(keyOf(object));
+                return isGone;
+              },
+            })
+        : undefined,
       forget: (board) => forgetResource(database, `${prefix}${board}`),
       exists: async (board, signal) => (await this.#uidOf(nodes, { name: board }, signal)) !== undefined,
     });

@@ -1,10 +1,19 @@
 import type { IndexFunctions } from "../../storage/object.ts";
-import type { Lease, Node, Pod } from "../api/core.ts";
 import type { KubeObject } from "../api/meta.ts";
-import { leases, nodes, pods, type Resource, resourceName } from "../api/resources.ts";
-import { podIndices } from "./indexes.ts";
+import {
+  controllerRevisions,
+  daemonSets,
+  endpointSlices,
+  leases,
+  nodes,
+  pods,
+  type Resource,
+  resourceName,
+  services,
+} from "../api/resources.ts";
+import { daemonSetIndices, podIndices, revisionIndices, serviceIndices, sliceIndices } from "./indexes.ts";
 import { isLeaseRenewal, isNodeHeartbeat } from "./quiet.ts";
-import { trimAny, trimLease, trimNode, trimPod } from "./trim.ts";
+import { trimAny, trimDaemonSet, trimLease, trimNode, trimPod } from "./trim.ts";
 
 /** How the objects of a resource are kept. */
 export interface Kind<T extends KubeObject> {
@@ -15,14 +24,21 @@ export interface Kind<T extends KubeObject> {
   readonly indices: IndexFunctions<T>;
 }
 
-const kinds: readonly (Kind<Pod> | Kind<Node> | Kind<Lease>)[] = [
-  { resource: pods, trim: trimPod, indices: podIndices },
-  { resource: nodes, trim: trimNode, isQuiet: isNodeHeartbeat, indices: {} },
-  { resource: leases, trim: trimLease, isQuiet: isLeaseRenewal, indices: {} },
-];
+/** Ties how it is kept to the type of its objects. */
+const kind = <T extends KubeObject>(known: Kind<T>): Kind<T> => known;
+
+const kinds = [
+  kind({ resource: pods, trim: trimPod, indices: podIndices }),
+  kind({ resource: nodes, trim: trimNode, isQuiet: isNodeHeartbeat, indices: {} }),
+  kind({ resource: leases, trim: trimLease, isQuiet: isLeaseRenewal, indices: {} }),
+  kind({ resource: daemonSets, trim: trimDaemonSet, indices: daemonSetIndices }),
+  kind({ resource: controllerRevisions, trim: trimAny, indices: revisionIndices }),
+  kind({ resource: services, trim: trimAny, indices: serviceIndices }),
+  kind({ resource: endpointSlices, trim: trimAny, indices: sliceIndices }),
+] as const;
 
 export function kindOf<T extends KubeObject>(resource: Resource<T>): Kind<T> {
-  const known = kinds.find((kind) => resourceName(kind.resource) === resourceName(resource));
+  const known: unknown = kinds.find((kind) => resourceName(kind.resource) === resourceName(resource));
   // The entry of this resource is one for its type of objects.
   return (known as Kind<T> | undefined) ?? { resource, trim: trimAny, indices: {} };
 }

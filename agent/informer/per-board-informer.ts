@@ -1,3 +1,4 @@
+import type { IndexFunctions } from "../../storage/object.ts";
 import type { Node } from "../api/core.ts";
 import { type KubeObject, keyOf } from "../api/meta.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
@@ -9,6 +10,7 @@ import type { Informer, Listen, Notice } from "./informer.ts";
 import { type InformerStats, sumOf } from "./informer-stats.ts";
 import { Listeners } from "./listeners.ts";
 import type { Lister } from "./lister.ts";
+import { Passing } from "./passing.ts";
 import { UnionLister } from "./union-lister.ts";
 import { type WatchHealth, worstOf } from "./watch-health.ts";
 
@@ -19,6 +21,12 @@ export interface PerBoardInformerParts<T extends KubeObject> {
   readonly open: (board: string, boards: number) => Informer<T>;
   /** The boards of which something is stored, also from an earlier run. */
   readonly stored: () => readonly string[];
+  /**
+   * What is watched besides, whatever boards there are: of objects that are on none yet. It stands under the board "". What
+   * leaves it for a board is passing until that board's watch has told of it.
+   */
+  readonly onNone?: ((passing: Passing<T>) => Informer<T>) | undefined;
+  readonly indices: IndexFunctions<T>;
   /** Takes everything that is stored of a board out of the cache. */
   readonly forget: (board: string) => void;
   /** Asks the API itself. Rejects where it does not answer. */
@@ -33,6 +41,8 @@ interface Part<T extends KubeObject> {
   asked: Instant | undefined;
 }
 
+/** In place of the name of a board. */
+const none = "";
 const askAgainAfter: Millis = 10_000;
 const syncLook: Millis = 25;
 const batchSize = 64;
@@ -51,6 +61,7 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
   readonly #byBoard = new Map<string, Part<T>>();
   readonly #listeners: Listeners<T>;
   readonly #changed: Bell;
+  readonly #passing: Passing<T>;
   readonly lister: Lister<T>;
   #hasSynced = false;
 
@@ -60,7 +71,8 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
     this.#ambient = { ...ambient, log };
     this.#parts = parts;
     this.#listeners = new Listeners(log);
-    this.lister = new UnionLister(() => [...this.#byBoard.values()].map(({ informer }) => informer.lister));
+    this.#passing = new Passing(ambient, parts);
+    this.lister = new UnionLister(() => [...this.#informers().map(({ lister }) => lister), this.#passing]);
   }
 
   get resource(): Resource<T> {
@@ -71,7 +83,9 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
   get hasSynced(): boolean {
     const { boards } = this.#parts;
     const isComplete = (): boolean =>
-      boards.hasSynced && [...boards.lister.list()].every(({ metadata }) => this.#isSynced(metadata.name));
+      boards.hasSynced &&
+      (this.#parts.onNone === undefined || this.#isSynced(none)) &&
+      [...boards.lister.list()].every(({ metadata }) => this.#isSynced(metadata.name));
     this.#hasSynced ||= isComplete();
     return this.#hasSynced;
   }
@@ -117,15 +131,18 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
 
   async #follow(tasks: TaskGroup, signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
-    const { boards, stored } = this.#parts;
+    const { boards, stored, onNone } = this.#parts;
     while (!boards.hasSynced && !signal.aborted) await sleep(clock, syncLook, signal);
     // Also of boards that have left meanwhile: what became of them is asked below.
-    for (const board of stored()) if (!this.#byBoard.has(board)) this.#open(board, tasks);
+    for (const board of stored()) if (board !== none && !this.#byBoard.has(board)) this.#open(board, tasks);
+    if (onNone && !this.#byBoard.has(none)) this.#add(none, onNone(this.#passing), tasks);
     while (!signal.aborted) {
       for (const { metadata } of boards.lister.list()) {
         if (!this.#byBoard.has(metadata.name)) this.#open(metadata.name, tasks);
       }
-      const left = [...this.#byBoard.keys()].filter((board) => boards.lister.get(board) === undefined);
+      const left = [...this.#byBoard.keys()].filter(
+        (board) => board !== none && boards.lister.get(board) === undefined,
+      );
       for (const board of left) await this.#settle(board, signal);
       const again = left.length > 0 ? clock.after(askAgainAfter, () => this.#changed.ring()) : undefined;
       await this.#changed.wait(signal);
@@ -134,10 +151,15 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
   }
 
   #open(board: string, tasks: TaskGroup): void {
-    const informer = this.#parts.open(board, this.#parts.boards.lister.size);
+    this.#add(board, this.#parts.open(board, this.#parts.boards.lister.size), tasks);
+  }
+
+  #add(board: string, informer: Informer<T>, tasks: TaskGroup): void {
     const part: Part<T> = { informer, stop: async () => {}, asked: undefined };
     informer.onChange((changes) => {
-      this.#listeners.tell(changes);
+      if (board !== none) for (const { key } of changes) this.#passing.remove(key);
+      // What got a board is told by the watch of that board: nobody is to take it for gone in between.
+      this.#listeners.tell(board === none ? changes.filter(({ released }) => !released) : changes);
       if (part.asked) this.#changed.ring();
     });
     this.#byBoard.set(board, part);

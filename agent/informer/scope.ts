@@ -1,5 +1,17 @@
 import type { KubeObject } from "../api/meta.ts";
-import { leases, namespaces, nodes, pods, type Resource, resourceName } from "../api/resources.ts";
+import {
+  controllerRevisions,
+  daemonSets,
+  endpointSlices,
+  endpoints,
+  leases,
+  namespaces,
+  nodes,
+  pods,
+  type Resource,
+  resourceName,
+  services,
+} from "../api/resources.ts";
 
 /** What belongs to this site: the whole cluster, unless its boards and namespaces are selected by label. */
 export interface SiteScope {
@@ -33,6 +45,23 @@ export const isByBoard = (resource: Resource<KubeObject>, { nodeSelector }: Site
   nodeSelector !== undefined && isSame(resource, pods);
 
 export const onBoard = (board: string): Selection => ({ fieldSelector: `spec.nodeName=${board}` });
+
+/** Pods that wait for a board: those of the site's namespaces will run on its boards. */
+export const notBound = onBoard("");
+
+/** Whether the pods that wait for a board are this site's business, where pods are watched board by board. */
+export const hasNamespaces = ({ namespaceSelector }: SiteScope): boolean => namespaceSelector !== undefined;
+
+/** What belongs to a site by its namespace. */
+export const isWorkload = (resource: Resource<KubeObject>): boolean => workloads.some((one) => isSame(one, resource));
+
+const workloads: readonly Resource<KubeObject>[] = [
+  daemonSets,
+  controllerRevisions,
+  services,
+  endpoints,
+  endpointSlices,
+];
 
 /** Leases do not carry them either, but are small: those of other sites' boards are left out when they arrive. */
 export const isOfBoards = (resource: Resource<KubeObject>, { nodeSelector }: SiteScope): boolean =>

@@ -1,4 +1,4 @@
-import type { Lease, Node, Pod } from "../api/core.ts";
+import type { DaemonSet, Lease, Node, Pod } from "../api/core.ts";
 import type { KubeObject, ObjectMeta } from "../api/meta.ts";
 
 /*
@@ -13,7 +13,8 @@ export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({
   metadata: trimMetadata(metadata, isOurs),
   spec: {
     ...keep(spec, ["nodeName", "tolerations", "nodeSelector", "restartPolicy"]),
-    ...keep(spec, ["hostNetwork", "hostname", "subdomain"]),
+    ...keep(spec, ["hostNetwork", "hostname", "subdomain", "overhead", "schedulingGates"]),
+    ...requests(spec?.resources),
     ...(spec?.affinity ? { affinity: keep(spec.affinity, ["nodeAffinity"]) } : {}),
     containers: listed(spec?.containers).map(trimContainer),
     ...initContainers(spec),
@@ -31,10 +32,18 @@ export const trimNode = ({ metadata, spec, status }: Node): Node => ({
 /** A renewal is seen by the resourceVersion; the times inside are another machine's. */
 export const trimLease = ({ metadata }: Lease): Lease => ({ metadata: trimMetadata(metadata, isOurs) });
 
+/** All its annotations: as in kube-controller-manager they are handed on to its revisions, where kubectl reads them. */
+export const trimDaemonSet = (daemonSet: DaemonSet): DaemonSet => withMetadata(daemonSet, () => true);
+
 /** Other kinds lose only what servers and tools write for themselves. */
-export const trimAny = <T extends KubeObject>({ apiVersion: _apiVersion, kind: _kind, ...object }: T): T =>
+export const trimAny = <T extends KubeObject>(object: T): T => withMetadata(object, (name) => name !== lastApplied);
+
+const withMetadata = <T extends KubeObject>(
+  { apiVersion: _apiVersion, kind: _kind, ...object }: T,
+  isKept: (annotation: string) => boolean,
+): T =>
   // The same kind of object: what was taken away is optional in every kind.
-  ({ ...object, metadata: trimMetadata(object.metadata, (name) => name !== lastApplied) }) as T;
+  ({ ...object, metadata: trimMetadata(object.metadata, isKept) }) as T;
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 const isOurs = (annotation: string): boolean => annotation.startsWith("siteward.dev/");
@@ -57,12 +66,22 @@ type Container = NonNullable<Pod["spec"]>["containers"][number];
 const trimContainer = (container: Container): Container => ({
   name: container.name,
   ...keep(container, ["ports", "restartPolicy"]),
+  ...requests(container.resources),
 });
 
-/** Of the containers that start before the others, those that stay have ports one can reach. */
+type Resources = NonNullable<Container["resources"]>;
+
+/** What has to be free on a board, for a container or for a whole pod. */
+function requests(resources: Resources | undefined): { readonly resources?: Resources } {
+  const kept = keep(resources, ["requests"]);
+  return kept.requests === undefined ? {} : { resources: kept };
+}
+
+/** Of the containers that start before the others: those that stay have ports one can reach, any may need room. */
 function initContainers(spec: Pod["spec"]): { readonly initContainers?: readonly Container[] } {
-  const staying = listed(spec?.initContainers).filter(({ restartPolicy }) => restartPolicy === "Always");
-  return staying.length > 0 ? { initContainers: staying.map(trimContainer) } : {};
+  const trimmed = listed(spec?.initContainers).map(trimContainer);
+  const kept = trimmed.filter(({ restartPolicy, resources }) => restartPolicy === "Always" || resources !== undefined);
+  return kept.length > 0 ? { initContainers: kept } : {};
 }
 
 /** The named properties, as far as they are there. */

@@ -1,4 +1,5 @@
 import { type KubeObject, keyOf } from "../api/meta.ts";
+import { compareVersions } from "../api/resource-version.ts";
 import type { Lister } from "./lister.ts";
 
 /**
@@ -27,7 +28,15 @@ export class UnionLister<T extends KubeObject> implements Lister<T> {
     return merged([...this.#parts()].map((part) => part.byIndex(index, value)));
   }
 
-  /** An object that two of them know counts twice. */
+  *indexValues(index: string): IterableIterator<string> {
+    yield* new Set([...this.#parts()].flatMap((part) => [...part.indexValues(index)]));
+  }
+
+  /** An object that two of them know counts twice, here and in the size. */
+  countByIndex(index: string, value: string): number {
+    return [...this.#parts()].reduce((sum, part) => sum + part.countByIndex(index, value), 0);
+  }
+
   get size(): number {
     return [...this.#parts()].reduce((sum, { size }) => sum + size, 0);
   }
@@ -50,9 +59,5 @@ function* merged<T extends KubeObject>(sources: readonly IterableIterator<T>[]):
   }
 }
 
-/** The resourceVersions of one resource are decimal numbers that grow, of any length. */
-function newer<T extends KubeObject>(a: T, b: T): T {
-  const [left, right] = [a.metadata.resourceVersion, b.metadata.resourceVersion];
-  if (left.length !== right.length) return left.length > right.length ? a : b;
-  return left > right ? a : b;
-}
+const newer = <T extends KubeObject>(a: T, b: T): T =>
+  compareVersions(a.metadata.resourceVersion, b.metadata.resourceVersion) > 0 ? a : b;

@@ -11,12 +11,20 @@ const families: Readonly<Record<string, () => Promise<ReplayFamily>>> = {
   TN: async () => (await import("./families/tn.ts")).tn,
   TS: async () => (await import("./families/ts.ts")).ts,
   LB: async () => (await import("./families/lb.ts")).lb,
+  GC: async () => (await import("./families/gc.ts")).gc,
   TQ: async () => (await import("./families/tq.ts")).tq,
   DF: async () => (await import("./families/df.ts")).df,
   WQ: async () => (await import("./families/wq.ts")).wq,
   TE: async () => (await import("./families/te.ts")).te,
   LE: async () => (await import("./families/le.ts")).le,
   RL: async () => (await import("./families/rl.ts")).rl,
+  ER: async () => (await import("./families/er.ts")).er,
+  EP: async () => (await import("./families/ep.ts")).ep,
+  TT: async () => (await import("./families/tt.ts")).tt,
+  ES: async () => (await import("./families/es.ts")).es,
+  DN: async () => (await import("./families/dn.ts")).dn,
+  DP: async () => (await import("./families/dp.ts")).dp,
+  DU: async () => (await import("./families/du.ts")).du,
 };
 
 export const familyNames: readonly string[] = Object.keys(families);

@@ -46,6 +46,8 @@ export type Action = Common &
       }
     | { readonly do: "delete"; readonly target: ObjectRef; readonly gracePeriodSeconds?: number }
     | { readonly do: "evict"; readonly target: ObjectRef }
+    /** What a scheduler does for a Pod: says on which board it runs, for good. */
+    | { readonly do: "bind"; readonly target: ObjectRef; readonly board: string }
     | {
         readonly do: "event";
         readonly about: ObjectRef;

@@ -203,8 +203,11 @@ export class ControlLoop<State, Memory> {
     this.#syncs++;
     this.#durations.add(elapsed(now, this.#ambient.clock.now()));
     if (!term.standsAt(this.#ambient.clock.now())) return;
-    if (error === undefined || dispositionOf(error) === "done") queue.forget(key);
-    else this.#react(key, error, queue);
+    if (error === undefined || dispositionOf(error) === "done") {
+      queue.forget(key);
+      // A decision says anew when to come again: what an earlier one waited for may be long over.
+      queue.undelay(key);
+    } else this.#react(key, error, queue);
     if (requeueAfter !== undefined) queue.addAfter(key, requeueAfter);
   }
 

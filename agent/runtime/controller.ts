@@ -25,13 +25,16 @@ export interface Seen<T> {
 export interface Wake {
   readonly on: Resource<KubeObject>;
   keys(change: Seen<KubeObject>, site: SiteView): Iterable<string>;
+  /** They are not looked at before this is over, and once for all that changed meanwhile. */
+  readonly after?: Millis;
 }
 
 /** Ties the object's type to the resource, so that a wake's function sees a Pod where it listens to pods. */
 export const wake = <T extends KubeObject>(
   on: Resource<T>,
   keys: (change: Seen<T>, site: SiteView) => Iterable<string>,
-): Wake => ({ on, keys: keys as Wake["keys"] });
+  after: Millis = 0,
+): Wake => ({ on, keys: keys as Wake["keys"], after });
 
 /**
  * A controller: what it reads and how it thinks. It cannot do I/O; the control loop reads for it and writes what it asks.

@@ -38,6 +38,7 @@ export interface Writer {
     write: Write,
   ): Promise<void>;
   evict(at: { namespace: string; name: string }, options: { uid?: string }, write: Write): Promise<void>;
+  bind(at: { namespace: string; name: string }, options: { uid?: string; board: string }, write: Write): Promise<void>;
 }
 
 /** Takes Events without waiting. An EventRecorder is one. */
@@ -161,6 +162,11 @@ export class Executor {
       case "evict": {
         const { namespace = "default", name, uid } = action.target;
         await unlessGone(this.#client.evict({ namespace, name }, { uid }, write));
+        return undefined;
+      }
+      case "bind": {
+        const { namespace = "default", name, uid } = action.target;
+        await this.#client.bind({ namespace, name }, { uid, board: action.board }, write);
         return undefined;
       }
     }

@@ -73,7 +73,8 @@ export class Waker {
   #wake(wakes: readonly Wake[], change: Seen<KubeObject>, site: SiteView): void {
     for (const wake of wakes) {
       try {
-        for (const key of wake.keys(change, site)) this.#queue.add(key);
+        const delay = change.swept ? 0 : (wake.after ?? 0);
+        for (const key of wake.keys(change, site)) this.#queue.addAfter(key, delay);
       } catch (error) {
         if (isFatal(error)) throw error;
         const stack = error instanceof Error ? error.stack : undefined;

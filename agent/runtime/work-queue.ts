@@ -25,6 +25,8 @@ export class WorkQueue {
   /** Every key that has to be looked at, and since when. What is dirty and not being worked on stands in `ready`. */
   readonly #dirty = new Map<string, Instant>();
   readonly #processing = new Set<string>();
+  /** Keys that were delayed while somebody worked on them: he may not have seen why. */
+  readonly #late = new Set<string>();
   readonly #waiters = new Set<(key: string | undefined) => void>();
   /** The one time at which a delayed key comes back. Entries of the heap that say something else are outdated. */
   readonly #due = new Map<string, Millis>();
@@ -70,6 +72,7 @@ export class WorkQueue {
       this.add(key);
       return;
     }
+    if (this.#processing.has(key)) this.#late.add(key);
     const due = this.#clock.now().mono + delay;
     if (due >= (this.#due.get(key) ?? Number.POSITIVE_INFINITY)) return;
     this.#due.set(key, due);
@@ -82,6 +85,11 @@ export class WorkQueue {
   retry(key: string, least: Millis = 0): void {
     if (this.#closed) return;
     this.addAfter(key, Math.max(least, this.#limiter.delay(key, this.#clock.now())));
+  }
+
+  /** The key comes back by itself no more, unless it was delayed since it was taken. */
+  undelay(key: string): void {
+    if (!this.#late.has(key)) this.#due.delete(key);
   }
 
   /** The key's failures are over, or no longer of interest. Does not take it out of the queue. */
@@ -110,6 +118,7 @@ export class WorkQueue {
   }
 
   done(key: string): void {
+    this.#late.delete(key);
     if (!this.#processing.delete(key) || !this.#dirty.has(key)) return;
     this.#ready.push(key);
     this.#handOut();

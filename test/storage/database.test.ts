@@ -106,6 +106,14 @@ test("a step that fails leaves the file at the step before", () => {
   again.close();
 });
 
+test("a newer file that has none of our tables is another one, and damaged in this place", () => {
+  using folder = scratch();
+  const file = folder.file("x.db");
+  const other = [{ number: 7, sql: "CREATE TABLE something_else (a)" }];
+  Database.open({ file, migrations: other, pragmas }).close();
+  expect(() => Database.open({ file, migrations, pragmas })).toThrow(expect.objectContaining({ kind: "damaged" }));
+});
+
 test("a file of a newer version is refused, untouched, with a sentence that says what to do", () => {
   using folder = scratch();
   const file = folder.file("x.db");

@@ -52,7 +52,18 @@ function configuration(given: Flags): object {
     controllers: {
       nodeLifecycle: { mode: has("node-lifecycle-controller") ? "act" : "off" },
       taintEviction: { mode: has("taint-eviction-controller") ? "act" : "off" },
+      podGC: { mode: has("pod-garbage-collector-controller") ? "act" : "off" },
+      daemonSet: { mode: has("daemonset-controller") ? "act" : "off" },
+      endpoints: { mode: has("endpoints-controller") ? "act" : "off" },
+      endpointSlice: { mode: has("endpointslice-controller") ? "act" : "off" },
+      endpointSliceMirroring: { mode: has("endpointslice-mirroring-controller") ? "act" : "off" },
     },
+    podGC: present({ terminatedThreshold: number(given["terminated-pod-gc-threshold"]) }),
+    endpoints: present({
+      batch: given["endpointslice-updates-batch-period"] ?? given["endpoint-updates-batch-period"],
+      perSlice: number(given["max-endpoints-per-slice"]),
+      perMirroredSubset: number(given["mirroring-max-endpoints-per-subset"]),
+    }),
     state: { folder: path.join(dir ?? "", "state") },
     run: { folder: path.join(dir ?? "", "run") },
     log: { level: "debug", format: "text" },

@@ -4,8 +4,8 @@ import path from "node:path";
 
 /**
  * `npm run compare -- SCRIPT…`: tells the same story to two real clusters, kube-controller-manager's and ours, and says
- * where their outcomes differ. Options of the comparison tool may stand before the scripts; without a script, the samples
- * about nodes and taints are told.
+ * where their outcomes differ. Options of the comparison tool may stand before the scripts; without a script its samples
+ * are told.
  */
 const root = path.resolve(import.meta.dirname, "../..");
 const tool = path.resolve(root, process.env.SITEWARD_COMPARE ?? "../shared/tools/compare");
@@ -17,15 +17,12 @@ const given = process.argv.slice(2);
 const scripts =
   given.some((word) => /\.mjs$/.test(word) || existsSync(word)) || given.includes("--help")
     ? []
-    : ["silent-node", "taint-eviction"].map((name) => path.join(tool, "samples", `${name}.mjs`));
+    : [path.join(tool, "samples")];
 const wrapper = path.join(root, "test/support/compare-candidate");
 const candidate = `${wrapper} --kubeconfig {kubeconfig} --options {options} --dir {dir}`;
-const reference = given.includes("--reference")
-  ? []
-  : ["--reference", "kcm --controllers=node-lifecycle-controller,taint-eviction-controller"];
 const { status } = spawnSync(
   process.execPath,
-  [path.join(tool, "compare.mjs"), "--candidate", candidate, ...reference, ...given, ...scripts],
+  [path.join(tool, "compare.mjs"), "--candidate", candidate, ...given, ...scripts],
   { stdio: "inherit" },
 );
 process.exit(status ?? 2);

@@ -27,6 +27,7 @@ export interface Audited {
   readonly user: { readonly username: string };
   readonly objectRef?: {
     readonly resource: string;
+    readonly apiGroup?: string;
     readonly namespace?: string;
     readonly name?: string;
     readonly subresource?: string;

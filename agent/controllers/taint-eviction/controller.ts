@@ -8,9 +8,10 @@ import { type Link, linkOf } from "../../judgement/link.ts";
 import type { Verdict } from "../../judgement/verdict.ts";
 import { type Controller, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
 import type { Budget } from "../node-lifecycle/budget.ts";
-import { examine, readyOf } from "../node-lifecycle/health.ts";
+import { readyOf } from "../node-lifecycle/health.ts";
 import type { BoardRecord, RunningTaint } from "../node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
+import { verdictNow } from "../node-lifecycle/verdict-now.ts";
 import { decide, type PodState, remember } from "./decide.ts";
 import { deadlineOf, durableTimers, type Timer } from "./timer.ts";
 import { identityOf } from "./window.ts";
@@ -75,7 +76,6 @@ export const taintEviction = ({
   remember,
 });
 
-/** As a monitor pass would judge right now: since the last one the board may have spoken. */
 function verdictOn(
   node: Node,
   record: BoardRecord | "by nobody" | undefined,
@@ -84,9 +84,7 @@ function verdictOn(
 ): Verdict | undefined {
   if (record === "by nobody") return undefined;
   if (record === undefined) return notJudged;
-  const { name, resourceVersion } = node.metadata;
-  const lease = site.lister(leases).get(`kube-node-lease/${name}`)?.metadata.resourceVersion;
-  return examine(record.health, { node, cached: resourceVersion, lease }, { link, settings, now: site.now }).verdict;
+  return verdictNow(node, record, site, { link, settings });
 }
 
 const notJudged: Verdict = { verdict: "alive", rule: "was not looked at yet" };

@@ -1,8 +1,7 @@
 import type { Pod, Taint } from "../../api/core.ts";
-import { isTerminating, podCondition } from "../../api/pods.ts";
+import { isTerminating } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
 import { taintKeys } from "../../api/taints.ts";
-import { timestamp } from "../../api/timestamps.ts";
 import { backoff } from "../../base/backoff.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
@@ -10,6 +9,7 @@ import { heldUntil, type Link } from "../../judgement/link.ts";
 import { permitsHarm, type Verdict } from "../../judgement/verdict.ts";
 import type { Action, Cause, ObjectRef, Outcome } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
+import { disruptionTarget } from "../disruption-target.ts";
 import type { RunningTaint } from "../node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { deadlineOf, type Timer } from "./timer.ts";
@@ -213,21 +213,11 @@ function evict(
   return { actions: [...marks, remove(pod, cause)], memory: { ...timer, asked: now }, requeueAfter: patience };
 }
 
-/** Says why before it goes; whoever looks at the pod in its last moments can read it. */
+/** Says why before it goes. */
 function markDisrupted(pod: Pod, cause: Cause | undefined, now: Instant): readonly Action[] {
-  const reason = "DeletionByTaintManager";
   const message = "Taint manager: deleting due to NoExecute taint";
-  const before = podCondition(pod, "DisruptionTarget");
-  const isTrue = before?.status === "True";
-  if (isTrue && before.reason === reason && before.message === message) return [];
-  const condition = {
-    type: "DisruptionTarget",
-    status: "True",
-    reason,
-    message,
-    lastTransitionTime: (isTrue && before.lastTransitionTime) || timestamp(now),
-    ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
-  };
+  const condition = disruptionTarget(pod, { reason: "DeletionByTaintManager", message }, now);
+  if (condition === undefined) return [];
   return [
     {
       do: "patch",

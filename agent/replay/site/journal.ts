@@ -31,6 +31,7 @@ export class Journal {
   readonly taints: (TaintChange & { readonly atMs: Millis; readonly node: string })[] = [];
   readonly podsNotReady: { readonly atMs: Millis; readonly pod: string }[] = [];
   readonly events: object[] = [];
+  readonly asked: { readonly atMs: Millis; readonly object: string }[] = [];
   readonly #clock: Clock;
   readonly #time: CaseTime;
 
@@ -50,6 +51,10 @@ export class Journal {
     }
     const marked = shown.conditions?.some(({ type, status }) => type === "Ready" && status === "False");
     if (resource.kind === pods.kind && marked) this.podsNotReady.push({ atMs, pod: key });
+  }
+
+  read({ resource, key }: { readonly resource: Write["resource"]; readonly key: string }): void {
+    this.asked.push({ atMs: ms(this.#clock.now()), object: `${resource.kind.toLowerCase()}/${key}` });
   }
 
   told({ about, severity, reason, message }: EventAction): void {
@@ -106,7 +111,7 @@ export const journalSchema: Readonly<Record<string, JsonSchema>> = {
       type: "object",
       properties: {
         atMs,
-        verb: { type: "string", description: "patch or delete." },
+        verb: { type: "string", description: "create, patch, delete or bind." },
         object: { type: "string", examples: ["node/n0", "pod/default/p1"] },
         what: { type: "string", description: "Which part: status, taints, labels, or taints+labels." },
         conditions: { type: "array", items: conditionSchema, description: "Of a status: the conditions written." },

@@ -1,11 +1,12 @@
 import { isJsonObject, isSameJson, type JsonObject } from "../../api/json.ts";
 import { mergeSchemaOf } from "../../api/merge-keys.ts";
 import { mergedObject } from "../../api/merge-patch.ts";
-import { type KubeObject, keyOf } from "../../api/meta.ts";
+import { type KubeObject, keyOf, type NewObject } from "../../api/meta.ts";
 import { parseObject } from "../../api/parse.ts";
-import { type Resource, resourceName } from "../../api/resources.ts";
+import { pods, type Resource, resourceName } from "../../api/resources.ts";
 import { applyStrategicMerge } from "../../api/strategic-merge.ts";
-import type { Clock } from "../../base/clock.ts";
+import { timestamp } from "../../api/timestamps.ts";
+import type { Clock, Instant } from "../../base/clock.ts";
 import { ApiError, type Verb } from "../../client/api-error.ts";
 import { kindOf } from "../../informer/kinds.ts";
 import type { Lister } from "../../informer/lister.ts";
@@ -14,10 +15,11 @@ import type { Seen } from "../../runtime/controller.ts";
 import type { Writer } from "../../runtime/executor.ts";
 import type { Cache, Caches, Reader } from "../../runtime/site-view.ts";
 import { MalformedCase } from "../malformed.ts";
+import { meets, refusal, withoutKind } from "./answers.ts";
 
 /** A request to write, and what became of it. */
 export interface Write {
-  readonly verb: "create" | "patch" | "delete" | "evict";
+  readonly verb: "create" | "patch" | "delete" | "evict" | "bind";
   readonly resource: Resource<KubeObject>;
   readonly key: string;
   readonly subresource: "status" | undefined;
@@ -37,15 +39,17 @@ export interface MemoryApiParts {
     readonly subresource?: string;
   }): string | undefined;
   wrote(write: Write): void;
+  /** One object was read past the caches. */
+  asked?(read: { readonly resource: Resource<KubeObject>; readonly key: string }): void;
 }
 
 interface Table {
   readonly resource: Resource<KubeObject>;
   readonly objects: Map<string, KubeObject>;
   readonly listeners: Set<(changes: readonly Seen<KubeObject>[]) => void>;
+  /** Keys of what the API has and the caches do not show. */
+  readonly unseen: Set<string>;
 }
-
-const httpStatus: Readonly<Record<string, number>> = { Conflict: 409, NotFound: 404, Forbidden: 403, Timeout: 504 };
 
 /**
  * An API server that is a few maps, with watches that never fail and deliver at once. Patches merge, preconditions hold
@@ -55,7 +59,13 @@ export class MemoryApi implements Writer, Reader, Caches {
   readonly #clock: Clock;
   readonly #parts: MemoryApiParts;
   readonly #tables = new Map<string, Table>();
+  /** Keys of objects about which no question is answered. */
+  readonly unanswered = new Set<string>();
   #version = 0;
+  #deafSince: Instant | undefined;
+  #restoredAt: Instant | undefined;
+  /** Names that were made up for objects that came without one. */
+  #names = 0;
 
   constructor({ clock }: { readonly clock: Clock }, parts: MemoryApiParts) {
     this.#clock = clock;
@@ -96,17 +106,36 @@ export class MemoryApi implements Writer, Reader, Caches {
     return before;
   }
 
+  /** The caches lose sight of an object that goes on to exist, or see it again. */
+  show(resource: Resource<KubeObject>, key: string, isSeen: boolean): void {
+    const { objects, unseen } = this.#table(resource);
+    const object = objects.get(key);
+    if (object === undefined || unseen.has(key) !== isSeen) return;
+    if (isSeen) unseen.delete(key);
+    this.#tell(resource, { key, before: isSeen ? undefined : object, after: isSeen ? object : undefined });
+    if (!isSeen) unseen.add(key);
+  }
+
+  /** The watches break, and nothing is answered; or they are open again. */
+  cut(isCut: boolean): void {
+    if (isCut) this.#deafSince ??= this.#clock.now();
+    else if (this.#deafSince !== undefined) {
+      this.#deafSince = undefined;
+      this.#restoredAt = this.#clock.now();
+    }
+  }
+
   // What the agent asks.
 
   informer<T extends KubeObject>(resource: Resource<T>): Cache<T> {
     const table = this.#table(resource);
     const now = this.#clock.now();
     const health: WatchHealth = {
-      connected: true,
-      lastHeard: now,
-      lastProof: now,
-      restoredAt: undefined,
-      deafSince: undefined,
+      connected: this.#deafSince === undefined,
+      lastHeard: this.#deafSince ?? now,
+      lastProof: this.#deafSince ?? now,
+      restoredAt: this.#restoredAt,
+      deafSince: this.#deafSince,
     };
     return {
       lister: this.#lister(resource),
@@ -121,11 +150,43 @@ export class MemoryApi implements Writer, Reader, Caches {
   }
 
   async get<T extends KubeObject>(resource: Resource<T>, at: { namespace?: string; name: string }): Promise<T> {
+    const key = keyOf({ metadata: at });
+    this.#parts.asked?.({ resource, key });
+    if (this.#deafSince !== undefined || this.unanswered.has(key)) throw refusal("get", key, "Timeout");
     return this.#found(resource, at, "get");
   }
 
-  async create<T extends KubeObject>(resource: Resource<T>): Promise<T> {
-    throw new Error(`cases know of nothing that creates ${resourceName(resource)}`);
+  async create<T extends KubeObject>(
+    resource: Resource<T>,
+    namespace: string | undefined,
+    object: NewObject,
+  ): Promise<T> {
+    const { generateName = "", name = `${generateName}${++this.#names}` } = object.metadata;
+    const at = namespace === undefined ? { name } : { name, namespace };
+    const key = keyOf({ metadata: at });
+    const creationTimestamp = timestamp(this.#clock.now());
+    const tell = (after: KubeObject | undefined, refused: string | undefined): void =>
+      this.#parts.wrote({
+        verb: "create",
+        resource,
+        key,
+        subresource: undefined,
+        body: object,
+        before: undefined,
+        after,
+        refused,
+      });
+    const refused =
+      this.#parts.refuse({ resource, key }) ?? (this.find(resource, key) === undefined ? undefined : "AlreadyExists");
+    if (refused !== undefined) {
+      tell(undefined, refused);
+      throw refusal("create", key, refused);
+    }
+    const metadata = { ...object.metadata, ...at, creationTimestamp, generation: 1 };
+    const created = this.put(resource, { ...object, metadata });
+    tell(created, undefined);
+    // What is put under a resource is of its type.
+    return created as T;
   }
 
   async patch<T extends KubeObject>(
@@ -160,6 +221,14 @@ export class MemoryApi implements Writer, Reader, Caches {
 
   async evict(at: { namespace: string; name: string }): Promise<void> {
     throw new Error(`cases know of nothing that evicts ${at.namespace}/${at.name}`);
+  }
+
+  async bind(at: { namespace: string; name: string }, { uid, board }: { uid?: string; board: string }): Promise<void> {
+    await this.#write("bind", pods, at, { metadata: uid === undefined ? {} : { uid } }, (before) => {
+      const pod: unknown = before;
+      const { spec } = isJsonObject(pod) ? pod : {};
+      return this.put(pods, { ...before, spec: { ...(isJsonObject(spec) ? spec : {}), nodeName: board } });
+    });
   }
 
   async #write(
@@ -220,6 +289,10 @@ export class MemoryApi implements Writer, Reader, Caches {
 
   #tell(resource: Resource<KubeObject>, { key, before, after }: Seen<KubeObject>): void {
     const { trim, isQuiet } = kindOf(resource);
+    if (this.#table(resource).unseen.has(key)) {
+      if (after === undefined) this.#table(resource).unseen.delete(key);
+      return;
+    }
     const change = { key, before: before && trim(before), after: after && trim(after) };
     if (change.before && change.after && isQuiet?.(change.before, change.after)) return;
     for (const listen of this.#table(resource).listeners) listen([change]);
@@ -227,11 +300,14 @@ export class MemoryApi implements Writer, Reader, Caches {
 
   #lister<T extends KubeObject>(resource: Resource<T>): Lister<T> {
     const { trim, indices } = kindOf(resource);
-    const cached = (): readonly T[] => this.all(resource).map(trim);
-    const { objects } = this.#table(resource);
+    const { unseen } = this.#table(resource);
+    const cached = (): readonly T[] =>
+      this.all(resource)
+        .filter((object) => !unseen.has(keyOf(object)))
+        .map(trim);
     return {
       get: (key) => {
-        const found = this.find(resource, key);
+        const found = unseen.has(key) ? undefined : this.find(resource, key);
         return found && trim(found);
       },
       list: () => cached().values(),
@@ -239,8 +315,10 @@ export class MemoryApi implements Writer, Reader, Caches {
         cached()
           .filter((object) => indices[index]?.(object).includes(value))
           .values(),
+      indexValues: (index) => new Set(cached().flatMap((object) => indices[index]?.(object) ?? [])).values(),
+      countByIndex: (index, value) => cached().filter((object) => indices[index]?.(object).includes(value)).length,
       get size() {
-        return objects.size;
+        return cached().length;
       },
     };
   }
@@ -249,24 +327,8 @@ export class MemoryApi implements Writer, Reader, Caches {
     const name = resourceName(resource);
     const found = this.#tables.get(name);
     if (found) return found;
-    const table: Table = { resource, objects: new Map(), listeners: new Set() };
+    const table: Table = { resource, objects: new Map(), listeners: new Set(), unseen: new Set() };
     this.#tables.set(name, table);
     return table;
   }
-}
-
-const refusal = (verb: Verb, target: string, reason: string): ApiError =>
-  new ApiError({ verb, target }, { status: httpStatus[reason] ?? 500, reason, message: `refused: ${reason}` });
-
-/** uid and resourceVersion in the body are preconditions. */
-function meets({ metadata }: KubeObject, body: JsonObject): boolean {
-  const { uid, resourceVersion } = isJsonObject(body.metadata) ? body.metadata : {};
-  return (
-    (uid === undefined || uid === metadata.uid) &&
-    (resourceVersion === undefined || resourceVersion === metadata.resourceVersion)
-  );
-}
-
-function withoutKind({ kind: _kind, apiVersion: _apiVersion, ...object }: JsonObject): JsonObject {
-  return object;
 }

@@ -44,6 +44,7 @@ export class Site {
     this.api = new MemoryApi(this.#ambient, {
       refuse: (write) => this.refusals.take(write),
       wrote: (write) => this.journal.wrote(write),
+      asked: (read) => this.journal.read(read),
     });
     this.kubelets = new Kubelets({ clock: this.clock, time, api: this.api });
     const events = { record: this.journal.told.bind(this.journal) };

@@ -160,3 +160,23 @@ test.each<[of: string, resource: Resource<KubeObject>, forms: string]>([
 ])("a list of %s is asked for as %s", (_, resource, forms) => {
   expect(listForms(resource)).toBe(forms);
 });
+
+test("quantities are texts in a message of their own", () => {
+  const requests = (name: string, amount: string): Buffer =>
+    field(2, concat(field(1, name), field(2, field(1, amount))));
+  const resources = concat(requests("cpu", "100m"), requests("memory", "16Mi"), field(1, concat(field(1, "cpu"))));
+  const main = concat(field(1, "main"), field(8, resources));
+  const spec = concat(
+    field(2, main),
+    field(32, concat(field(1, "cpu"), field(2, field(1, "10m")))),
+    field(40, resources),
+  );
+  const metadata = concat(field(1, "web"), field(3, "default"), field(5, "u1"), field(6, "7"));
+  const list = concat(field(1, field(2, "9")), field(2, concat(field(1, metadata), field(2, spec))));
+  const [pod] = decoded(envelope("PodList", list)).seen;
+  expect(pod?.spec).toEqual({
+    containers: [{ name: "main", resources: { requests: { cpu: "100m", memory: "16Mi" } } }],
+    overhead: { cpu: "10m" },
+    resources: { requests: { cpu: "100m", memory: "16Mi" } },
+  });
+});

@@ -257,6 +257,8 @@ function listerOf(cache: ReadonlyMap<string, KubeObject>): Lister<KubeObject> {
       sorted()
         .filter((object) => boardOf(object) === value)
         .values(),
+    indexValues: () => new Set(sorted().flatMap((object) => boardOf(object) ?? [])).values(),
+    countByIndex: (_index, value) => sorted().filter((object) => boardOf(object) === value).length,
     get size() {
       return cache.size;
     },

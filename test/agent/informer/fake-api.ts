@@ -194,6 +194,7 @@ export class FakeWatch {
   #wake: () => void = () => {};
   #end: { readonly error: unknown } | undefined;
   #isFrozen = false;
+  #held: WatchEvent<KubeObject>[] | undefined;
   isOpen = true;
   /** How many events the client has taken. */
   taken = 0;
@@ -208,8 +209,22 @@ export class FakeWatch {
 
   say(event: WatchEvent<KubeObject>): void {
     if (this.#isFrozen || this.#end) return;
+    if (this.#held) {
+      this.#held.push(event);
+      return;
+    }
     this.#waiting.push(event);
     this.#wake();
+  }
+
+  /** What is said comes late: when the answer is called. */
+  delay(): () => void {
+    const held: WatchEvent<KubeObject>[] = [];
+    this.#held = held;
+    return () => {
+      this.#held = undefined;
+      for (const event of held) this.say(event);
+    };
   }
 
   /** A bookmark once a minute, or where the watch is shorter 2 s before its end, as the API server sends them. */
@@ -279,6 +294,6 @@ function isSelected(object: KubeObject, { namespace, labelSelector, fieldSelecto
   return (
     (namespace === undefined || object.metadata.namespace === namespace) &&
     (label === undefined || object.metadata.labels?.[label] === value) &&
-    (board === undefined || spec?.nodeName === board)
+    (board === undefined || (spec?.nodeName ?? "") === board)
   );
 }

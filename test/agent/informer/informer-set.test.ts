@@ -162,8 +162,10 @@ describe("a site that is the whole cluster", () => {
     const names = (found: Iterable<Pod>): string[] => [...found].map(({ metadata }) => metadata.name);
     expect(names(lister.byIndex("byNode", "pi-3"))).toEqual(["web"]);
     expect(names(lister.byIndex("byNode", ""))).toEqual([]);
-    expect(names(lister.byIndex("byNamespace", "default"))).toEqual(["waiting", "web"]);
+    expect(names(lister.byIndex("byLabel", "default"))).toEqual(["waiting", "web"]);
     expect(names(lister.byIndex("byOwner", "ds-1"))).toEqual(["web"]);
+    expect([...lister.indexValues("byNode")]).toEqual(["pi-3"]);
+    expect([lister.countByIndex("byLabel", "default"), lister.countByIndex("byEnd", "ended")]).toEqual([2, 0]);
     await run.stop();
   });
 
@@ -591,6 +593,31 @@ describe("a site of selected boards", () => {
       "pods[site=b]@pi-9",
     ]);
     await again.stop();
+  });
+
+  test("with namespaces of its own it knows the pods that wait for a board, and loses none that gets one", async () => {
+    const waiting = api.put(pods, pod("waiting"));
+    const run = await new Run({ ...scope, namespaceSelector: "site=a" }).start();
+    expect(run.names(pods)).toEqual(["waiting", "web-pi-1", "web-pi-2"]);
+    expect(api.asked("watch", "pods").map(({ options }) => options.fieldSelector)).toContain("spec.nodeName=");
+    const heard = run.hears(pods);
+    const board = api.watches.find(({ request }) => request.options.fieldSelector === "spec.nodeName=pi-2");
+    const seen = (): Pod | undefined => run.set.informer(pods).lister.get("default/waiting");
+    const release = board?.delay();
+    api.put(pods, { ...waiting, spec: { containers: [], nodeName: "pi-2" } });
+    await clock.advance("5s");
+    expect([seen()?.metadata.uid, seen()?.spec?.nodeName, heard]).toEqual([waiting.metadata.uid, undefined, []]);
+    expect(run.names(pods)).toEqual(["waiting", "web-pi-1", "web-pi-2"]);
+    release?.();
+    await clock.advance("1s");
+    expect(run.set.informer(pods).lister.get("default/waiting")?.spec?.nodeName).toBe("pi-2");
+    expect(heard).toEqual(["default/waiting appeared"]);
+    api.put(pods, pod("lost"));
+    await clock.advance("1s");
+    api.remove(pods, "default/lost");
+    await clock.advance("1s");
+    expect(heard.slice(1)).toEqual(["default/lost appeared", "default/lost gone"]);
+    await run.stop();
   });
 
   test("shows a pod that was made anew on another board, whichever watch tells first", async () => {

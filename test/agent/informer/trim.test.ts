@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Node, Pod } from "../../../agent/api/core.ts";
-import { trimAny, trimLease, trimNode, trimPod } from "../../../agent/informer/trim.ts";
+import { trimAny, trimDaemonSet, trimLease, trimNode, trimPod } from "../../../agent/informer/trim.ts";
 import { lease } from "./objects.ts";
 
 const metadata = {
@@ -48,11 +48,22 @@ const pod: Pod = {
     volumes: [{ name: "data" }],
     initContainers: [
       { name: "prepare", image: "busybox" },
+      { name: "unpack", image: "busybox", resources: { requests: { cpu: "1" }, limits: { cpu: "2" } } },
       { name: "proxy", image: "proxy", restartPolicy: "Always", ports: [{ name: "admin", containerPort: 9901 }] },
     ],
     containers: [
-      { name: "main", image: "nginx", env: [{ name: "A", value: "b" }], ports: [{ name: "http", containerPort: 80 }] },
+      {
+        name: "main",
+        image: "nginx",
+        env: [{ name: "A", value: "b" }],
+        ports: [{ name: "http", containerPort: 80 }],
+        resources: { requests: { cpu: "100m", memory: "16Mi" }, limits: { cpu: "1" } },
+      },
+      { name: "bounded", image: "nginx", resources: { limits: { cpu: "1" } } },
     ],
+    overhead: { cpu: "10m" },
+    resources: { requests: { cpu: "200m" }, limits: { cpu: "1" } },
+    schedulingGates: [{ name: "wait" }],
   },
   status: {
     phase: "Running",
@@ -64,7 +75,7 @@ const pod: Pod = {
   },
 };
 
-test("a pod keeps what says where it belongs, what it tolerates and how it is", () => {
+test("a pod keeps what says where it belongs, what it needs and tolerates, and how it is", () => {
   expect(trimPod(pod)).toEqual({
     metadata: { ...metadata, annotations: { "siteward.dev/vouched-by": "pi-1@4" } },
     spec: {
@@ -76,8 +87,21 @@ test("a pod keeps what says where it belongs, what it tolerates and how it is", 
       nodeSelector: { disk: "ssd" },
       tolerations: pod.spec?.tolerations,
       affinity: { nodeAffinity: pod.spec?.affinity?.nodeAffinity },
-      containers: [{ name: "main", ports: [{ name: "http", containerPort: 80 }] }],
-      initContainers: [{ name: "proxy", restartPolicy: "Always", ports: [{ name: "admin", containerPort: 9901 }] }],
+      containers: [
+        {
+          name: "main",
+          ports: [{ name: "http", containerPort: 80 }],
+          resources: { requests: { cpu: "100m", memory: "16Mi" } },
+        },
+        { name: "bounded" },
+      ],
+      overhead: { cpu: "10m" },
+      resources: { requests: { cpu: "200m" } },
+      schedulingGates: [{ name: "wait" }],
+      initContainers: [
+        { name: "unpack", resources: { requests: { cpu: "1" } } },
+        { name: "proxy", restartPolicy: "Always", ports: [{ name: "admin", containerPort: 9901 }] },
+      ],
     },
     status: {
       phase: "Running",
@@ -121,6 +145,15 @@ test("other kinds lose only what servers and tools wrote for themselves", () => 
   expect(trimAny(service)).toEqual({
     metadata: { ...metadata, annotations: { "siteward.dev/vouched-by": "pi-1@4", note: "x" } },
     spec: { type: "ClusterIP" },
+  });
+});
+
+test("a daemon set keeps all its annotations: its revisions carry them", () => {
+  const template = { spec: { containers: [{ name: "main", env: [{ name: "A", value: "b" }] }] } };
+  const spec = { selector: {}, template };
+  expect(trimDaemonSet({ apiVersion: "apps/v1", kind: "DaemonSet", metadata: bulky, spec })).toEqual({
+    metadata: { ...metadata, annotations: bulky.annotations },
+    spec,
   });
 });
 

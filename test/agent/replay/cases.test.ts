@@ -24,7 +24,28 @@ interface Written {
 
 const read = (file: string): Written => JSON.parse(readFileSync(path.join(folder, file), "utf8"));
 
-const families = ["ZS", "HD", "NH", "TN", "TS", "LB", "TE", "TQ", "DF", "RL", "LE", "WQ"];
+const families = [
+  "ZS",
+  "HD",
+  "NH",
+  "TN",
+  "TS",
+  "LB",
+  "TE",
+  "TQ",
+  "DF",
+  "RL",
+  "LE",
+  "WQ",
+  "GC",
+  "ER",
+  "EP",
+  "TT",
+  "ES",
+  "DN",
+  "DP",
+  "DU",
+];
 
 test.each(families)("family %s has cases", (family) => {
   expect(familyNames).toContain(family);

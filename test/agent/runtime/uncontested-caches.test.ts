@@ -3,30 +3,28 @@ import type { KubeObject } from "../../../agent/api/meta.ts";
 import { keyOf } from "../../../agent/api/meta.ts";
 import { events, leases, nodes, pods, type Resource } from "../../../agent/api/resources.ts";
 import { matchesLabels, parseLabelSelector } from "../../../agent/api/selectors.ts";
-import { UncontestedCaches } from "../../../agent/runtime/uncontested-caches.ts";
+import type { Caches } from "../../../agent/runtime/site-view.ts";
+import { uncontestedCaches } from "../../../agent/runtime/uncontested-caches.ts";
 import { lease, node, pod } from "../../support/builders.ts";
 import { SmallCaches } from "./support/caches.ts";
 
 const north = { area: "north" };
 let caches: SmallCaches;
 let claimed: string | undefined;
-let view: UncontestedCaches;
+let view: Caches;
 
 beforeEach(() => {
   caches = new SmallCaches();
   claimed = "area=north";
-  view = new UncontestedCaches({
-    caches,
-    claims: {
-      get none() {
-        return claimed === undefined;
-      },
-      claimant: (labels) => {
-        const selector = parseLabelSelector(claimed ?? "");
-        return claimed !== undefined && matchesLabels(selector, labels)
-          ? { site: "north", lease: "kube-system/siteward-north", selector }
-          : undefined;
-      },
+  view = uncontestedCaches(caches, {
+    get none() {
+      return claimed === undefined;
+    },
+    claimant: (labels) => {
+      const selector = parseLabelSelector(claimed ?? "");
+      return claimed !== undefined && matchesLabels(selector, labels)
+        ? { site: "north", lease: "kube-system/siteward-north", selector }
+        : undefined;
     },
   });
   caches.of(nodes).add(node("n-1", { labels: north }), node("s-1"));

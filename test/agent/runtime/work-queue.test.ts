@@ -250,3 +250,33 @@ test("the status shows how many keys are ready and how long the first has been w
   await queue.take(abort.signal);
   expect([queue.size, queue.oldestWait(clock.now())]).toEqual([1, 5000]);
 });
+
+describe("a key that is not to come back by itself", () => {
+  test("does not, where it was delayed before it was taken", async () => {
+    const { clock, queue, abort } = setUp();
+    queue.addAfter("x", 50);
+    queue.add("x");
+    expect(await queue.take(abort.signal)).toBe("x");
+    queue.undelay("x");
+    queue.done("x");
+    await clock.advance("1m");
+    expect([queue.size, queue.delayed]).toEqual([0, 0]);
+  });
+
+  test("does all the same, where it was delayed while somebody worked on it: he may not have seen why", async () => {
+    const { clock, queue, abort } = setUp();
+    queue.addAfter("x", 50);
+    queue.add("x");
+    expect(await queue.take(abort.signal)).toBe("x");
+    queue.addAfter("x", 70);
+    queue.undelay("x");
+    queue.done("x");
+    await clock.advance("1m");
+    expect(queue.size).toBe(1);
+    expect(await queue.take(abort.signal)).toBe("x");
+    queue.undelay("x");
+    queue.done("x");
+    await clock.advance("1m");
+    expect([queue.size, queue.delayed]).toEqual([0, 0]);
+  });
+});

@@ -95,6 +95,13 @@ export class SmallApi implements Writer {
     });
   }
 
+  bind(at: { name: string }, { board }: { board: string }, write: Write): Promise<void> {
+    return this.#exchange({ verb: "bind", name: at.name, body: { board } }, write, () => {
+      const stored = this.#stored(at.name, "bind");
+      this.objects.set(at.name, { ...stored, ...{ spec: { nodeName: board } } });
+    });
+  }
+
   #stored(name: string, verb: Verb): KubeObject {
     const stored = this.objects.get(name);
     if (!stored) throw refusal(verb, 404, "NotFound");

@@ -8,13 +8,15 @@ import type { Cache, Caches } from "../../../../agent/runtime/site-view.ts";
 /** A cache of one resource on the heap, which the story fills. */
 export class SmallCache implements Cache<KubeObject> {
   readonly objects = new Map<string, KubeObject>();
-  readonly health: WatchHealth = unheard;
+  health: WatchHealth = unheard;
   readonly listeners = new Set<(changes: readonly Seen<KubeObject>[]) => void>();
 
   readonly lister: Lister<KubeObject> = {
     get: (key) => this.objects.get(key),
     list: () => [...this.objects.values()].values(),
     byIndex: () => [].values(),
+    indexValues: () => [].values(),
+    countByIndex: () => 0,
     size: 0,
   };
 

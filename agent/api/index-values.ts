@@ -1,0 +1,51 @@
+import type { KubeObject } from "./meta.ts";
+import type { LabelSelector } from "./selectors.ts";
+
+/*
+ * What the indices of the caches say of labels, so that who is selected by whom is looked up and not searched for. A look-up
+ * finds all that may match, and somewhat more: what it finds is still to be asked.
+ */
+
+type Labels = Readonly<Record<string, string>>;
+
+/** They differ from revision to revision; nobody selects by one of them alone. */
+const ofRevisions: readonly string[] = ["pod-template-hash", "controller-revision-hash", "pod-template-generation"];
+
+const isTold = (label: string): boolean => !ofRevisions.includes(label);
+
+/** Neither names of namespaces nor keys of labels contain a space. */
+const pair = (namespace: string, label: string, value: string): string => `${namespace} ${label} ${value}`;
+
+/** Values of the index `byLabel` of an object: its namespace, and one for each of its labels. */
+export const labelValues = (namespace: string, labels: Labels | undefined): readonly string[] => [
+  namespace,
+  ...Object.entries(labels ?? {}).flatMap(([label, value]) => (isTold(label) ? [pair(namespace, label, value)] : [])),
+];
+
+/** The value of the index `byLabel` under which everything lies that the selector may match. */
+export function mayMatch(namespace: string, selector: LabelSelector): string {
+  for (const requirement of selector) {
+    if (requirement.operator !== "in" || !isTold(requirement.key)) continue;
+    const [value, ...others] = requirement.values;
+    if (value !== undefined && others.length === 0) return pair(namespace, requirement.key, value);
+  }
+  return namespace;
+}
+
+/** The value of the index `bySelector` of what selects by these labels. */
+export function selectedBy(namespace: string, selector: Labels): string {
+  const [first] = Object.keys(selector).sort();
+  return first === undefined ? namespace : pair(namespace, first, selector[first] ?? "");
+}
+
+/** The values of the index `bySelector` under which everything lies that may select an object with these labels. */
+export const mayBeSelectedBy = (namespace: string, labels: Labels | undefined): readonly string[] => [
+  namespace,
+  ...Object.entries(labels ?? {}).map(([label, value]) => pair(namespace, label, value)),
+];
+
+/** "namespace/name" of the service that an EndpointSlice belongs to: its value in the index `byService`. */
+export const serviceOf = ({ metadata: { namespace, labels } }: KubeObject): string | undefined => {
+  const name = labels?.["kubernetes.io/service-name"];
+  return name === undefined || name === "" ? undefined : `${namespace ?? ""}/${name}`;
+};

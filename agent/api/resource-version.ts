@@ -1,0 +1,5 @@
+/** resourceVersions of one resource are decimal numbers that grow, of any length (KEP-5504). Negative: `a` is older. */
+export function compareVersions(a: string, b: string): number {
+  if (a.length !== b.length) return a.length - b.length;
+  return a < b ? -1 : a > b ? 1 : 0;
+}

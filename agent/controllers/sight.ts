@@ -1,0 +1,47 @@
+import { leases, nodes } from "../api/resources.ts";
+import { heldUntil, isHeld, linkOf } from "../judgement/link.ts";
+import type { Verdict } from "../judgement/verdict.ts";
+import type { SiteView } from "../runtime/controller.ts";
+import type { SiteMemory } from "./node-lifecycle/memory.ts";
+import type { NodeLifecycleSettings } from "./node-lifecycle/settings.ts";
+import { verdictNow } from "./node-lifecycle/verdict-now.ts";
+
+/** How well we see the boards, for controllers that do not judge them and whose acts rest on it all the same. */
+export interface Sight {
+  /** Why nothing harmful may rest on any verdict now: we are blind, or an outage was over just now. Undefined: it may. */
+  readonly held: string | undefined;
+  /** What is held to be true of a board; undefined: it has no Node, or nobody judges boards here. */
+  verdictOn(board: string): Verdict | undefined;
+}
+
+export interface SightParts {
+  readonly settings: NodeLifecycleSettings;
+  /** Of those who judge the boards; undefined: they have not begun yet. */
+  readonly judge: () => SiteMemory | "by nobody" | undefined;
+}
+
+/** Reads Nodes and their Leases: whoever asks has to list both in its `reads`. */
+export function sightOf({ settings, judge }: SightParts, site: SiteView): Sight {
+  const link = linkOf({ nodes: site.watch(nodes), leases: site.watch(leases) }, settings, site.now);
+  const memory = judge();
+  const held = ((): string | undefined => {
+    if (!link.live) return "our view of the API is not live";
+    if (memory === undefined) return "no board was looked at yet";
+    const inQuarantine =
+      memory === "by nobody"
+        ? heldUntil(link, settings.gracePeriod, site.now) !== undefined
+        : isHeld(memory.quarantine);
+    return inQuarantine ? "not every board was heard again since the last outage" : undefined;
+  })();
+  return {
+    held,
+    verdictOn(board) {
+      const node = site.lister(nodes).get(board);
+      if (node === undefined || memory === "by nobody") return undefined;
+      if (held !== undefined) return { verdict: "unknown", rule: held };
+      const record = memory?.boards.get(board);
+      if (record === undefined) return { verdict: "unknown", rule: "was not looked at yet" };
+      return verdictNow(node, record, site, { link, settings });
+    },
+  };
+}

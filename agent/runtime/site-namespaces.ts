@@ -1,0 +1,24 @@
+import type { KubeObject } from "../api/meta.ts";
+import { namespaces, pods, type Resource, resourceName } from "../api/resources.ts";
+import { fieldOf } from "../api/selectors.ts";
+import { isWorkload, type SiteScope } from "../informer/scope.ts";
+import { FilteredCaches } from "./filtered-caches.ts";
+import type { Caches } from "./site-view.ts";
+
+/**
+ * The caches without the workloads of namespaces that are not this site's (judgement 1a). A pod that is bound belongs to
+ * its board, whatever its namespace; one that waits for a board, to its namespace.
+ */
+export const siteNamespaces = (caches: Caches, { nodeSelector, namespaceSelector }: SiteScope): Caches =>
+  namespaceSelector === undefined
+    ? caches
+    : new FilteredCaches(caches, {
+        isOpen: () => false,
+        shows: (resource, object) =>
+          !isOfNamespace(resource, object, nodeSelector !== undefined) ||
+          caches.informer(namespaces).lister.get(object.metadata.namespace ?? "") !== undefined,
+      });
+
+const isOfNamespace = (resource: Resource<KubeObject>, object: KubeObject, isPart: boolean): boolean =>
+  isWorkload(resource) ||
+  (isPart && resourceName(resource) === resourceName(pods) && fieldOf(object, "spec.nodeName") === "");

@@ -1,0 +1,57 @@
+import { describe, expect, test } from "vitest";
+import { labelValues, mayBeSelectedBy, mayMatch, selectedBy, serviceOf } from "../../../agent/api/index-values.ts";
+import { labelSelectorOf, matchesLabels, parseLabelSelector } from "../../../agent/api/selectors.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+
+const random = new SeededRandom();
+const pick = <T>(all: readonly T[]): T => all[Math.floor(random.next() * all.length)] as T;
+const someLabels = (): Record<string, string> =>
+  Object.fromEntries(
+    ["app", "tier", "pod-template-hash", "a.b/c"].flatMap((key) =>
+      random.next() < 0.5 ? [[key, pick(["x", "y", ""])]] : [],
+    ),
+  );
+
+test("whatever a selector matches lies under the value at which it looks", () => {
+  for (let i = 0; i < 2000; i++) {
+    const [selector, labels] = [labelSelectorOf({ matchLabels: someLabels() }), someLabels()];
+    if (matchesLabels(selector, labels)) expect(labelValues("n", labels)).toContain(mayMatch("n", selector));
+  }
+});
+
+test("whatever selects a pod lies under one of the values at which the pod looks", () => {
+  for (let i = 0; i < 2000; i++) {
+    const [matchLabels, labels] = [someLabels(), someLabels()];
+    if (!matchesLabels(labelSelectorOf({ matchLabels }), labels)) continue;
+    expect(mayBeSelectedBy("n", labels)).toContain(selectedBy("n", matchLabels));
+  }
+});
+
+describe("a look-up", () => {
+  test.each([
+    ["app=web", "n app web"],
+    ["app in (web)", "n app web"],
+    ["app in (web,db)", "n"],
+    ["app in (web,db),tier=x", "n tier x"],
+    ["app", "n"],
+    ["app!=web", "n"],
+    ["pod-template-hash=abc", "n"],
+    ["", "n"],
+  ])("by %j looks at %j", (selector, value) => {
+    expect(mayMatch("n", parseLabelSelector(selector))).toBe(value);
+  });
+
+  test("of one namespace finds nothing of another", () => {
+    expect(labelValues("n", { app: "web" })).not.toContain(mayMatch("m", parseLabelSelector("app=web")));
+    expect(labelValues("n", undefined)).toEqual(["n"]);
+  });
+});
+
+test("a slice belongs to the service that its label names, in its namespace", () => {
+  const slice = (labels?: Record<string, string>) => ({
+    metadata: { name: "web-x", namespace: "n", uid: "1", resourceVersion: "1", ...(labels && { labels }) },
+  });
+  expect(serviceOf(slice({ "kubernetes.io/service-name": "web" }))).toBe("n/web");
+  expect(serviceOf(slice({ "kubernetes.io/service-name": "" }))).toBeUndefined();
+  expect(serviceOf(slice())).toBeUndefined();
+});

@@ -1,0 +1,72 @@
+import { describe, expect, test } from "vitest";
+import type { OwnerReference } from "../../../agent/api/meta.ts";
+import { daemonSets, pods } from "../../../agent/api/resources.ts";
+import { adoption, claimOf, controlledBy, mayAdopt, release } from "../../../agent/controllers/claims.ts";
+import { refTo } from "../../../agent/runtime/actions.ts";
+import { pod } from "../../support/builders.ts";
+
+const ending = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+const owner = (more: object = {}) => ({
+  metadata: { name: "logs", namespace: "default", uid: "owner-1", resourceVersion: "1", ...more },
+});
+const ours = controlledBy(daemonSets, owner());
+const owned = (by: OwnerReference, more: object = {}) => {
+  const base = pod("a");
+  return { ...base, metadata: { ...base.metadata, ownerReferences: [by], ...more } };
+};
+const orphan = (more: object = {}) => ({ ...pod("a"), metadata: { ...pod("a").metadata, ...more } });
+
+describe("an owner", () => {
+  test.each([
+    ["keeps what is its own and matches", owner(), owned(ours), true, "keep"],
+    ["keeps it while it is terminating", owner(), owned(ours, ending), true, "keep"],
+    ["keeps it while it ends itself", owner(ending), owned(ours), true, "keep"],
+    ["releases what does not match any more", owner(), owned(ours), false, "release"],
+    ["releases nothing while it ends itself", owner(ending), owned(ours), false, "leave"],
+    ["leaves what another one controls", owner(), owned({ ...ours, uid: "owner-2" }), true, "leave"],
+    ["was made anew under its name: another one", owner({ uid: "owner-2" }), owned(ours), true, "leave"],
+    ["adopts what nobody controls", owner(), orphan(), true, "adopt"],
+    ["adopts what has owners that do not control it", owner(), owned({ ...ours, controller: false }), true, "adopt"],
+    ["leaves what nobody controls and does not match", owner(), orphan(), false, "leave"],
+    ["leaves what is on its way out", owner(), orphan(ending), true, "leave"],
+    ["adopts nothing while it ends itself", owner(ending), orphan(), true, "leave"],
+  ])("%s", (_, by, object, matches, claim) => {
+    expect(claimOf(by, object, matches)).toBe(claim);
+  });
+
+  test("adopts only as the one that the API itself shows", () => {
+    expect(mayAdopt(owner(), owner({ resourceVersion: "9" }))).toBe(true);
+    expect(mayAdopt(owner(), undefined)).toBe(false);
+    expect(mayAdopt(owner(), owner({ uid: "owner-2" }))).toBe(false);
+    expect(mayAdopt(owner(), owner(ending))).toBe(false);
+  });
+});
+
+test("adoption and release name the object by its uid alone, and touch no other owner", () => {
+  const { resourceVersion: _, ...target } = refTo(pods, pod("a"));
+  expect(adoption(daemonSets, owner(), refTo(pods, pod("a")))).toEqual({
+    do: "patch",
+    target,
+    type: "strategic",
+    patch: {
+      metadata: {
+        ownerReferences: [
+          {
+            apiVersion: "apps/v1",
+            kind: "DaemonSet",
+            name: "logs",
+            uid: "owner-1",
+            controller: true,
+            blockOwnerDeletion: true,
+          },
+        ],
+      },
+    },
+  });
+  expect(release(owner(), refTo(pods, pod("a")))).toEqual({
+    do: "patch",
+    target,
+    type: "strategic",
+    patch: { metadata: { ownerReferences: [{ $patch: "delete", uid: "owner-1" }] } },
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, test } from "vitest";
+import type { Pod } from "../../../agent/api/core.ts";
+import type { KubeObject } from "../../../agent/api/meta.ts";
+import { newObject, pods, type Resource, services } from "../../../agent/api/resources.ts";
+import { type Expectations, expecting, nothingExpected, outstanding } from "../../../agent/controllers/expectations.ts";
+import { type Action, type Outcome, refTo } from "../../../agent/runtime/actions.ts";
+import { CachedSiteView } from "../../../agent/runtime/site-view.ts";
+import { pod } from "../../support/builders.ts";
+import { refusal } from "../runtime/support/api.ts";
+import { SmallCaches } from "../runtime/support/caches.ts";
+
+const at = (mono: number) => ({ mono, wall: mono });
+
+const creation: Action = {
+  do: "create",
+  resource: pods,
+  object: newObject(pods, { metadata: { generateName: "daemon-", namespace: "default" } }),
+};
+
+const created = (name: string, version = "10"): Outcome => ({
+  action: creation,
+  ok: true,
+  object: pod(name, { version }),
+});
+const deleted = (name: string): Outcome => ({ action: { do: "delete", target: refTo(pods, pod(name)) }, ok: true });
+const patched = (name: string, version: string): Outcome => ({
+  action: { do: "patch", target: refTo(pods, pod(name)), type: "merge", patch: {} },
+  ok: true,
+  object: pod(name, { version }),
+});
+
+/** What is still expected at an instant, of a cache and an API with these pods. */
+async function left(expected: Expectations, mono: number, cached: readonly Pod[], live: readonly Pod[] = cached) {
+  const asked: string[] = [];
+  const caches = new SmallCaches();
+  caches.of(pods).add(...cached);
+  const client = {
+    async get<T extends KubeObject>(_: Resource<T>, { name }: { name: string }): Promise<T> {
+      asked.push(`default/${name}`);
+      const found = live.find(({ metadata }) => metadata.name === name);
+      if (found === undefined) throw refusal("get", 404, "NotFound");
+      return found as KubeObject as T;
+    },
+  };
+  const site = new CachedSiteView({ caches, client }, { now: at(mono), signal: new AbortController().signal });
+  return { keys: [...(await outstanding(expected, pods, site)).values()].map(({ key }) => key), asked };
+}
+
+const expected = (...outcomes: readonly Outcome[]) => expecting(nothingExpected, pods, outcomes, at(0));
+
+describe("what was written is expected until the cache shows it", () => {
+  test.each<[string, Outcome, readonly Pod[], boolean]>([
+    ["a creation that is not there yet", created("a"), [], true],
+    ["a creation that is there", created("a"), [pod("a", { version: "10" })], false],
+    ["a creation that somebody changed since", created("a"), [pod("a", { version: "11" })], false],
+    ["a patch that is not there yet", patched("a", "10"), [pod("a", { version: "9" })], true],
+    ["a patch that is there", patched("a", "10"), [pod("a", { version: "10" })], false],
+    ["versions are numbers", patched("a", "10"), [pod("a", { version: "100" })], false],
+    ["a deletion that is not there yet", deleted("a"), [pod("a")], true],
+    ["a deletion that is there", deleted("a"), [], false],
+    ["a deletion that takes its time", deleted("a"), [pod("a", { deletionTimestamp: "2026-01-01T00:00:00Z" })], false],
+    ["another one of that name", deleted("a"), [pod("a", { uid: "another" })], false],
+  ])("%s", async (_, outcome, cached, waits) => {
+    expect((await left(expected(outcome), 1, cached)).keys).toEqual(waits ? ["default/a"] : []);
+  });
+});
+
+test("what failed, what was not tried, and what is of another kind is not expected", () => {
+  const error = new Error("refused");
+  expect(
+    expected(
+      { action: creation, ok: false, error },
+      { action: { do: "evict", target: refTo(pods, pod("a")) }, ok: true },
+    ).size,
+  ).toBe(0);
+  expect(expecting(nothingExpected, services, [created("a"), deleted("b"), patched("c", "1")], at(0)).size).toBe(0);
+});
+
+test("a pod that was gone before the cache saw it is asked about after 2 s, and no longer waited for", async () => {
+  const outcomes = expected(created("a"));
+  expect(await left(outcomes, 1999, [], [])).toEqual({ keys: ["default/a"], asked: [] });
+  expect(await left(outcomes, 2000, [], [])).toEqual({ keys: [], asked: ["default/a"] });
+  expect(await left(outcomes, 2000, [], [pod("a")])).toEqual({ keys: ["default/a"], asked: ["default/a"] });
+  expect(await left(outcomes, 2000, [], [pod("a", { uid: "another" })])).toEqual({ keys: [], asked: ["default/a"] });
+});
+
+test("a watch that stays behind holds nobody up for longer than 5 minutes", async () => {
+  const outcomes = expected(deleted("a"));
+  expect((await left(outcomes, 299_999, [pod("a")])).keys).toEqual(["default/a"]);
+  expect((await left(outcomes, 300_000, [pod("a")])).keys).toEqual([]);
+});
+
+test("of hundreds that are overdue some are asked about in each pass", async () => {
+  const many = Array.from({ length: 250 }, (_, index) => created(`p${index}`));
+  const { keys, asked } = await left(expected(...many), 3000, [], []);
+  expect(asked).toHaveLength(16);
+  expect(keys).toHaveLength(250 - 16);
+});

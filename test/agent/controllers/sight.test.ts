@@ -1,0 +1,75 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { leases, nodes } from "../../../agent/api/resources.ts";
+import { firstMemory, type SiteMemory } from "../../../agent/controllers/node-lifecycle/memory.ts";
+import { type Sight, sightOf } from "../../../agent/controllers/sight.ts";
+import { closed, heard, opened, unheard, type WatchHealth } from "../../../agent/informer/watch-health.ts";
+import { noQuarantine } from "../../../agent/judgement/link.ts";
+import { lifecycleSettings } from "../../../agent/replay/settings.ts";
+import { CachedSiteView } from "../../../agent/runtime/site-view.ts";
+import { lease, node } from "../../support/builders.ts";
+import { refusal } from "../runtime/support/api.ts";
+import { SmallCaches } from "../runtime/support/caches.ts";
+
+const settings = lifecycleSettings({});
+const at = (seconds: number) => ({ mono: seconds * 1000, wall: 0 });
+
+let caches: SmallCaches;
+let judge: SiteMemory | "by nobody" | undefined;
+
+beforeEach(() => {
+  caches = new SmallCaches();
+  caches.of(nodes).add(node("pi-1"));
+  caches.of(leases).add(lease("pi-1"));
+  judge = firstMemory;
+});
+
+/** Both watches, as this health has them. */
+function sight(seconds: number, health: WatchHealth): Sight {
+  for (const resource of [nodes, leases]) caches.of(resource).health = health;
+  const client = {
+    get: async (): Promise<never> => {
+      throw refusal("get", 404, "NotFound");
+    },
+  };
+  const pass = { now: at(seconds), signal: new AbortController().signal };
+  return sightOf({ settings, judge: () => judge }, new CachedSiteView({ caches, client }, pass));
+}
+
+const live = (seconds: number): WatchHealth => heard(opened(unheard, settings, at(0)), settings, at(seconds), true);
+
+describe("what is held back", () => {
+  test("everything while a watch is not live", () => {
+    const deaf = closed(live(0), settings, at(10));
+    expect(sight(60, deaf).held).toBe("our view of the API is not live");
+    expect(sight(60, deaf).verdictOn("pi-1")?.verdict).toBe("unknown");
+    expect(sight(60, live(60)).held).toBeUndefined();
+  });
+
+  test("everything before those who judge the boards have looked, and before a board was looked at", () => {
+    judge = undefined;
+    expect(sight(1, live(1)).held).toBe("no board was looked at yet");
+    judge = firstMemory;
+    expect(sight(1, live(1)).held).toBeUndefined();
+    expect(sight(1, live(1)).verdictOn("pi-1")).toEqual({ verdict: "unknown", rule: "was not looked at yet" });
+  });
+
+  test("everything in a quarantine, as long as those who judge the boards hold it", () => {
+    const restoredAt = at(100);
+    judge = { ...firstMemory, quarantine: { ...noQuarantine, restoredAt } };
+    expect(sight(500, live(500)).held).toMatch(/since the last outage/);
+    judge = { ...firstMemory, quarantine: { ...noQuarantine, restoredAt, releasedAt: at(110) } };
+    expect(sight(500, live(500)).held).toBeUndefined();
+  });
+
+  test("where nobody judges boards, a grace period after an outage, and no verdicts", () => {
+    judge = "by nobody";
+    const back = { ...live(100), restoredAt: at(100) };
+    expect(sight(139.999, back).held).toMatch(/since the last outage/);
+    expect(sight(140, back).held).toBeUndefined();
+    expect(sight(140, back).verdictOn("pi-1")).toBeUndefined();
+  });
+});
+
+test("a board without a Node has no verdict", () => {
+  expect(sight(1, live(1)).verdictOn("pi-9")).toBeUndefined();
+});
