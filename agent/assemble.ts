@@ -3,7 +3,6 @@ import type { StateFolder } from "../storage/state-folder.ts";
 import type { KubeObject } from "./api/meta.ts";
 import { leases, namespaces, nodes, pods, type Resource } from "./api/resources.ts";
 import type { Ambient } from "./base/ambient.ts";
-import { Bell } from "./base/bell.ts";
 import { elapsed, type Instant, type Millis, sleep } from "./base/clock.ts";
 import { TaskGroup } from "./base/tasks.ts";
 import { KubeClient } from "./client/kube-client.ts";
@@ -31,8 +30,9 @@ import { LeaderMemo } from "./runtime/leader-memo.ts";
 import type { Found } from "./runtime/leadership.ts";
 import { budgetAnnotation, LeaseLock } from "./runtime/lease-lock.ts";
 import { memoryArea } from "./runtime/memory-store.ts";
+import { Permits } from "./runtime/permits.ts";
 import { SiteClaims, selectorAnnotation, siteLabels } from "./runtime/site-claims.ts";
-import { siteNamespaces } from "./runtime/site-namespaces.ts";
+import { followNamespaces, siteNamespaces } from "./runtime/site-namespaces.ts";
 import { CachedSiteView, type Caches } from "./runtime/site-view.ts";
 import { TermOver } from "./runtime/term.ts";
 import { uncontestedCaches } from "./runtime/uncontested-caches.ts";
@@ -94,6 +94,7 @@ export class Agent {
   readonly #executor: Executor;
   readonly #elector: LeaderElector;
   readonly #sight: SightParts;
+  readonly #sweeps = new Permits(1);
   readonly #workloads: readonly Workload[];
   readonly #mirrored: readonly Resource<KubeObject>[];
   #loops: readonly Loop[] = [];
@@ -230,7 +231,9 @@ export class Agent {
     });
     for (const loop of this.#loops) tasks.start("controller", () => this.#runLoop(loop, claims, under));
     tasks.start("outages", (signal) => this.#afterOutages(signal));
-    if (this.#mirrored.includes(namespaces)) tasks.start("namespaces", (signal) => this.#followNamespaces(signal));
+    const cameOrWent = (signal: AbortSignal): Promise<void> =>
+      followNamespaces(this.#ambient.clock, { caches: this.#informers, changed: () => this.#wakeAll() }, signal);
+    if (this.#mirrored.includes(namespaces)) tasks.start("namespaces", cameOrWent);
     this.#news();
     try {
       await tasks.join();
@@ -301,16 +304,6 @@ export class Agent {
     }
   }
 
-  /** The workloads of a namespace that joins the site were there all the time: nothing else would wake them. */
-  async #followNamespaces(signal: AbortSignal): Promise<void> {
-    const changed = new Bell(this.#ambient.clock);
-    const deafen = this.#informers.informer(namespaces).onChange((changes) => {
-      if (changes.some(({ before, after }) => before === undefined || after === undefined)) changed.ring();
-    });
-    for (await changed.wait(signal); !signal.aborted; await changed.wait(signal)) this.#wakeAll();
-    deafen();
-  }
-
   /** What was given up during an outage is looked at once more when it is over, and need not wait for its next change. */
   async #afterOutages(signal: AbortSignal): Promise<void> {
     const restored = (): number =>
@@ -338,6 +331,7 @@ export class Agent {
       executor: this.#executor,
       assignment: leaderOwnsAll,
       store: this.#memo,
+      sweeps: this.#sweeps,
     });
   };
 

@@ -10,6 +10,7 @@ import type { Assignment } from "./assignment.ts";
 import type { Controller, Decision, SiteView, Term } from "./controller.ts";
 import { DurationSample } from "./duration-sample.ts";
 import { KeptMemories, type MemoryStore, memoryArea } from "./memory-store.ts";
+import { Permits } from "./permits.ts";
 import { gravest, isFatal } from "./reaction.ts";
 import { RollingCount } from "./rolling-count.ts";
 import type { Caches } from "./site-view.ts";
@@ -31,6 +32,11 @@ export interface ControlLoopParts<State, Memory> {
   readonly workers: number;
   /** Where a controller with durable memories keeps them. */
   readonly store?: MemoryStore;
+  /**
+   * Going through all that is cached is done by one loop at a time of those that share these. Side by side they would keep
+   * the event loop for a slice each, and decode a site's pods faster than the heap is cleaned.
+   */
+  readonly sweeps?: Permits;
 }
 
 export interface ControllerStats {
@@ -67,6 +73,7 @@ export class ControlLoop<State, Memory> {
   readonly #parts: ControlLoopParts<State, Memory>;
   readonly #kept: KeptMemories<Memory> | undefined;
   readonly #bell: Bell;
+  readonly #sweeps: Permits;
   readonly #durations = new DurationSample();
   readonly #errors: RollingCount;
   #memories = new Map<string, Memory>();
@@ -82,6 +89,7 @@ export class ControlLoop<State, Memory> {
     this.#log = ambient.log.child({ controller: controller.name });
     this.#parts = parts;
     this.#bell = new Bell(ambient.clock);
+    this.#sweeps = parts.sweeps ?? new Permits(1);
     this.#errors = new RollingCount();
     if (store && controller.durable) {
       this.#kept = new KeptMemories({ store, area: memoryArea(controller.name), durable: controller.durable });
@@ -158,16 +166,22 @@ export class ControlLoop<State, Memory> {
   async #sweep(waker: Waker, queue: WorkQueue, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       for (const key of this.#parts.controller.firstKeys ?? []) queue.add(key);
+      // At once where it can be: a key is looked at once then, and not again when the sweep comes to it.
+      if (!this.#sweeps.take() && !(await this.#sweeps.acquire(signal))) return;
+      let isWhole = false;
       try {
         await waker.sweep(signal);
+        isWhole = true;
       } catch (error) {
         if (isFatal(error)) throw error;
         this.#say("*", error, this.#ambient.clock.now());
-        await sleep(this.#ambient.clock, refreshDelay, signal);
-        continue;
+      } finally {
+        this.#sweeps.release();
       }
-      this.#state = "running";
-      await this.#bell.wait(signal);
+      if (isWhole) {
+        this.#state = "running";
+        await this.#bell.wait(signal);
+      } else await sleep(this.#ambient.clock, refreshDelay, signal);
     }
   }
 

@@ -12,13 +12,17 @@ export class Permits {
     return this.#taken;
   }
 
+  /** Takes a permit where one is free, without waiting for it. */
+  take(): boolean {
+    if (this.#taken >= this.#most) return false;
+    this.#taken++;
+    return true;
+  }
+
   /** Waits for a permit, to be given back by `release`. False, and no permit: the signal aborted first. */
   acquire(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return Promise.resolve(false);
-    if (this.#taken < this.#most) {
-      this.#taken++;
-      return Promise.resolve(true);
-    }
+    if (this.take()) return Promise.resolve(true);
     return new Promise((resolve) => {
       const leave = (): void => {
         this.#line.delete(enter);

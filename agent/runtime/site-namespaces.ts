@@ -1,6 +1,8 @@
 import type { KubeObject } from "../api/meta.ts";
 import { namespaces, pods, type Resource, resourceName } from "../api/resources.ts";
 import { fieldOf } from "../api/selectors.ts";
+import { Bell } from "../base/bell.ts";
+import type { Clock } from "../base/clock.ts";
 import { isWorkload, type SiteScope } from "../informer/scope.ts";
 import { FilteredCaches } from "./filtered-caches.ts";
 import type { Caches } from "./site-view.ts";
@@ -22,3 +24,17 @@ export const siteNamespaces = (caches: Caches, { nodeSelector, namespaceSelector
 const isOfNamespace = (resource: Resource<KubeObject>, object: KubeObject, isPart: boolean): boolean =>
   isWorkload(resource) ||
   (isPart && resourceName(resource) === resourceName(pods) && fieldOf(object, "spec.nodeName") === "");
+
+/** The workloads of a namespace that joins the site were there all the time: nothing else would wake them. */
+export async function followNamespaces(
+  clock: Clock,
+  { caches, changed }: { readonly caches: Caches; readonly changed: () => void },
+  signal: AbortSignal,
+): Promise<void> {
+  const bell = new Bell(clock);
+  const deafen = caches.informer(namespaces).onChange((changes) => {
+    if (changes.some(({ before, after }) => before === undefined || after === undefined)) bell.ring();
+  });
+  for (await bell.wait(signal); !signal.aborted; await bell.wait(signal)) changed();
+  deafen();
+}

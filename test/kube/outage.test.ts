@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/agent-process.ts";
+import { boardsOnly } from "../support/boards-only.ts";
 import { missingAssets } from "../support/kube-cluster.ts";
 import { KubeSite } from "../support/kube-site.ts";
 import { fill } from "../support/load.ts";
@@ -10,6 +11,7 @@ const config = {
   link: { blip: "2s", watchStall: "10s" },
   nodeLifecycle: { monitorPeriod: "500ms", gracePeriod: "5s", evictionRate: 10 },
   judgement: { policy: "kubernetes" },
+  controllers: boardsOnly,
 };
 
 describe.skipIf(missingAssets())("the API server is gone for longer than the grace period", () => {

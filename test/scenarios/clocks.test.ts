@@ -3,6 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { until } from "../support/agent-process.ts";
+import { boardsOnly } from "../support/boards-only.ts";
 import { LinkedSite } from "../support/linked-site.ts";
 import { missingCompiler, WallClock } from "../support/wall-clock.ts";
 
@@ -15,6 +16,7 @@ const config = {
   link: { blip: "2s", watchStall: "20s" },
   nodeLifecycle: { monitorPeriod: "500ms", gracePeriod: `${grace}s`, evictionRate: 10 },
   judgement: { policy: "kubernetes" },
+  controllers: boardsOnly,
 };
 
 const seconds = (count: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, count * 1000));

@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { response } from "../../agent/embedded/site-api/exchange.ts";
 import { Authority, hasOpenssl } from "../agent/client/certificates.ts";
 import { type AgentCondition, until } from "../support/agent-process.ts";
+import { boardsOnly } from "../support/boards-only.ts";
 import { LinkedSite, type LinkedSiteOptions } from "../support/linked-site.ts";
 import { TlsFront } from "../support/tls-front.ts";
 
@@ -16,9 +17,10 @@ const quick = {
   client: { timeouts: { read: "5s", write: "5s", list: "30s" } },
   nodeLifecycle: { monitorPeriod: "500ms", gracePeriod: "6s", evictionRate: 10 },
   judgement: { policy: "kubernetes" },
+  controllers: boardsOnly,
 };
 /** The defaults of the link: a lost link is told within 90 s. */
-const { leader: _, link: __, client: ___, ...asShipped } = quick;
+const { leader: _, link: __, client: ___, controllers: ____, ...asShipped } = quick;
 const detection = 90;
 
 const seconds = (count: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, count * 1000));

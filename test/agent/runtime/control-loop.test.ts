@@ -7,6 +7,7 @@ import type { Action, Outcome } from "../../../agent/runtime/actions.ts";
 import { leaderOwnsAll } from "../../../agent/runtime/assignment.ts";
 import { ControlLoop, type ControlLoopParts } from "../../../agent/runtime/control-loop.ts";
 import { type Controller, type Durable, wake } from "../../../agent/runtime/controller.ts";
+import { Permits } from "../../../agent/runtime/permits.ts";
 import { CachedSiteView } from "../../../agent/runtime/site-view.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
@@ -587,6 +588,24 @@ describe("a durable memory", () => {
     await clock.advance("10s");
     await running;
   });
+});
+
+test("loops that share a permit go through the cache one after the other", async () => {
+  const sweeps = new Permits(1);
+  const [first, second] = [setUp({}, { sweeps }), setUp({}, { sweeps })];
+  const { signal } = new AbortController();
+  await sweeps.acquire(signal);
+  for (const { caches, loop, term } of [first, second]) {
+    caches.of(pods).add(pod("a"));
+    void loop.run(term);
+  }
+  const states = (): readonly string[] => [first, second].map(({ loop, clock }) => loop.stats(clock.now()).state);
+  await first.clock.settle();
+  expect(states()).toEqual(["starting", "starting"]);
+  sweeps.release();
+  await first.clock.settle();
+  expect(states()).toEqual(["running", "running"]);
+  expect(sweeps.taken).toBe(0);
 });
 
 test("a memory that cannot be written now does not lose the time at which its key wanted to come again", async () => {
