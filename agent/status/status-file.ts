@@ -15,8 +15,8 @@ export interface StatusFileParts {
   replace(file: string, text: string): void;
 }
 
-/** News that may be written at once after a quiet time: the start, a link that fails, what follows from it. */
-const promptNews = 3;
+/** News that may be written at once after a quiet time: the start with all its controllers, a link that fails, what follows. */
+const promptNews = 6;
 
 /** What happens together is told together. */
 const settling: Millis = 100;

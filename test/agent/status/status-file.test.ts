@@ -82,7 +82,7 @@ test("a link that comes and goes every second does not wear out the file", async
     file.news();
     await clock.advance("1s");
   }
-  expect(seconds().length).toBeLessThanOrEqual(1 + 3 + 60 + 20);
+  expect(seconds().length).toBeLessThanOrEqual(1 + 6 + 60 + 20);
   stop.abort();
   await done;
 });
