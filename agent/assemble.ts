@@ -257,7 +257,8 @@ export class Agent {
     // Before it is known which namespaces are the site's, none is.
     const selected = this.#mirrored.includes(namespaces) ? [namespaces] : [];
     const filled = this.#informers.synced([...loop.reads, ...selected], term.signal);
-    await Promise.all([filled, this.#informers.caughtUp(loop.restsOn, term.signal), claims]);
+    const caught = loop.restsOn.length > 0 ? [...loop.restsOn, ...selected] : [];
+    await Promise.all([filled, this.#informers.caughtUp(caught, term.signal), claims]);
     if (term.signal.aborted) return;
     const { name: controller } = loop.stats(clock.now());
     log.info("controller started", { controller, waitedMs: Math.round(elapsed(begun, clock.now())) });

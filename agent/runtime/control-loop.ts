@@ -170,7 +170,7 @@ export class ControlLoop<State, Memory> {
       if (!this.#sweeps.take() && !(await this.#sweeps.acquire(signal))) return;
       let isWhole = false;
       try {
-        await waker.sweep(signal);
+        await waker.sweep(this.#state === "starting" ? true : "again", signal);
         isWhole = true;
       } catch (error) {
         if (isFatal(error)) throw error;

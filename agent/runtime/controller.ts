@@ -17,8 +17,8 @@ export interface Seen<T> {
   readonly key: string;
   readonly before: T | undefined;
   readonly after: T | undefined;
-  /** Nothing happened to it: all that is cached is gone through. */
-  readonly swept?: true;
+  /** Nothing happened to it: all that is cached is gone through, as a term begins or "again" later in it. */
+  readonly swept?: true | "again";
 }
 
 /** "A change of this resource wakes these keys." Every cached object wakes its keys once when a term begins. */

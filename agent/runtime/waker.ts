@@ -49,7 +49,7 @@ export class Waker {
   }
 
   /** Every cached object wakes its keys once. Changes that come meanwhile are heard by `listen`. */
-  async sweep(signal: AbortSignal): Promise<void> {
+  async sweep(swept: true | "again", signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
     let started = clock.now();
     for (const [resource, wakes] of this.#wakes) {
@@ -57,7 +57,7 @@ export class Waker {
       for (const after of this.#caches.informer(resource).lister.list()) {
         const { namespace, name } = after.metadata;
         const key = namespace === undefined ? name : `${namespace}/${name}`;
-        this.#wake(wakes, { key, before: undefined, after, swept: true }, site);
+        this.#wake(wakes, { key, before: undefined, after, swept }, site);
         if (elapsed(started, clock.now()) < slice) continue;
         await nextTurn();
         if (signal.aborted) return;

@@ -14,13 +14,13 @@ import { needsOf } from "./pod-needs.ts";
  */
 export const daemonBinding: Controller<BoardState, BoundPods> = {
   name: "daemon-binding",
-  reads: [nodes, pods],
+  reads: [nodes, pods, daemonSets],
   restsOn: [nodes, pods],
   wakes: [wake(pods, boardsOfPod), wake(nodes, boardItself)],
   initialMemory: new Set(),
   observe(board, site) {
     const node = site.lister(nodes).get(board);
-    const waiting = [...site.lister(pods).byIndex("byPin", board)].filter(isOurs);
+    const waiting = [...site.lister(pods).byIndex("byPin", board)].filter((pod) => isOurs(pod, site));
     if (node === undefined || waiting.length === 0) return undefined;
     let taken = nothingTaken;
     for (const pod of site.lister(pods).byIndex("byNode", board)) {
@@ -32,10 +32,16 @@ export const daemonBinding: Controller<BoardState, BoundPods> = {
   remember,
 };
 
-/** Somebody else may hold a pod back, or want to be the one who binds it. */
-function isOurs(pod: Pod): boolean {
+/** Of a DaemonSet of this site; somebody else may hold it back. */
+function isOurs(pod: Pod, site: SiteView): boolean {
   const gates = pod.spec?.schedulingGates ?? [];
-  return controllerOf(pod)?.kind === daemonSets.kind && gates.length === 0 && !isTerminating(pod) && !isFinished(pod);
+  return isOfOurSet(pod, site) && gates.length === 0 && !isTerminating(pod) && !isFinished(pod);
+}
+
+function isOfOurSet(pod: Pod, site: SiteView): boolean {
+  const owner = controllerOf(pod);
+  if (owner?.kind !== daemonSets.kind) return false;
+  return site.lister(daemonSets).get(`${pod.metadata.namespace}/${owner.name}`)?.metadata.uid === owner.uid;
 }
 
 /** The board that a pod waits for, and that from which one went while others wait there. */

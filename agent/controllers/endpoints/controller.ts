@@ -53,5 +53,5 @@ const leaderElection = "control-plane.alpha.kubernetes.io/leader";
  */
 function leftovers({ key, after, swept }: Seen<Endpoints>): readonly string[] {
   if (after === undefined) return [key];
-  return swept && after.metadata.annotations?.[leaderElection] === undefined ? [key] : [];
+  return swept === true && after.metadata.annotations?.[leaderElection] === undefined ? [key] : [];
 }

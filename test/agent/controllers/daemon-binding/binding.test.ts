@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Node, Pod } from "../../../../agent/api/core.ts";
 import { pinned } from "../../../../agent/api/node-affinity.ts";
-import { nodes, pods } from "../../../../agent/api/resources.ts";
+import { daemonSets, nodes, pods } from "../../../../agent/api/resources.ts";
 import { daemonBinding } from "../../../../agent/controllers/daemon-binding/controller.ts";
 import { nothingTaken, refusals, takenWith } from "../../../../agent/controllers/daemon-binding/fit.ts";
 import { needsOf } from "../../../../agent/controllers/daemon-binding/pod-needs.ts";
@@ -104,6 +104,12 @@ describe("a board", () => {
 class BindingSite {
   readonly site = new Site(new CaseTime());
 
+  constructor() {
+    const template = { spec: { containers: [{ name: "main", image: "example/agent:1" }] } };
+    const metadata = { name: "agent", namespace: "default", uid: owner.uid, resourceVersion: "1" };
+    this.site.api.put(daemonSets, { metadata, spec: { selector: { matchLabels: { app: "agent" } }, template } });
+  }
+
   put(...objects: readonly (Node | Pod)[]): void {
     for (const object of objects) this.site.api.put(object.metadata.namespace === undefined ? nodes : pods, object);
   }
@@ -182,14 +188,17 @@ describe("the leader of a site without a scheduler", () => {
     expect(second.actions.filter((action) => action.do === "bind")).toEqual([]);
   });
 
-  test("leaves alone what is not a daemon pod, is held by a gate, or on its way out", async () => {
+  test("leaves alone what is no pod of a set of this site, is held by a gate, or on its way out", async () => {
     const site = new BindingSite();
     const other = daemonPod("other");
     const set = { ...owner, kind: "ReplicaSet" };
+    const [elsewhere, former] = [daemonPod("elsewhere"), daemonPod("former")];
     const going = daemonPod("going");
     site.put(
       board(),
       { ...other, metadata: { ...other.metadata, ownerReferences: [set] } },
+      { ...elsewhere, metadata: { ...elsewhere.metadata, namespace: "another-site" } },
+      { ...former, metadata: { ...former.metadata, ownerReferences: [{ ...owner, uid: "uid-former" }] } },
       daemonPod("gated", { spec: { schedulingGates: [{ name: "wait" }] } }),
       { ...going, metadata: { ...going.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } },
     );

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { endpoints } from "../../../../agent/api/resources.ts";
+import { endpointsOfServices } from "../../../../agent/controllers/endpoints/controller.ts";
+import { nobodyJudges } from "../../../../agent/replay/families/services/sight.ts";
+import { CaseTime } from "../../../../agent/replay/site/case-time.ts";
+import { Site } from "../../../../agent/replay/site/site.ts";
+
+const handmade = (name: string) => ({
+  metadata: { name, namespace: "default", uid: `uid-${name}`, resourceVersion: "1" },
+  subsets: [{ addresses: [{ ip: "192.0.2.1" }], ports: [{ port: 80 }] }],
+});
+
+test("Endpoints without a service are cleared away as a term begins, and not after each outage of the link", async () => {
+  const site = new Site(new CaseTime());
+  const names = (): readonly string[] => site.api.all(endpoints).map(({ metadata }) => metadata.name);
+  site.api.put(endpoints, handmade("left-behind"));
+  const loop = site.loopOf(endpointsOfServices({ sight: nobodyJudges, batch: 0 }));
+  site.start(loop);
+  await site.settle();
+  expect(names()).toEqual([]);
+  // Somebody makes these before their service.
+  site.api.put(endpoints, handmade("early"));
+  await site.settle();
+  loop.wakeAll();
+  await site.approach(10_000);
+  await site.settle();
+  expect(names()).toEqual(["early"]);
+});
