@@ -281,6 +281,8 @@ export class Agent {
     return new KubeClient(this.#ambient, {
       transport: async (request) => {
         await turn?.(request.signal);
+        // A deadline that ran out in a wait of ours says nothing of the server.
+        request.signal.throwIfAborted();
         const response = await this.#link.send(request);
         this.#informers.reached();
         return response;

@@ -39,8 +39,8 @@ export class Comeback {
   readonly #waiting = new Set<() => void>();
   #due: Instant | undefined;
   #isAway = false;
-  /** Until `due` it is others' turn. */
-  #isInTurn = false;
+  /** Until then it is others' turn; undefined: nothing waits for a turn. */
+  #turn: Instant | undefined;
 
   constructor(ambient: Ambient, parts: ComebackParts) {
     this.#ambient = ambient;
@@ -53,13 +53,16 @@ export class Comeback {
     const now = clock.now();
     if (this.#due !== undefined && elapsed(now, this.#due) > 0) return this.#due;
     const isUrgent = this.#parts.isUrgent();
-    this.#isInTurn = isUrgent && !this.#isAway;
     // Of those in no hurry more come late than soon: meanwhile looks bring boards back.
     const from = isUrgent ? wait : Math.max(wait, calm.from);
-    const [to, share] = isUrgent ? this.#turn() : [calm.to, Math.sqrt(random.next())];
+    const [to, share] = isUrgent ? this.#place() : [calm.to, Math.sqrt(random.next())];
+    const due = shifted(now, from + share * Math.max(0, to - from));
+    // A stream that failed often waits longer than a term lasts, which must outlive a link that flaps.
+    const turn = wait <= this.#parts.within ? due : shifted(now, share * to);
+    this.#turn = isUrgent && !this.#isAway ? turn : undefined;
     this.#isAway = true;
-    this.#due = shifted(now, from + share * Math.max(0, to - from));
-    return this.#due;
+    this.#due = due;
+    return due;
   }
 
   /** A request of this board was answered. */
@@ -89,12 +92,11 @@ export class Comeback {
 
   /** What else a leader asks: until its streams have their turn. A turn that was in vain is not waited for again. */
   async inTurn(signal: AbortSignal): Promise<void> {
-    const isBound = this.#isInTurn && this.#parts.isUrgent();
-    if (isBound && this.#due !== undefined) await this.until(this.#due, signal);
+    if (this.#turn !== undefined && this.#parts.isUrgent()) await this.until(this.#turn, signal);
   }
 
   /** Where nothing is known of others, and after a turn that was in vain, any moment is as good. */
-  #turn(): [latest: Millis, share: number] {
+  #place(): [latest: Millis, share: number] {
     const { within, rank } = this.#parts;
     const sites = rank();
     const latest = sites === undefined ? within : Math.min(within, sites.of * apart);

@@ -90,6 +90,20 @@ describe("who leads", () => {
     expect(await again).toBeLessThanOrEqual(within);
   });
 
+  test("renews in time however often the link was reset, and however long its streams wait by then", async () => {
+    for (const site of [alone, last, undefined]) {
+      const board = leaderOf(site);
+      for (const wait of [1200, 2400, 4800, 9600, 19_200, 38_400, 45_000]) {
+        const back = returns(board, undefined, wait);
+        const renewal = renewalWaits(board);
+        await clock.advance("5m");
+        expect(await renewal).toBeLessThanOrEqual(within);
+        await back;
+        board.reached();
+      }
+    }
+  });
+
   test("whose term is over gives the Lease back without waiting for its turn", async () => {
     let leads = true;
     const board = comeback(3, () => leads, last);
