@@ -22,15 +22,19 @@ export const labelValues = (namespace: string, labels: Labels | undefined): read
   ...Object.entries(labels ?? {}).flatMap(([label, value]) => (isTold(label) ? [pair(namespace, label, value)] : [])),
 ];
 
-/** The value of the index `byLabel` under which everything lies that the selector may match. */
-export function mayMatch(namespace: string, selector: LabelSelector): string {
-  for (const requirement of selector) {
-    if (requirement.operator !== "in" || !isTold(requirement.key)) continue;
+/** The values of the index `byLabel` under each of which everything lies that the selector may match. At least one. */
+export function mayMatchEach(namespace: string, selector: LabelSelector): readonly string[] {
+  const values = selector.flatMap((requirement) => {
+    if (requirement.operator !== "in" || !isTold(requirement.key)) return [];
     const [value, ...others] = requirement.values;
-    if (value !== undefined && others.length === 0) return pair(namespace, requirement.key, value);
-  }
-  return namespace;
+    return value !== undefined && others.length === 0 ? [pair(namespace, requirement.key, value)] : [];
+  });
+  return values.length > 0 ? values : [namespace];
 }
+
+/** The first of them. */
+export const mayMatch = (namespace: string, selector: LabelSelector): string =>
+  mayMatchEach(namespace, selector)[0] ?? namespace;
 
 /** The value of the index `bySelector` of what selects by these labels. */
 export function selectedBy(namespace: string, selector: Labels): string {

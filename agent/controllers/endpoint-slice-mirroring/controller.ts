@@ -1,6 +1,6 @@
 import type { Endpoints, Service } from "../../api/core.ts";
 import { endpointSlices, endpoints, services } from "../../api/resources.ts";
-import { type Controller, type Seen, wake } from "../../runtime/controller.ts";
+import { type Controller, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
 import { managedBy } from "../endpoints/decide.ts";
 import { outstanding } from "../expectations.ts";
 import { noMemory, type SliceMemory } from "../slices/memory.ts";
@@ -52,10 +52,13 @@ function keysOfService({ key, before, after }: Seen<Service>): readonly string[]
   return had === has ? [] : [key];
 }
 
-/** Most Endpoints change because a controller of services writes them: nobody mirrors those. */
-function keysOfEndpoints({ key, before, after, swept }: Seen<Endpoints>): readonly string[] {
+/**
+ * Most Endpoints change because a controller of services writes them: nobody mirrors those. Whom their label names says
+ * nothing where the service has no selector: it lost it, or somebody applied a copy.
+ */
+function keysOfEndpoints({ key, before, after, swept }: Seen<Endpoints>, site: SiteView): readonly string[] {
   const states = [before, after].flatMap((one) => one ?? []);
   const isWritten = states.every(({ metadata: { labels } }) => labels?.[managedBy.label] === managedBy.us);
-  if (isWritten && !swept) return [];
+  if (isWritten && !swept && site.lister(services).get(key)?.spec?.selector !== undefined) return [];
   return states.some(isMirrorable) ? [key] : [];
 }

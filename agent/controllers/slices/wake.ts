@@ -1,5 +1,6 @@
 import type { EndpointSlice } from "../../api/core.ts";
 import { serviceOf } from "../../api/index-values.ts";
+import { isSameJson } from "../../api/json.ts";
 import { endpointSlices } from "../../api/resources.ts";
 import type { Millis } from "../../base/clock.ts";
 import { type Seen, type SiteView, wake } from "../../runtime/controller.ts";
@@ -17,12 +18,23 @@ const least: Millis = 1000;
 
 /**
  * A change of a slice that is, or was, this controller's wakes the service that it belongs to, and the one that it belonged
- * to. Our own writes come back this way: the pass that they wake finds nothing to do.
+ * to. Our own writes come back this way: the pass that they wake finds nothing to do. An annotation or an owner that
+ * somebody writes wakes nobody, as in kube-controller-manager: it stays until something else changes.
  */
 export const sliceWake = (controller: string, batch: Millis) => {
   const keysOf = ({ before, after }: Seen<EndpointSlice>): readonly string[] => {
+    if (isSameButForNotes(before, after)) return [];
     const concerned = [before, after].filter((slice) => isManagedBy(slice, controller));
     return concerned.flatMap((slice) => (slice && serviceOf(slice)) ?? []);
   };
   return wake(endpointSlices, keysOf, Math.max(least, batch));
 };
+
+/** Not every API server counts a change of labels as a generation. */
+const isSameButForNotes = (a: EndpointSlice | undefined, b: EndpointSlice | undefined): boolean =>
+  a !== undefined &&
+  b !== undefined &&
+  a.metadata.uid === b.metadata.uid &&
+  a.metadata.generation !== undefined &&
+  a.metadata.generation === b.metadata.generation &&
+  isSameJson(a.metadata.labels ?? {}, b.metadata.labels ?? {});

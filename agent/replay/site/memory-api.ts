@@ -1,4 +1,4 @@
-import { isJsonObject, isSameJson, type JsonObject } from "../../api/json.ts";
+import { isJsonObject, isSameJson, type JsonObject, numberAt } from "../../api/json.ts";
 import { mergeSchemaOf } from "../../api/merge-keys.ts";
 import { mergedObject } from "../../api/merge-patch.ts";
 import { type KubeObject, keyOf, type NewObject } from "../../api/meta.ts";
@@ -204,7 +204,7 @@ export class MemoryApi implements Writer, Reader, Caches {
         type === "merge" ? mergedObject(target, body) : applyStrategicMerge(target, body, mergeSchemaOf(resource.kind));
       const { status } = at.subresource === "status" ? merged : target;
       const rest = at.subresource === "status" ? target : merged;
-      return this.#store(resource, before, status === undefined ? rest : { ...rest, status });
+      return this.#store(resource, before, counted(target, status === undefined ? rest : { ...rest, status }));
     }) as Promise<T>;
   }
 
@@ -331,4 +331,12 @@ export class MemoryApi implements Writer, Reader, Caches {
     this.#tables.set(name, table);
     return table;
   }
+}
+
+/** A change of anything but metadata and status makes a new generation of what has generations. */
+function counted(before: JsonObject, after: JsonObject): JsonObject {
+  const wish = ({ metadata: _metadata, status: _status, ...rest }: JsonObject): JsonObject => rest;
+  const generation = numberAt(before, "metadata", "generation");
+  if (generation === undefined || !isJsonObject(after.metadata) || isSameJson(wish(before), wish(after))) return after;
+  return { ...after, metadata: { ...after.metadata, generation: generation + 1 } };
 }

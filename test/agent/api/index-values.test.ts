@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { labelValues, mayBeSelectedBy, mayMatch, selectedBy, serviceOf } from "../../../agent/api/index-values.ts";
+import {
+  labelValues,
+  mayBeSelectedBy,
+  mayMatch,
+  mayMatchEach,
+  selectedBy,
+  serviceOf,
+} from "../../../agent/api/index-values.ts";
 import { labelSelectorOf, matchesLabels, parseLabelSelector } from "../../../agent/api/selectors.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 
@@ -12,10 +19,12 @@ const someLabels = (): Record<string, string> =>
     ),
   );
 
-test("whatever a selector matches lies under the value at which it looks", () => {
+test("whatever a selector matches lies under every value at which it may look", () => {
   for (let i = 0; i < 2000; i++) {
     const [selector, labels] = [labelSelectorOf({ matchLabels: someLabels() }), someLabels()];
-    if (matchesLabels(selector, labels)) expect(labelValues("n", labels)).toContain(mayMatch("n", selector));
+    if (!matchesLabels(selector, labels)) continue;
+    expect(labelValues("n", labels)).toEqual(expect.arrayContaining([...mayMatchEach("n", selector)]));
+    expect(mayMatchEach("n", selector)).toContain(mayMatch("n", selector));
   }
 });
 

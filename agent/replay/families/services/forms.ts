@@ -120,6 +120,11 @@ export const event = tagged(
     createEndpoints: { endpoints: endpointsForm },
     changeEndpoints: { endpoints: text({ about: "By name." }), ...endpointsMembers },
     deleteEndpoints: { endpoints: text({ about: "By name." }) },
+    changeSlice: {
+      slice: text({ about: "By name." }),
+      labels: optional(labelsForm("Labels that it gets; its others stay.")),
+      annotations: optional(labelsForm("Annotations that it gets; its others stay.")),
+    },
     deleteSlice: { slice: text({ about: "By name." }) },
     refuse: {
       object: optional(text({ about: "Only writes of this object; all by default.", examples: ["default/web"] })),
@@ -145,6 +150,7 @@ export const event = tagged(
     createEndpoints: "Somebody makes Endpoints by hand.",
     changeEndpoints: "Somebody changes Endpoints by hand.",
     deleteEndpoints: "Somebody deletes Endpoints.",
+    changeSlice: "Somebody changes a slice by hand.",
     deleteSlice: "Somebody deletes a slice.",
     refuse: "From now on the API server refuses writes of the agent.",
     accept: "All writes go through again.",

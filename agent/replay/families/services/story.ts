@@ -102,6 +102,9 @@ export class ServiceStory {
       case "deleteEndpoints":
         this.#remove(endpoints, event.endpoints);
         break;
+      case "changeSlice":
+        this.#changeSlice(event);
+        break;
       case "deleteSlice":
         this.#remove(endpointSlices, event.slice);
         break;
@@ -168,6 +171,22 @@ export class ServiceStory {
         ...before.metadata,
         ...(event.labels && { labels: metadata.labels }),
         ...(event.annotations && { annotations: metadata.annotations }),
+      },
+    });
+  }
+
+  /** Labels count as a generation, annotations do not. */
+  #changeSlice({ slice, labels, annotations }: Extract<Event, { do: "changeSlice" }>): void {
+    const before = this.site.api.find(endpointSlices, keyOfName(slice));
+    if (before === undefined) throw new MalformedCase([`there is no EndpointSlice ${slice} at that time`]);
+    const { metadata } = before;
+    this.site.api.put(endpointSlices, {
+      ...before,
+      metadata: {
+        ...metadata,
+        labels: { ...metadata.labels, ...Object.fromEntries(labels ?? []) },
+        annotations: { ...metadata.annotations, ...Object.fromEntries(annotations ?? []) },
+        generation: (metadata.generation ?? 0) + (labels === undefined ? 0 : 1),
       },
     });
   }

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
-import type { EndpointSlice, Endpoints } from "../../../../agent/api/core.ts";
+import type { EndpointSlice, Endpoints, Service } from "../../../../agent/api/core.ts";
+import { endpointSliceMirroring } from "../../../../agent/controllers/endpoint-slice-mirroring/controller.ts";
 import { decide } from "../../../../agent/controllers/endpoint-slice-mirroring/decide.ts";
 import { controllerName, mirror } from "../../../../agent/controllers/endpoint-slice-mirroring/mirrored.ts";
 import { noMemory } from "../../../../agent/controllers/slices/memory.ts";
 import { managedByLabel, serviceNameLabel } from "../../../../agent/controllers/slices/slice.ts";
-import { slice } from "../service/objects.ts";
+import type { Seen, SiteView } from "../../../../agent/runtime/controller.ts";
+import { service, slice } from "../service/objects.ts";
 
 const made = (subsets: Endpoints["subsets"] = [], metadata: Partial<Endpoints["metadata"]> = {}): Endpoints => ({
   metadata: { name: "db", namespace: "default", uid: "uid-db", resourceVersion: "3", ...metadata },
@@ -120,4 +122,32 @@ test("what is left of them goes, by uid alone", () => {
   const { actions } = decide({ kind: "left", slices: [mirrored("192.0.2.1")] }, noMemory, 1000);
   expect(actions).toMatchObject([{ do: "delete", target: { name: "db-x", uid: "uid-db-x" } }]);
   expect(actions[0]).not.toHaveProperty("target.resourceVersion");
+});
+
+describe("what the controller of services wrote", () => {
+  const written = made(one.subsets, { labels: { "endpoints.kubernetes.io/managed-by": "endpoint-controller" } });
+  const changed = { ...written, metadata: { ...written.metadata, resourceVersion: "4" } };
+  const woken = (of: Service | undefined, change: Partial<Seen<Endpoints>>): readonly string[] => {
+    const site: unknown = { lister: () => ({ get: () => of }) };
+    const seen = { key: "default/db", before: undefined, after: undefined, ...change };
+    return endpointSliceMirroring({ most: 1000 })
+      .wakes.filter(({ on }) => on.plural === "endpoints")
+      .flatMap(({ keys }) => [...keys(seen, site as SiteView)]);
+  };
+  const { selector: _none, ...noSelector } = service().spec ?? {};
+
+  test.each([
+    ["appears", { after: written }],
+    ["changes", { before: written, after: changed }],
+    ["goes", { before: written }],
+  ])("wakes nobody when it %s, unless its service lost its selector or is not there", (_when, change) => {
+    expect(woken(service(), change)).toEqual([]);
+    expect(woken({ ...service(), spec: noSelector }, change)).toEqual(["default/db"]);
+    expect(woken(undefined, change)).toEqual(["default/db"]);
+  });
+
+  test("is looked at when all that is cached is gone through, and when somebody takes the label off", () => {
+    expect(woken(service(), { after: written, swept: true })).toEqual(["default/db"]);
+    expect(woken(service(), { before: written, after: one })).toEqual(["default/db"]);
+  });
 });

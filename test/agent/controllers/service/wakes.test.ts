@@ -133,3 +133,33 @@ test("a service's sync reads its own pods and no others", () => {
   expect(reads.count).toBe(1);
   expect(selectedPods(all, on).length).toBe(501);
 });
+
+test("and so where all pods share one of the labels that it selects by, whichever it names first", () => {
+  const all = (count: number) => [
+    ...Array.from({ length: count }, (_, at) => webPod(`b${at}`, { labels: { part: "site", app: `other-${at}` } })),
+    webPod("z", { labels: { part: "site", app: "web" } }),
+  ];
+  for (const selector of [
+    { part: "site", app: "web" },
+    { app: "web", part: "site" },
+  ]) {
+    for (const count of [10, 1000]) {
+      const { site: on, reads } = siteWith({ pods: all(count) });
+      expect(selectedPods(named("web", { selector }), on).map(({ metadata }) => metadata.name)).toEqual(["z"]);
+      expect(reads.count).toBeLessThanOrEqual(2);
+    }
+  }
+});
+
+test("pods that all labels find are read once", () => {
+  const both = { app: "web", tier: "x" };
+  const { site: on, reads } = siteWith({ pods: [1, 2, 3].map((at) => webPod(`a${at}`, { labels: both })) });
+  expect(selectedPods(tier, on).length).toBe(3);
+  expect(reads.count).toBe(3);
+});
+
+test("no pod has all the labels that others have one by one", () => {
+  const one = webPod("a", { labels: { app: "web" } });
+  const other = webPod("b", { labels: { tier: "x" } });
+  expect(selectedPods(tier, siteWith({ pods: [one, other] }).site)).toEqual([]);
+});
