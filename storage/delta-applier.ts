@@ -65,7 +65,7 @@ export class DeltaApplier<T extends StoredObject> {
 
   #applyKey(key: Key, rows: readonly JournalRow[]): readonly Change<T>[] {
     const before = this.#indexer.get(key);
-    const { changes, after, row } = collapse(key, before, rows, ({ seq }) => this.#object(seq));
+    const { changes, after, row } = collapse(key, before, rows, (row) => this.#object(key, row));
     if (after === undefined) {
       if (before !== undefined) this.#indexer.remove(key, before);
     } else if (row !== undefined && (before === undefined || !isSame(identityOf(before), row))) {
@@ -75,7 +75,7 @@ export class DeltaApplier<T extends StoredObject> {
     return changes;
   }
 
-  #object(seq: number): T {
-    return this.#indexer.decoded.get(seq) ?? this.#indexer.decode(this.#journal.text(seq));
+  #object(key: Key, row: JournalRow): T {
+    return this.#indexer.decoded.get(row.seq) ?? this.#indexer.decode(this.#journal.text(row.seq), key, row);
   }
 }

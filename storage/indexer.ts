@@ -1,7 +1,15 @@
 import type { Database, Statement } from "./database.ts";
 import { DecodeCache } from "./decode-cache.ts";
 import { IndexRows } from "./index-rows.ts";
-import { type Identity, type IndexFunctions, identityOf, type Key, type StoredObject } from "./object.ts";
+import {
+  type Identity,
+  type IndexFunctions,
+  identityOf,
+  isSame,
+  type Key,
+  keyOf,
+  type StoredObject,
+} from "./object.ts";
 import { resourceId } from "./resource-id.ts";
 
 /** How many keys are read at once. Objects are then fetched one by one, so that one at a time is on the heap. */
@@ -23,7 +31,7 @@ export class Indexer<T extends StoredObject> {
   readonly #quiet = new Map<Key, T>();
   #size: number | undefined;
   #isHidden = false;
-  readonly #text: Statement<{ text: string }>;
+  readonly #stored: Statement<Identity & { text: string }>;
   readonly #identity: Statement<Identity>;
   readonly #keys: Statement<{ key: Key }>;
   readonly #count: Statement<{ count: number }>;
@@ -45,7 +53,7 @@ export class Indexer<T extends StoredObject> {
     this.#database = database;
     this.#resource = resourceId(database, resource);
     this.decoded = new DecodeCache(decodedBytes);
-    this.#text = database.prepare("SELECT text FROM objects WHERE resource = ? AND key = ?");
+    this.#stored = database.prepare("SELECT text, uid, version FROM objects WHERE resource = ? AND key = ?");
     this.#identity = database.prepare("SELECT uid, version FROM objects WHERE resource = ? AND key = ?");
     this.#keys = database.prepare(`SELECT key FROM objects WHERE resource = ? AND key > ? ORDER BY key LIMIT ?`);
     this.#count = database.prepare("SELECT count(*) AS count FROM objects WHERE resource = ?");
@@ -214,13 +222,18 @@ export class Indexer<T extends StoredObject> {
     this.decoded.clear();
   }
 
-  /** The object of a stored text. */
-  decode(text: string): T {
+  /** The object of a stored text: of this key, and in the state that the row beside the text speaks of. */
+  decode(text: string, key: Key, row: Identity): T {
+    let object: unknown;
     try {
-      return JSON.parse(text) as T;
+      object = JSON.parse(text);
     } catch (error) {
       throw this.#database.damaged(error);
     }
+    if (!isStored(object) || keyOf(object) !== key || !isSame(identityOf(object), row)) {
+      throw this.#database.damaged(new Error(`what is stored as ${key} is something else`));
+    }
+    return object as T;
   }
 
   *#entries(): IterableIterator<readonly [Key, T]> {
@@ -247,14 +260,21 @@ export class Indexer<T extends StoredObject> {
   }
 
   #read(key: Key, keep: boolean): T | undefined {
-    const text = this.#text.get(this.#resource, key)?.text;
-    if (text === undefined) return;
-    const object = this.decode(text);
-    if (keep) this.decoded.put(key, object, text.length);
+    const row = this.#stored.get(this.#resource, key);
+    if (row === undefined) return;
+    const object = this.decode(row.text, key, row);
+    if (keep) this.decoded.put(key, object, row.text.length);
     return object;
   }
 
   #overwrite(key: Key, object: T): void {
     this.#update.run(object.metadata.resourceVersion, JSON.stringify(object), this.#resource, key);
   }
+}
+
+/** Readers rely on no less. What it says besides is for those who asked the server for it. */
+function isStored(value: unknown): value is StoredObject {
+  if (typeof value !== "object" || value === null || !("metadata" in value)) return false;
+  const { metadata } = value;
+  return typeof metadata === "object" && metadata !== null && "name" in metadata && typeof metadata.name === "string";
 }

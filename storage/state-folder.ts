@@ -1,7 +1,8 @@
-import { accessSync, constants, mkdirSync, statfsSync, statSync } from "node:fs";
+import { accessSync, constants, statfsSync, statSync } from "node:fs";
 import path from "node:path";
 import type { Pragmas } from "./database.ts";
 import { StorageError } from "./errors.ts";
+import { makeFolder } from "./make-folder.ts";
 import { type OpenedCache, type OpenedState, openCache, openState } from "./open.ts";
 
 /**
@@ -26,7 +27,7 @@ export class StateFolder {
     readonly stamp: string;
   }): StateFolder {
     const { folder, pragmas, stamp } = options;
-    makeFolder(folder);
+    makePlace(folder);
     const [durable, disposable] = [path.join(folder, "state.db"), path.join(folder, "cache.db")];
     // Each of them tells of the other that this is not the folder's first start: the state is made first.
     const [hadState, hadCache] = [isFilled(durable), isFilled(disposable)];
@@ -82,9 +83,9 @@ function isFilled(file: string): boolean {
   }
 }
 
-function makeFolder(folder: string): void {
+function makePlace(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
   } catch (cause) {
     throw new StorageError("io", { file: folder, cause, disposable: false, isPlace: true, hint: folderHint });
   }

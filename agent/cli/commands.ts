@@ -53,7 +53,7 @@ export const commands: readonly Command[] = [
       "Takes part in the election of the site's leader and, as the leader, looks after the site's boards. " +
       "Drop-in files beside the configuration, conf.d/*.yaml, are read after it.",
     options: [configOption],
-    exits: [exit.ok, exit.failed, exit.internal, exit.config],
+    exits: [exit.ok, exit.failed, exit.usage, exit.internal, exit.config],
     load: async () => (await import("./run.ts")).run,
   },
   {
@@ -96,7 +96,7 @@ export const commands: readonly Command[] = [
       { name: "timeout", value: "TIME", summary: "How long --wait waits, such as 60 or 2m (default: 60)." },
       { name: "file", value: "FILE", summary: "The status file (default: /run/siteward/status.json)." },
     ],
-    exits: [exit.ok, exit.failed, exit.critical, exit.notRunning, exit.unreadable],
+    exits: [exit.ok, exit.failed, exit.critical, exit.notRunning, exit.unreadable, exit.usage],
     examples: ["siteward status --wait ready --timeout 2m", "siteward status --json"],
     load: async () => (await import("./status.ts")).run,
   },

@@ -92,7 +92,7 @@ function withBareValues(argv: readonly string[], options: readonly Option[]): st
     const option = options.find(({ name, bare }) => bare !== undefined && word === `--${name}`);
     const next = argv[at + 1];
     if (!option) result.push(word);
-    else if (next !== undefined && /^\d/.test(next)) {
+    else if (next !== undefined && !next.startsWith("-")) {
       result.push(`${word}=${next}`);
       at++;
     } else result.push(`${word}=${option.bare}`);

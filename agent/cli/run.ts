@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { StorageError } from "../../storage/errors.ts";
+import { makeFolder } from "../../storage/make-folder.ts";
 import { type OpenedState, removeCache } from "../../storage/open.ts";
 import { StateFolder } from "../../storage/state-folder.ts";
 import { Agent, type Edges } from "../assemble.ts";
@@ -150,7 +150,7 @@ function statusFile(life: Life): StatusFile {
     limits: config.status,
     replace: (file, text) => {
       // Somebody may clean up a tmpfs while the agent runs.
-      mkdirSync(config.run.folder, { recursive: true });
+      makeFolder(config.run.folder);
       replaceFile(file, text);
     },
     take: (before, writeFailures) => {

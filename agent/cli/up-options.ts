@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Millis } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
@@ -38,7 +38,7 @@ export function upOptions({ values }: Args): UpOptions {
   const port = integerOf(values, "port", [0, 65_535], problems);
   const duration = durationOf(values.get("for"), problems);
   const kubeconfig = values.get("kubeconfig");
-  if (kubeconfig !== undefined && existsSync(kubeconfig) && !isOurKubeconfig(readFileSync(kubeconfig, "utf8"))) {
+  if (kubeconfig !== undefined && existsSync(kubeconfig) && !isOurs(kubeconfig)) {
     problems.push(`--kubeconfig: ${kubeconfig} exists and was not written by siteward up; it would be overwritten`);
   }
   const named = values.get("scenario");
@@ -59,6 +59,11 @@ export function upOptions({ values }: Args): UpOptions {
     folder: values.has("dir") ? resolve(values.get("dir") ?? "") : undefined,
     kubeconfig: kubeconfig === undefined ? undefined : resolve(kubeconfig),
   };
+}
+
+function isOurs(kubeconfig: string): boolean {
+  const read = readText(kubeconfig);
+  return "text" in read && isOurKubeconfig(read.text);
 }
 
 function textOf(named: string | undefined): { readonly text: string } | { readonly problem: string } {

@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { makeFolder } from "../../storage/make-folder.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Millis, sleep } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
-import { ConfigError } from "../base/errors.ts";
+import { ConfigError, sentenceOf } from "../base/errors.ts";
 import { LineLogger } from "../base/logger.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import { lifeline, nodeEnvironment, nodeFlags } from "../board/runtime-flags.ts";
@@ -29,16 +30,16 @@ const patience = (boards: number): Millis => 60_000 + boards * 2000;
 /** A whole site on this machine, until Ctrl-C, until `--for` is over, or until the story has been told. */
 export async function run(io: Io, args: Args): Promise<number> {
   let options: UpOptions;
+  let folder: string;
   try {
     options = upOptions(args);
+    folder = folderOf(options);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     for (const problem of error.problems) io.stderr.write(`siteward: up: ${problem}\n`);
     return exit.usage;
   }
   const temporary = options.folder === undefined;
-  const folder = options.folder ?? mkdtempSync(path.join(os.tmpdir(), "siteward-up-"));
-  mkdirSync(folder, { recursive: true });
   const clean = (): void => {
     if (temporary && !args.flags.has("keep")) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   };
@@ -49,6 +50,18 @@ export async function run(io: Io, args: Args): Promise<number> {
   } finally {
     process.removeListener("exit", clean);
     clean();
+  }
+}
+
+/** The folder of the site; what the kubeconfig lies in is there then, too. */
+function folderOf({ folder, kubeconfig }: UpOptions): string {
+  try {
+    if (kubeconfig !== undefined) makeFolder(path.dirname(kubeconfig));
+    if (folder === undefined) return mkdtempSync(path.join(os.tmpdir(), "siteward-up-"));
+    makeFolder(folder);
+    return folder;
+  } catch (error) {
+    throw new ConfigError([`a folder cannot be made: ${sentenceOf(error)}`]);
   }
 }
 

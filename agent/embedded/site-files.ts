@@ -1,6 +1,7 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { dump } from "js-yaml";
+import { makeFolder } from "../../storage/make-folder.ts";
 
 /** Where one board's agent keeps its things. */
 export interface BoardFiles {
@@ -28,7 +29,7 @@ export function writeKubeconfig(file: string, port: number): void {
     contexts: [{ name, context: { cluster: name, user: name, namespace: "default" } }],
     "current-context": name,
   };
-  mkdirSync(path.dirname(file), { recursive: true });
+  makeFolder(path.dirname(file));
   writeFileSync(file, dump(config), { mode: 0o600 });
 }
 
@@ -44,7 +45,7 @@ export function writeBoardFiles(folder: string, board: string, port: number, sec
   const kubeconfig = path.join(home, "kubeconfig");
   const config = path.join(home, "siteward.yaml");
   const run = runFolderOf(folder, board);
-  mkdirSync(run, { recursive: true });
+  makeFolder(run);
   writeKubeconfig(kubeconfig, port);
   const own: Sections = {
     apiVersion: "siteward.dev/v1",

@@ -1,3 +1,5 @@
+import { isTerm, lastTerm } from "./lease-rules.ts";
+
 /** Small facts that survive a restart of this board. A Memo is one. */
 export interface Facts {
   get(area: string, key: string): string | undefined;
@@ -40,11 +42,12 @@ export class LeaderMemo {
     this.#facts.set(area, "identity", identity);
     this.#facts.set(area, "place", this.#place);
     this.#facts.set(area, "term", String(term));
-    return term === last || term - 1 === last;
+    // The last term is led again and again, by anybody.
+    return term < lastTerm && (term === last || term - 1 === last);
   }
 }
 
 function termIn(text: string | undefined): number | undefined {
   const term = Number(text ?? Number.NaN);
-  return Number.isInteger(term) && term >= 0 ? term : undefined;
+  return isTerm(term) ? term : undefined;
 }

@@ -6,7 +6,7 @@ import type { Instant } from "../base/clock.ts";
 import { isNotFound } from "../client/api-error.ts";
 import type { ObjectRef } from "./actions.ts";
 import type { Write, Writer } from "./executor.ts";
-import type { LeaseRecord } from "./lease-rules.ts";
+import { isTerm, type LeaseRecord } from "./lease-rules.ts";
 import { renewalMark } from "./own-writes.ts";
 
 /** Zone budgets of the site travel from leader to leader in this annotation. */
@@ -144,9 +144,6 @@ const claimed = ({ holder, durationSeconds, term }: Claim, now: Instant): object
   leaseTransitions: term,
 });
 
-/** leaseTransitions is an int32, and the next term must still be one. */
-const highestTransitions = 2 ** 31 - 2;
-
 /** Reads a Lease that anybody may have written: without a spec, with a negative duration, with absurd transitions. */
 export function recordOf({ metadata, spec }: Lease): LeaseRecord {
   const { holderIdentity, leaseDurationSeconds: duration, leaseTransitions: transitions } = spec ?? {};
@@ -164,6 +161,3 @@ export function recordOf({ metadata, spec }: Lease): LeaseRecord {
 
 const isManaged = ({ managedFields }: Lease["metadata"]): true | undefined =>
   (Array.isArray(managedFields) && managedFields.length > 0) || undefined;
-
-const isTerm = (value: unknown): value is number =>
-  typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= highestTransitions;

@@ -15,6 +15,16 @@ export const jitterFactor = 1.2;
 /** No holder is believed to hold for longer, whatever it wrote. */
 export const longestLease: Millis = 3_600_000;
 
+/** leaseTransitions is an int32. Terms do not get that far by themselves, but a hand can write such a number. */
+export const lastTerm = 2 ** 31 - 2;
+
+/** Whether a number that anybody may have written can be that of a term. */
+export const isTerm = (value: unknown): value is number =>
+  typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= lastTerm;
+
+/** Behind the last term comes the last term: a count that began at 0 again would lie below what boards remember for ever. */
+const termAfter = (term: number): number => Math.min(term + 1, lastTerm);
+
 /** The Lease as it was read: nothing of it is trusted to make sense. */
 export interface LeaseRecord {
   readonly uid: string;
@@ -188,7 +198,7 @@ export function nextLeaseStep(
   leading: boolean,
   now: Instant,
 ): LeaseStep {
-  const term = highestTerm === undefined ? 0 : highestTerm + 1;
+  const term = highestTerm === undefined ? 0 : termAfter(highestTerm);
   const wait = heldUntil && elapsed(now, heldUntil) > 0 ? ({ do: "wait", until: heldUntil } as const) : undefined;
   if (record === undefined) {
     if (leading) return { do: "stepDown", why: "the Lease was deleted" };

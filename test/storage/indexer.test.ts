@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Indexer } from "../../storage/indexer.ts";
 import type { IndexFunctions } from "../../storage/object.ts";
 import {
@@ -169,4 +169,40 @@ test.each([0, 1000, 1 << 20])("with %i bytes for decoded objects the answers are
 test("objects are handed out shared as long as there is room", () => {
   const { indexer } = storeOf(["a@1"]);
   expect(indexer.get("a")).toBe(indexer.get("a"));
+});
+
+describe.each([
+  "{not json",
+  "null",
+  "7",
+  "{}",
+  "[1,2]",
+  '{"metadata":null}',
+  '{"metadata":{"name":7,"uid":"uid-b","resourceVersion":"1"}}',
+  '{"metadata":{"name":"b","uid":7,"resourceVersion":"1"}}',
+  '{"metadata":{"name":"b","uid":"uid-b"}}',
+  '{"metadata":{"name":"a","uid":"uid-b","resourceVersion":"1"}}',
+  '{"metadata":{"name":"b","namespace":"n","uid":"uid-b","resourceVersion":"1"}}',
+  '{"metadata":{"name":"b","uid":"uid-other","resourceVersion":"1"}}',
+  '{"metadata":{"name":"b","uid":"uid-b","resourceVersion":"2"}}',
+])("the text of b has become %s", (text) => {
+  const damaged = expect.objectContaining({ kind: "damaged", disposition: "rebuild" });
+
+  test("whoever comes to it is told that the file is damaged; the others are read", () => {
+    const { database } = storeOf(["a@1", "b@1", "c@1"]);
+    database.prepare("UPDATE objects SET text = ? WHERE key = 'b'").run(text);
+    const { indexer } = store(database);
+    expect(() => indexer.get("b")).toThrow(damaged);
+    expect(() => shown(indexer.list())).toThrow(damaged);
+    expect(shown([indexer.get("a"), indexer.get("c")].filter((one) => one !== undefined))).toEqual(["a@1", "c@1"]);
+  });
+
+  test("in the queue: nothing of it is applied", () => {
+    const { database, fifo } = store();
+    fifo.append([delta("Added", "b@1")], "1");
+    database.prepare("UPDATE journal SET text = ? WHERE key = 'b'").run(text);
+    const again = store(database);
+    expect(() => again.fifo.pop(64)).toThrow(damaged);
+    expect([again.indexer.size, again.fifo.depth]).toEqual([0, 1]);
+  });
 });

@@ -11,8 +11,8 @@ DecodeCache.prototype.put = function frozenPut(key, object, textLength): void {
 };
 
 const { decode, keepQuiet } = Indexer.prototype;
-Indexer.prototype.decode = function frozenDecode(text) {
-  return frozen(decode.call(this, text));
+Indexer.prototype.decode = function frozenDecode(text, key, row) {
+  return frozen(decode.call(this, text, key, row));
 };
 Indexer.prototype.keepQuiet = function frozenKeepQuiet(objects): void {
   for (const object of objects.values()) frozen(object);

@@ -84,6 +84,25 @@ built("a state folder that cannot be made is told, and the status says why the a
   expect(stdout).toMatch(/^STALE .*pid \d+ gone.*\n.* was critical\n {2}! AgentEnded /);
 });
 
+built(
+  "folders below /proc, where there can be none, are told within seconds: of state, of status, and of a site to try",
+  async () => {
+    const stateless = agentWith({ state: { folder: "/proc/none/state" } });
+    expect(await ended(stateless)).toBe(1);
+    expect(stateless.log()).toMatch(
+      /^siteward: \/proc\/none\/state: the file cannot be read or written\n {2}Make the folder, /m,
+    );
+    const silent = agentWith({ run: { folder: "/proc/none" } });
+    silent.start();
+    await until("it is said", () => silent.log().includes("status file cannot be written"), 10);
+    for (const option of ["--dir", "--kubeconfig"]) {
+      const { code, stderr } = await siteward(["up", "--port", "0", option, "/proc/none/below"]);
+      expect(code).toBe(64);
+      expect(stderr).toMatch(/^siteward: up: a folder cannot be made: E\w+: .*\/proc\/none[^\n]*\n$/);
+    }
+  },
+);
+
 built.for(["cache.db", "state.db"])("a %s of a newer version ends it with 78, and stays as it is", async (file) => {
   const agent = agentWith();
   mkdirSync(path.join(agent.dir, "state"), { recursive: true });

@@ -244,9 +244,11 @@ test("--watch prints again until it is interrupted, and ends with the last code"
   ).toEqual(["OK", "OK", "OK", "DEGRADED", ""]);
 });
 
-test.each(["--timeout soon --wait ready", "--watch 0"])("%s is refused", async (options) => {
+test.each(["--timeout soon --wait ready", "--watch 0", "--watch abc"])("%s is refused", async (options) => {
   written();
-  expect((await status(...options.split(" "))).code).toBe(64);
+  const { code, err } = await status(...options.split(" "));
+  expect(code).toBe(64);
+  expect(err).toContain("--timeout and --watch take seconds");
 });
 
 test("the run folder of the environment is where the file is looked for", async () => {

@@ -85,6 +85,7 @@ test("a kubeconfig of somebody else's is not written over; an old one of ours is
   const theirs = path.join(folder, "config");
   writeFileSync(theirs, "apiVersion: v1\nkind: Config\ncurrent-context: production\n");
   expect(problemsOf({ kubeconfig: theirs })[0]).toMatch(/exists and was not written by siteward up/);
+  expect(problemsOf({ kubeconfig: folder })[0]).toMatch(/exists and was not written by siteward up/);
   const ours = path.join(folder, "ours");
   writeKubeconfig(ours, 1234);
   expect(given({ kubeconfig: ours }).kubeconfig).toBe(ours);

@@ -43,6 +43,25 @@ test.each([
   expect(folder.openedIn("here").leads("pi-1_b", term)).toBe(alone);
 });
 
+test.each(["99999999999999999999", "2147483647", "-1", "1.5", "seven"])(
+  "%s is no term, and nothing to go by",
+  (text) => {
+    const folder = new Folder();
+    folder.facts.set("leader", "seen", text);
+    folder.facts.set("leader", "term", text);
+    expect(folder.openedIn("here").formerTerm()).toBeUndefined();
+    expect(folder.openedIn("here").leads("pi-1_a", 3)).toBe(false);
+  },
+);
+
+test("the last term there can be is led by one after the other: none of them can say that nobody else led", () => {
+  const folder = new Folder();
+  const last = 2 ** 31 - 2;
+  folder.openedIn("here").leads("pi-1_a", last - 1);
+  expect(folder.openedIn("here").leads("pi-1_b", last)).toBe(false);
+  expect(folder.openedIn("here").leads("pi-1_c", last)).toBe(false);
+});
+
 test("the first term of a board follows nobody's", () => {
   expect(new Folder().openedIn("here").leads("pi-1_a", 0)).toBe(false);
 });

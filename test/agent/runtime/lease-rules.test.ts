@@ -412,3 +412,30 @@ describe("a Lease that anybody may have written", () => {
     expect(stepAfter([[0, record]])).toMatchObject({ do: "take", term: 1 });
   });
 });
+
+describe("the last term that can be written", () => {
+  const last = 2 ** 31 - 2;
+
+  test("follows the one before it, and itself: every claim is one that the server takes and everybody reads", () => {
+    for (const transitions of [last - 1, last]) {
+      const step = stepAfter([[0, lease({ holder: "", transitions })]]);
+      expect(step).toMatchObject({ do: "take", term: last });
+    }
+    const read = recordOf({
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name: "siteward", uid: "one", resourceVersion: "1" },
+      spec: { leaseTransitions: last },
+    });
+    expect(read.transitions).toBe(last);
+  });
+
+  test("is led again by a board that remembers it, in a Lease made anew", () => {
+    const who = { ...baz, formerTerm: last };
+    const looks: readonly Look[] = [
+      [0, undefined],
+      [10, undefined],
+    ];
+    expect(stepAfter(looks, who)).toEqual({ do: "create", term: last });
+  });
+});

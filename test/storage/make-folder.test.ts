@@ -1,0 +1,38 @@
+import { mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { makeFolder } from "../../storage/make-folder.ts";
+import { scratch } from "./things.ts";
+
+test("what is missing of a path is made, and what is there stays", () => {
+  using place = scratch();
+  for (const name of ["a/b/c", "a/b/c", "a/d/", "e//f/../g", "a"]) {
+    makeFolder(place.file(name));
+    expect(statSync(place.file(name)).isDirectory()).toBe(true);
+  }
+});
+
+test("a link to a folder is one", () => {
+  using place = scratch();
+  mkdirSync(place.file("there"));
+  symlinkSync(place.file("there"), place.file("link"));
+  makeFolder(place.file("link/below"));
+  makeFolder(place.file("link"));
+  expect(statSync(place.file("there/below")).isDirectory()).toBe(true);
+});
+
+test.each([
+  ["a file", (file: string) => writeFileSync(file, "")],
+  ["a link to nowhere", (file: string) => symlinkSync("/nowhere/at/all", file)],
+])("where %s is in the way it says so, and makes nothing", (_, put) => {
+  using place = scratch();
+  put(place.file("way"));
+  expect(() => makeFolder(place.file("way"))).toThrow("EEXIST");
+  expect(() => makeFolder(place.file("way/a/b"))).toThrow(/ENOTDIR|EEXIST/);
+});
+
+test.each(["/proc/none", "/proc/none/below/it", ""])(
+  "in %j nobody can make a folder: that is said, not tried for ever",
+  (folder) => {
+    expect(() => makeFolder(folder)).toThrow(/ENOENT|EACCES/);
+  },
+);
