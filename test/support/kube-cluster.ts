@@ -129,7 +129,7 @@ export class KubeCluster {
       "token-auth-file": this.#file("tokens.csv"),
       "authorization-mode": "RBAC",
       "disable-admission-plugins": "ServiceAccount",
-      "service-cluster-ip-range": "10.0.0.0/24",
+      "service-cluster-ip-range": "10.96.0.0/16",
       "audit-policy-file": this.#file("audit.yaml"),
       "audit-log-path": this.#file("audit.log"),
     };
