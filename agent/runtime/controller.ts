@@ -27,6 +27,8 @@ export interface Wake {
   keys(change: Seen<KubeObject>, site: SiteView): Iterable<string>;
   /** They are not looked at before this is over, and once for all that changed meanwhile. */
   readonly after?: Millis;
+  /** Nobody is woken where nothing happened: the cache need not be gone through for it. */
+  readonly onlyOnChange?: true;
 }
 
 /** Ties the object's type to the resource, so that a wake's function sees a Pod where it listens to pods. */
@@ -35,6 +37,13 @@ export const wake = <T extends KubeObject>(
   keys: (change: Seen<T>, site: SiteView) => Iterable<string>,
   after: Millis = 0,
 ): Wake => ({ on, keys: keys as Wake["keys"], after });
+
+/** The same for those whose keys are woken by other resources when all that is cached is gone through. */
+export const wakeOnChange = <T extends KubeObject>(
+  on: Resource<T>,
+  keys: (change: Seen<T>, site: SiteView) => Iterable<string>,
+  after: Millis = 0,
+): Wake => ({ ...wake<T>(on, (change, site) => (change.swept ? [] : keys(change, site)), after), onlyOnChange: true });
 
 /**
  * A controller: what it reads and how it thinks. It cannot do I/O; the control loop reads for it and writes what it asks.

@@ -52,7 +52,9 @@ export class Waker {
   async sweep(swept: true | "again", signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
     let started = clock.now();
-    for (const [resource, wakes] of this.#wakes) {
+    for (const [resource, all] of this.#wakes) {
+      const wakes = all.filter(({ onlyOnChange }) => !onlyOnChange);
+      if (wakes.length === 0) continue;
       const site = this.#site();
       for (const after of this.#caches.informer(resource).lister.list()) {
         const { namespace, name } = after.metadata;

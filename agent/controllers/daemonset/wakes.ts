@@ -4,7 +4,7 @@ import { controllerOf } from "../../api/owners.ts";
 import { controllerRevisions, daemonSets, nodes, pods } from "../../api/resources.ts";
 import { matchesLabels } from "../../api/selectors.ts";
 import { taintsOf } from "../../api/taints.ts";
-import { type Seen, type SiteView, type Wake, wake } from "../../runtime/controller.ts";
+import { type Seen, type SiteView, type Wake, wake, wakeOnChange } from "../../runtime/controller.ts";
 import { eligibilityOf } from "./eligibility.ts";
 import { selectorOf } from "./selector.ts";
 
@@ -16,7 +16,7 @@ export const setWakes: readonly Wake[] = [
   wake(daemonSets, ({ key }) => [key]),
   wake(pods, ownersOf),
   wake(controllerRevisions, ownersOf),
-  wake(nodes, setsForBoard),
+  wakeOnChange(nodes, setsForBoard),
 ];
 
 /** The set that controls an object or did so until now; of one that nobody controls: every set that could. */
@@ -47,8 +47,8 @@ function* matchingSets(object: KubeObject, site: SiteView): Generator<string> {
 }
 
 /** Only labels and taints of a Node say where pods may run. */
-function* setsForBoard({ key, before, after, swept }: Seen<Node>, site: SiteView): Generator<string> {
-  if (after === undefined || swept) return;
+function* setsForBoard({ key, before, after }: Seen<Node>, site: SiteView): Generator<string> {
+  if (after === undefined) return;
   if (before && isSameText(labels(before), labels(after)) && isSameText(taintsOf(before), taintsOf(after))) return;
   const present = new Set([...site.lister(pods).byIndex("byNode", key)].flatMap(daemonSetOf));
   for (const set of site.lister(daemonSets).list()) {

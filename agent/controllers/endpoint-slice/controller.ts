@@ -4,7 +4,7 @@ import { boardOf } from "../../api/pods.ts";
 import { endpointSlices, leases, nodes, pods, services } from "../../api/resources.ts";
 import { asksForZones, zoneLabel } from "../../api/topology.ts";
 import type { Millis } from "../../base/clock.ts";
-import { type Controller, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
+import { type Controller, type Seen, type SiteView, wake, wakeOnChange } from "../../runtime/controller.ts";
 import { outstanding } from "../expectations.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
 import { isManaged } from "../service/eligible.ts";
@@ -38,8 +38,8 @@ export const endpointSlicesOfServices = ({
   wakes: [
     wake(services, ({ key }: Seen<Service>) => [key]),
     podWake(batch),
-    wake(nodes, missedBy),
-    wake(nodes, overloadedBy),
+    wakeOnChange(nodes, missedBy),
+    wakeOnChange(nodes, overloadedBy),
     sliceWake(controllerName, batch),
   ],
   initialMemory: noMemory,
@@ -63,8 +63,8 @@ export const endpointSlicesOfServices = ({
  * A board that comes wakes the services that had to leave its pods out, and need not wait for their time. As in
  * kube-controller-manager the others look at its zone when something else changes.
  */
-function missedBy({ key, before, after, swept }: Seen<Node>, site: SiteView): readonly string[] {
-  if (swept || before !== undefined || after === undefined) return [];
+function missedBy({ key, before, after }: Seen<Node>, site: SiteView): readonly string[] {
+  if (before !== undefined || after === undefined) return [];
   return [...site.lister(pods).byIndex("byNode", key)].flatMap((pod) =>
     [...servicesOf(pod, site)].filter(
       (service) =>
@@ -79,8 +79,8 @@ function missedBy({ key, before, after, swept }: Seen<Node>, site: SiteView): re
  * When the zones can do more, or less, those services are looked at whose endpoints are shared among them and would be too
  * few in one. Few services ask for that, if any: they are looked up.
  */
-function overloadedBy({ before, after, swept }: Seen<Node>, site: SiteView): readonly string[] {
-  if (swept || zoneText(before) === zoneText(after)) return [];
+function overloadedBy({ before, after }: Seen<Node>, site: SiteView): readonly string[] {
+  if (zoneText(before) === zoneText(after)) return [];
   const asking = [...site.lister(services).byIndex("bySharing", "zones")].map(keyOf);
   if (asking.length === 0) return [];
   const shares = zoneSharesOf(site.lister(nodes).list());

@@ -3,7 +3,7 @@ import { boardOf } from "../../api/pods.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
 import { heldUntil, type Link, linkOf } from "../../judgement/link.ts";
-import { type Controller, type Decision, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
+import { type Controller, type Decision, type Seen, type SiteView, wakeOnChange } from "../../runtime/controller.ts";
 import { readyOf } from "./health.ts";
 import type { BoardRecord } from "./memory.ts";
 import { countsAsReady, markNotReady } from "./pods-not-ready.ts";
@@ -31,7 +31,7 @@ export function podReadiness({ settings, judged }: PodReadinessParts): Controlle
     name: "pod-readiness",
     reads: [nodes, pods],
     restsOn: [nodes],
-    wakes: [wake(pods, (change, site) => keysOfNew(change, site, readinessOf))],
+    wakes: [wakeOnChange(pods, (change, site) => keysOfNew(change, site, readinessOf))],
     initialMemory: undefined,
     observe(key, site) {
       const pod = site.lister(pods).get(key);
@@ -75,12 +75,11 @@ export function decidePodReadiness(
  * its living kubelet's. Most pods come to a board that is ready.
  */
 function keysOfNew(
-  { key, before, after, swept }: Seen<Pod>,
+  { key, before, after }: Seen<Pod>,
   site: SiteView,
   readinessOf: (node: Node) => string | undefined,
 ): readonly string[] {
   if (after === undefined) return [key];
-  if (swept) return [];
   if (before?.metadata.uid === after.metadata.uid && boardOf(before) === boardOf(after)) return [];
   const node = nodeOf(after, site);
   const ready = node && readinessOf(node);

@@ -4,7 +4,7 @@ import { keyOf } from "../../api/meta.ts";
 import { pods, services } from "../../api/resources.ts";
 import { labelSelectorOf, matchesLabels } from "../../api/selectors.ts";
 import type { Millis } from "../../base/clock.ts";
-import { type Seen, type SiteView, wake } from "../../runtime/controller.ts";
+import { type Seen, type SiteView, wakeOnChange } from "../../runtime/controller.ts";
 import { isReady } from "./eligible.ts";
 
 /**
@@ -32,10 +32,9 @@ export function selectedPods({ metadata: { namespace = "" }, spec }: Service, si
  * The services that a change of a pod concerns (kubernetes 7.1). When all that is cached is gone through nobody is woken:
  * each service comes by itself.
  */
-export const podWake = (batch: Millis) => wake(pods, keysOfPod, batch);
+export const podWake = (batch: Millis) => wakeOnChange(pods, keysOfPod, batch);
 
-function keysOfPod({ before, after, swept }: Seen<Pod>, site: SiteView): Iterable<string> {
-  if (swept) return [];
+function keysOfPod({ before, after }: Seen<Pod>, site: SiteView): Iterable<string> {
   if (before === undefined || after === undefined) return [...servicesOf(after ?? before, site)];
   const isMoved = !isSameSelection(before, after);
   const isChanged = hasChanged(before, after);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { Pod } from "../../../agent/api/core.ts";
 import { nodes, pods } from "../../../agent/api/resources.ts";
 import { type Clock, shifted, sleep } from "../../../agent/base/clock.ts";
@@ -6,7 +6,7 @@ import { type Disposed, type Disposition, TerminalError } from "../../../agent/b
 import type { Action, Outcome } from "../../../agent/runtime/actions.ts";
 import { leaderOwnsAll } from "../../../agent/runtime/assignment.ts";
 import { ControlLoop, type ControlLoopParts } from "../../../agent/runtime/control-loop.ts";
-import { type Controller, type Durable, wake } from "../../../agent/runtime/controller.ts";
+import { type Controller, type Durable, wake, wakeOnChange } from "../../../agent/runtime/controller.ts";
 import { Permits } from "../../../agent/runtime/permits.ts";
 import { CachedSiteView } from "../../../agent/runtime/site-view.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -588,6 +588,20 @@ describe("a durable memory", () => {
     await clock.advance("10s");
     await running;
   });
+});
+
+test("a cache whose objects wake nobody while nothing happens is not gone through", async () => {
+  const keys = ({ key }: { readonly key: string }): readonly string[] => [key];
+  const { clock, caches, observed, loop, term } = setUp({ wakes: [wakeOnChange(pods, keys)] });
+  caches.of(pods).add(pod("a"));
+  const lister = caches.informer(pods).lister;
+  const list = vi.spyOn(lister, "list");
+  void loop.run(term);
+  await clock.settle();
+  expect([list.mock.calls.length, observed.length]).toEqual([0, 0]);
+  caches.of(pods).add(pod("b"));
+  await clock.settle();
+  expect(observed).toEqual(["default/b"]);
 });
 
 test("loops that share a permit go through the cache one after the other", async () => {
