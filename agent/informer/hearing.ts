@@ -5,6 +5,7 @@ import {
   isFlowing,
   opened,
   paused,
+  proven,
   unheard,
   type WatchHealth,
   type WatchLimits,
@@ -29,7 +30,7 @@ export class Hearing {
   /** `isApplied`: nothing of what came still waits to be readable. */
   health(isApplied: boolean): WatchHealth {
     if (isApplied && this.#unproven !== undefined) {
-      this.#health = { ...this.#health, lastProof: this.#unproven };
+      this.#health = proven(this.#health, this.#unproven);
       this.#unproven = undefined;
     }
     return this.#health;
@@ -60,7 +61,7 @@ export class Hearing {
 
   #heard(isProof: boolean): void {
     const now = this.#clock.now();
-    this.#health = heard(this.#health, this.#limits, now, false);
+    this.#health = heard(this.#health, this.#limits, now);
     if (isProof) this.#unproven = now;
   }
 }

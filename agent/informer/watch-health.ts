@@ -39,10 +39,10 @@ export const isLive = (health: WatchHealth, limits: WatchLimits, now: Instant): 
 
 /** The connection is up. Opening a watch is an answer of the server, so it counts as heard, not as proof. */
 export function opened(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
-  return heard({ ...health, connected: true }, limits, now, false);
+  return heard({ ...health, connected: true }, limits, now);
 }
 
-export function heard(health: WatchHealth, limits: WatchLimits, now: Instant, proof: boolean): WatchHealth {
+export function heard(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
   const stalled = health.lastHeard !== undefined && elapsed(health.lastHeard, now) >= limits.stall;
   const deafSince = health.deafSince ?? (stalled ? health.lastHeard : undefined);
   // The first connection ends no outage: nothing was known before it, and nothing could be concluded from silence.
@@ -50,12 +50,15 @@ export function heard(health: WatchHealth, limits: WatchLimits, now: Instant, pr
   return {
     connected: health.connected,
     lastHeard: now,
-    lastProof: proof ? now : health.lastProof,
+    lastProof: health.lastProof,
     restoredAt: outage ? now : health.restoredAt,
     deafSince: undefined,
     flowsSince: isPaused(health, limits, now) ? now : health.flowsSince,
   };
 }
+
+/** A proof came, and what it says can be read: whatever happened before that instant has been heard. */
+export const proven = (health: WatchHealth, at: Instant): WatchHealth => ({ ...health, lastProof: at });
 
 const isPaused = ({ lastHeard }: WatchHealth, { blip }: WatchLimits, now: Instant): boolean =>
   lastHeard === undefined || elapsed(lastHeard, now) > blip;

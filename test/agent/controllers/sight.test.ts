@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { leases, nodes } from "../../../agent/api/resources.ts";
 import { firstMemory, type SiteMemory } from "../../../agent/controllers/node-lifecycle/memory.ts";
 import { type Sight, sightOf } from "../../../agent/controllers/sight.ts";
-import { closed, heard, opened, unheard, type WatchHealth } from "../../../agent/informer/watch-health.ts";
+import { closed, heard, opened, proven, unheard, type WatchHealth } from "../../../agent/informer/watch-health.ts";
 import { noQuarantine } from "../../../agent/judgement/link.ts";
 import { lifecycleSettings } from "../../../agent/replay/settings.ts";
 import { CachedSiteView } from "../../../agent/runtime/site-view.ts";
@@ -35,7 +35,8 @@ function sight(seconds: number, health: WatchHealth): Sight {
   return sightOf({ settings, judge: () => judge }, new CachedSiteView({ caches, client }, pass));
 }
 
-const live = (seconds: number): WatchHealth => heard(opened(unheard, settings, at(0)), settings, at(seconds), true);
+const live = (seconds: number): WatchHealth =>
+  proven(heard(opened(unheard, settings, at(0)), settings, at(seconds)), at(seconds));
 
 describe("what is held back", () => {
   test("everything while a watch is not live", () => {

@@ -1,6 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { Instant } from "../../../agent/base/clock.ts";
-import { closed, heard, isLive, opened, paused, unheard, worstOf } from "../../../agent/informer/watch-health.ts";
+import {
+  closed,
+  heard,
+  isLive,
+  opened,
+  paused,
+  proven,
+  unheard,
+  worstOf,
+} from "../../../agent/informer/watch-health.ts";
 import { limits } from "./cache.ts";
 
 const at = (seconds: number): Instant => ({ mono: seconds * 1000, wall: 0 });
@@ -40,13 +49,13 @@ describe("a watch", () => {
   });
 
   test("that spoke again after the stall bound, without being torn down, was deaf", () => {
-    expect(heard(live, limits, at(195), false).restoredAt).toEqual(at(195));
+    expect(heard(live, limits, at(195)).restoredAt).toEqual(at(195));
   });
 
   test("proves with what moved, not with what was merely heard", () => {
     expect(live.lastProof).toBeUndefined();
-    const proven = heard(live, limits, at(110), true);
-    expect(heard(proven, limits, at(120), false).lastProof).toEqual(at(110));
+    const known = proven(heard(live, limits, at(110)), at(110));
+    expect(heard(known, limits, at(120)).lastProof).toEqual(at(110));
   });
 });
 
@@ -78,8 +87,8 @@ describe("a pause that was ordered", () => {
 });
 
 test("several watches are as good as the worst of them", () => {
-  const early = heard(live, limits, at(110), true);
-  const late = heard(live, limits, at(130), true);
+  const early = proven(heard(live, limits, at(110)), at(110));
+  const late = proven(heard(live, limits, at(130)), at(130));
   const lost = closed(late, limits, at(140));
   const restored = opened(closed(late, limits, at(140)), limits, at(160));
   expect(worstOf([early])).toEqual(early);
