@@ -3,6 +3,7 @@ import path from "node:path";
 import { type AgentProcess, until } from "../support/agent-process.ts";
 import { KubeSite } from "../support/kube-site.ts";
 import { fill } from "../support/load.ts";
+import { rest } from "../support/rest.ts";
 import { asInstalled } from "./as-installed.ts";
 import { type Bench, type BenchContext, type Figure, number } from "./figure.ts";
 import { heartbeats } from "./heartbeats.ts";
@@ -148,4 +149,3 @@ const mapped = (
   sums: ReadonlyMap<string, number>,
   change: (name: string, sum: number) => number,
 ): ReadonlyMap<string, number> => new Map([...sums].map(([name, sum]) => [name, change(name, sum)]));
-const rest = (time: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, time * 1000));

@@ -1,6 +1,7 @@
 import { AgentProcess, until } from "../support/agent-process.ts";
 import { KubeSite } from "../support/kube-site.ts";
 import { boardName, fill } from "../support/load.ts";
+import { rest } from "../support/rest.ts";
 import { BoardDisk } from "./board-disk.ts";
 import type { Bench, BenchContext, Figure } from "./figure.ts";
 import { heartbeats } from "./heartbeats.ts";
@@ -144,5 +145,3 @@ async function left(site: KubeSite): Promise<number> {
   );
   return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined).length;
 }
-
-const rest = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));

@@ -1,6 +1,7 @@
 import { until } from "../support/agent-process.ts";
 import { KubeSite } from "../support/kube-site.ts";
 import { fillBoards, fillPods } from "../support/load.ts";
+import { rest } from "../support/rest.ts";
 import { asInstalled } from "./as-installed.ts";
 import { type Bench, type BenchContext, type Figure, median } from "./figure.ts";
 import { heartbeats } from "./heartbeats.ts";
@@ -103,5 +104,3 @@ async function peerAt(peer: Peer, quick: boolean): Promise<{ rss: number; anonym
   await peer.stop();
   return figures;
 }
-
-const rest = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { AgentProcess } from "../support/agent-process.ts";
 import { KubeSite } from "../support/kube-site.ts";
 import { fill } from "../support/load.ts";
+import { rest } from "../support/rest.ts";
 import { type Bench, type BenchContext, type Figure, median } from "./figure.ts";
 import { heartbeats } from "./heartbeats.ts";
 import { Peer } from "./peer.ts";
@@ -115,5 +116,3 @@ function received(agent: AgentProcess): number {
   };
   return traffic.reduce((sum, { receivedBytes }) => sum + receivedBytes, 0) / 1e6;
 }
-
-const rest = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));

@@ -1,5 +1,6 @@
 import { KubeSite } from "../support/kube-site.ts";
 import { fill, fillServices, type Server, shares } from "../support/load.ts";
+import { rest } from "../support/rest.ts";
 import { asInstalled } from "./as-installed.ts";
 import type { Bench, BenchContext, Figure } from "./figure.ts";
 import { heartbeats } from "./heartbeats.ts";
@@ -89,5 +90,3 @@ async function settled(
     if (list.items.length >= services) return (at - begun) / 1000;
   }
 }
-
-const rest = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));

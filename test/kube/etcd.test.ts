@@ -5,8 +5,7 @@ import { type Audited, missingAssets } from "../support/kube-cluster.ts";
 import { KubeSite } from "../support/kube-site.ts";
 import { fill, touch } from "../support/load.ts";
 import { differences } from "../support/mirrored.ts";
-
-const seconds = (count: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, count * 1000));
+import { rest } from "../support/rest.ts";
 
 describe.skipIf(missingAssets())("behind a real API server", () => {
   const site = new KubeSite();
@@ -47,10 +46,10 @@ describe.skipIf(missingAssets())("behind a real API server", () => {
     if (!agent) throw new Error("no agent");
     site.cluster.suspendEtcd();
     await until("the agent says that something is wrong", () => agent.status()?.health.level !== "ok", 90);
-    await seconds(25);
+    await rest(25);
     site.cluster.resumeEtcd();
     await until("it leads and sees the site again", () => agent.isReady, 60);
-    await seconds(5);
+    await rest(5);
     for (const board of [0, 1, 2]) expect(await site.taints(board)).toEqual([]);
     expect(harm(agent)).toEqual([]);
   });
@@ -67,10 +66,10 @@ describe.skipIf(missingAssets())("behind a real API server", () => {
     await site.cluster.startApi();
     agent.start();
     await until("it leads and sees the site", () => agent.isReady, 60);
-    await seconds(3);
+    await rest(3);
     expect(listsOf(agent, "pods")).toBe(before + 1);
     site.silence(0, 1, 2);
-    await seconds(2);
+    await rest(2);
     await agent.stop();
     expect(await differences(site.cluster, path.join(agent.dir, "state/cache.db"))).toEqual([]);
     expect(harm(agent)).toEqual([]);

@@ -3,6 +3,7 @@ import { type AgentProcess, until } from "../support/agent-process.ts";
 import { missingAssets } from "../support/kube-cluster.ts";
 import { KubeSite } from "../support/kube-site.ts";
 import { boardName, fill, podName } from "../support/load.ts";
+import { rest } from "../support/rest.ts";
 
 const config = {
   leader: { duration: "6s", renewDeadline: "4s", retry: "1s", followers: "poll" },
@@ -14,8 +15,6 @@ const siteOf = (name: string, nodeSelector?: string) => ({
   ...config,
   site: { name, ...(nodeSelector !== undefined && { nodeSelector }) },
 });
-
-const seconds = (count: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, count * 1000));
 
 interface EventObject {
   readonly reason: string;
@@ -57,7 +56,7 @@ class TwoSites extends KubeSite {
   /** These, and nothing else, soon and for a while. */
   async expectTouched(agent: AgentProcess, ...names: readonly string[]): Promise<void> {
     await until("all are written to", () => names.every((name) => this.touched(agent).includes(name)), 5);
-    await seconds(1);
+    await rest(1);
     expect(this.touched(agent)).toEqual([...names].sort());
   }
 
@@ -110,7 +109,7 @@ describe.skipIf(missingAssets())("two sites on one kube-apiserver", () => {
 
   test("a board that falls silent is tainted by its own site, and nobody else writes to it", async () => {
     // What is new on boards that were just made is over.
-    await seconds(1);
+    await rest(1);
     site.watchWrites();
     site.silence(1);
     await until("NoExecute", async () => (await site.taints(1)).includes("unreachable:NoExecute"), 20);
@@ -136,7 +135,7 @@ describe.skipIf(missingAssets())("two sites on one kube-apiserver", () => {
     await until("it is no longer mirrored", () => north.status()?.watches?.[0]?.objects === 2, 15);
     site.watchWrites();
     site.silence(2);
-    await seconds(9);
+    await rest(9);
     expect(await site.taints(2)).toEqual([]);
     expect(await site.ready(2)).toBe("True");
     expect(await site.podNames()).toEqual(expect.arrayContaining([podName(2), podName(8)]));
@@ -152,7 +151,7 @@ describe.skipIf(missingAssets())("two sites on one kube-apiserver", () => {
       async () => /RegisteredNode by .*pi-south/.test(String(await site.eventsAbout(2))),
       15,
     );
-    await seconds(3 - (performance.now() - begun) / 1000);
+    await rest(3 - (performance.now() - begun) / 1000);
     expect(await site.ready(2)).toBe("True");
     expect(await site.taints(2)).toEqual([]);
     await until("its silence counts", async () => (await site.ready(2)) === "Unknown", 15);
@@ -172,7 +171,7 @@ describe.skipIf(missingAssets())("two sites that claim the same boards", () => {
     first = site.agent("pi-north", siteOf("north", "area=north"));
     await until("the first is ready", () => first.isReady, 20);
     // Times of creation are whole seconds; within one, the order of the uids decides.
-    await seconds(1.1);
+    await rest(1.1);
     second = site.agent("pi-all", siteOf("all"));
     await until("the second is ready", () => second.isReady, 20);
   });
@@ -194,7 +193,7 @@ describe.skipIf(missingAssets())("two sites that claim the same boards", () => {
     expect(second.status()?.health.level).toBe("critical");
     expect(site.conflictsOf(first)).toEqual([]);
 
-    await seconds(1);
+    await rest(1);
     site.watchWrites();
     site.silence(1, 4);
     await until("the older judges its board", async () => (await site.taints(1)).includes("unreachable:NoExecute"), 20);
@@ -208,7 +207,7 @@ describe.skipIf(missingAssets())("two sites that claim the same boards", () => {
     site.watchWrites();
     await site.label(0, null);
     site.silence(0);
-    await seconds(2);
+    await rest(2);
     expect(await site.ready(0)).toBe("True");
     await until("the younger judges it", async () => (await site.taints(0)).includes("unreachable:NoExecute"), 20);
     expect(site.touched(second)).toContain(boardName(0));

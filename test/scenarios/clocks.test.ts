@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { until } from "../support/agent-process.ts";
 import { boardsOnly } from "../support/boards-only.ts";
 import { LinkedSite } from "../support/linked-site.ts";
+import { rest } from "../support/rest.ts";
 import { missingCompiler, WallClock } from "../support/wall-clock.ts";
 
 const year = 365 * 86_400;
@@ -18,8 +19,6 @@ const config = {
   judgement: { policy: "kubernetes" },
   controllers: boardsOnly,
 };
-
-const seconds = (count: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, count * 1000));
 
 /** When the leader says that it renewed last: nobody reads it as time, but it shows which clock it has. */
 async function renewed(site: LinkedSite): Promise<Date> {
@@ -52,14 +51,14 @@ describe.skipIf(missing)("a clock that is wrong", () => {
       const term = site.agent.status()?.leader?.term;
       for (const step of [0, 10 * year, -10 * year, hour, -hour]) {
         wall.set(step);
-        await seconds(3);
+        await rest(3);
         expect(site.agent.leads).toBe(true);
       }
 
       await site.tolerate(0, 10);
       site.silence(0);
       const silent = performance.now();
-      await seconds(1);
+      await rest(1);
       wall.set(10 * year);
       await until(
         "the lost board is tainted",
@@ -91,7 +90,7 @@ describe.skipIf(missing)("a clock that is wrong", () => {
       await until("the other one follows", () => other.status()?.leader?.role === "standby", 20);
       const term = site.agent.status()?.leader?.term ?? 0;
       // Longer than the term: neither takes the other's stamps for the time.
-      await seconds(12);
+      await rest(12);
       expect(site.agent.leads).toBe(true);
       expect(other.leads).toBe(false);
 
@@ -99,7 +98,7 @@ describe.skipIf(missing)("a clock that is wrong", () => {
       const taken = await until("the one whose clock is behind takes over", () => other.leads, 2 * 9 + 1 + 3);
       expect(taken).toBeGreaterThan(2);
       expect(other.status()?.leader?.term).toBe(term + 1);
-      await seconds(grace + 2);
+      await rest(grace + 2);
       expect(site.harm).toEqual([]);
     } finally {
       await site.stop();

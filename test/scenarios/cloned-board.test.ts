@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
 import { until } from "../support/agent-process.ts";
 import { LinkedSite } from "../support/linked-site.ts";
+import { rest } from "../support/rest.ts";
 
 const duration = 12;
 const config = { leader: { duration: `${duration}s`, renewDeadline: "8s", retry: "1s" } };
-
-const seconds = (count: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, count * 1000));
 
 test("a board takes its own term over at once after a restart; a clone of its card waits like anybody", async () => {
   const site = await new LinkedSite({ config }).start();
@@ -16,7 +15,7 @@ test("a board takes its own term over at once after a restart; a clone of its ca
     const first = termOf(agent) ?? Number.NaN;
     const clone = site.clone();
     await until("the clone follows", () => clone.status()?.leader?.role === "standby", 20);
-    await seconds(duration + 3);
+    await rest(duration + 3);
     expect([agent.leads, clone.leads]).toEqual([true, false]);
     expect(termOf(agent)).toBe(first);
 

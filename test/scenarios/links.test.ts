@@ -8,6 +8,7 @@ import { Authority, hasOpenssl } from "../agent/client/certificates.ts";
 import { type AgentCondition, until } from "../support/agent-process.ts";
 import { boardsOnly } from "../support/boards-only.ts";
 import { LinkedSite, type LinkedSiteOptions } from "../support/linked-site.ts";
+import { rest } from "../support/rest.ts";
 import { TlsFront } from "../support/tls-front.ts";
 
 /** A leader that judges by kube-controller-manager's rules, and so quickly that deafness of a few seconds would tell. */
@@ -22,8 +23,6 @@ const quick = {
 /** The defaults of the link: a lost link is told within 90 s. */
 const { leader: _, link: __, client: ___, controllers: ____, ...asShipped } = quick;
 const detection = 90;
-
-const seconds = (count: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, count * 1000));
 
 interface Story extends Partial<LinkedSiteOptions> {
   /** Before the agent has seen the site for the first time. */
@@ -81,7 +80,7 @@ describe("a link that lies harms nobody", () => {
       const lists = site.lists("pods");
       site.link.set({ silent: true });
       await until("the silence is told", () => isTold(site), detection);
-      await seconds(30);
+      await rest(30);
       site.link.set({});
       await until("it leads again", () => site.agent.isReady, 60);
       expect(site.lists("pods")).toBe(lists);
@@ -93,7 +92,7 @@ describe("a link that lies harms nobody", () => {
       const lists = { pods: site.lists("pods"), nodes: site.lists("nodes") };
       for (let count = 0; count < 12; count++) {
         site.link.reset();
-        await seconds(2);
+        await rest(2);
       }
       // By then a stream waits up to a minute for its next try, as client-go's do.
       await until("it leads", () => site.agent.isReady, 90);
@@ -108,7 +107,7 @@ describe("a link that lies harms nobody", () => {
       site.link.set({ refused: true });
       site.link.reset();
       await until("this is told", () => isTold(site), 15);
-      await seconds(30);
+      await rest(30);
     },
   });
 
@@ -130,14 +129,14 @@ describe("a link that lies harms nobody", () => {
   story("when three of ten segments are lost", {
     async play(site) {
       site.link.set({ loss: 0.3 });
-      await seconds(40);
+      await rest(40);
     },
   });
 
   story("when a round trip takes two seconds", {
     async play(site) {
       site.link.set({ delay: 1000 });
-      await seconds(40);
+      await rest(40);
       expect(site.agent.leads).toBe(true);
     },
   });
@@ -150,7 +149,7 @@ describe("a link that lies harms nobody", () => {
     beat: 5000,
     async play(site) {
       site.link.set({ bytesPerSecond: 1000 });
-      await seconds(60);
+      await rest(60);
       expect(site.agent.leads).toBe(true);
     },
   });
@@ -168,7 +167,7 @@ describe("a link that lies harms nobody", () => {
       writeFileSync(hosts, "127.0.0.1 localhost\n");
       site.link.reset();
       await until("the loss is told", () => isTold(site), detection);
-      await seconds(10);
+      await rest(10);
       writeFileSync(hosts, "127.0.0.1 localhost api.site.test\n");
     },
   });
@@ -190,7 +189,7 @@ describe("a link that lies harms nobody", () => {
       if (early) front?.present(early);
       site.link.reset();
       await until("it says so again", () => problemOf(site, "ServerNotTrusted") !== undefined, detection);
-      await seconds(10);
+      await rest(10);
       if (valid) front?.present(valid);
     },
   });
@@ -206,7 +205,7 @@ describe("a link that lies harms nobody", () => {
     async play(site) {
       storm = true;
       site.link.reset();
-      await seconds(30);
+      await rest(30);
       expect(refused).toBeGreaterThan(5);
       expect(refused).toBeLessThan(30 * 5);
       storm = false;
