@@ -1,4 +1,5 @@
 import type { KubeObject, OwnerReference } from "./meta.ts";
+import { apiVersionOf, type Resource } from "./resources.ts";
 
 /** The one owner that manages an object, if there is one. */
 export const controllerOf = ({ metadata }: KubeObject): OwnerReference | undefined =>
@@ -7,3 +8,13 @@ export const controllerOf = ({ metadata }: KubeObject): OwnerReference | undefin
 /** By uid, never by name: an owner that was made anew under its old name is another one. */
 export const isControlledBy = (object: KubeObject, owner: KubeObject): boolean =>
   controllerOf(object)?.uid === owner.metadata.uid;
+
+/** On what an owner creates or adopts. */
+export const controlledBy = (resource: Resource<KubeObject>, { metadata }: KubeObject): OwnerReference => ({
+  apiVersion: apiVersionOf(resource),
+  kind: resource.kind,
+  name: metadata.name,
+  uid: metadata.uid,
+  controller: true,
+  blockOwnerDeletion: true,
+});

@@ -1,7 +1,7 @@
-import type { KubeObject, OwnerReference } from "../api/meta.ts";
-import { controllerOf } from "../api/owners.ts";
-import { apiVersionOf, type Resource } from "../api/resources.ts";
-import type { Action, ObjectRef } from "../runtime/actions.ts";
+import type { KubeObject } from "../api/meta.ts";
+import { controlledBy, controllerOf } from "../api/owners.ts";
+import type { Resource } from "../api/resources.ts";
+import { type Action, anyStateOf, type ObjectRef } from "../runtime/actions.ts";
 
 /**
  * What becomes of an object that an owner may control (kubernetes 3.7): keep, it is controlled already; adopt, it is
@@ -24,29 +24,17 @@ export function claimOf(owner: KubeObject, object: KubeObject, matches: boolean)
 export const mayAdopt = (owner: KubeObject, live: KubeObject | undefined): boolean =>
   live?.metadata.uid === owner.metadata.uid && live.metadata.deletionTimestamp === undefined;
 
-/** On what an owner creates or adopts. */
-export const controlledBy = (resource: Resource<KubeObject>, { metadata }: KubeObject): OwnerReference => ({
-  apiVersion: apiVersionOf(resource),
-  kind: resource.kind,
-  name: metadata.name,
-  uid: metadata.uid,
-  controller: true,
-  blockOwnerDeletion: true,
-});
-
 /** `resource`: that of the owner. The object's uid alone is the precondition: whatever else changed, it is still the one. */
 export const adoption = (resource: Resource<KubeObject>, owner: KubeObject, object: ObjectRef): Action => ({
   do: "patch",
-  target: byUid(object),
+  target: anyStateOf(object),
   type: "strategic",
   patch: { metadata: { ownerReferences: [controlledBy(resource, owner)] } },
 });
 
 export const release = (owner: KubeObject, object: ObjectRef): Action => ({
   do: "patch",
-  target: byUid(object),
+  target: anyStateOf(object),
   type: "strategic",
   patch: { metadata: { ownerReferences: [{ $patch: "delete", uid: owner.metadata.uid }] } },
 });
-
-const byUid = ({ resourceVersion: _, ...object }: ObjectRef): ObjectRef => object;

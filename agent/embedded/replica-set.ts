@@ -1,8 +1,8 @@
 import type { Pod, ReplicaSet } from "../api/core.ts";
 import type { NewObject } from "../api/meta.ts";
-import { isControlledBy } from "../api/owners.ts";
+import { controlledBy, isControlledBy } from "../api/owners.ts";
 import { isFinished, isTerminating, podCondition } from "../api/pods.ts";
-import { apiVersionOf, replicaSets } from "../api/resources.ts";
+import { replicaSets } from "../api/resources.ts";
 import type { Random } from "../base/random.ts";
 
 /** Its pods, those left out that are asked to end, though their board may never hear of it, and those that are over. */
@@ -10,11 +10,10 @@ export const activePodsOf = (set: ReplicaSet, pods: Iterable<Pod>): readonly Pod
   [...pods].filter((pod) => isControlledBy(pod, set) && !isTerminating(pod) && !isFinished(pod));
 
 /** One more pod, from the template. */
-export function podOf({ metadata, spec }: ReplicaSet, random: Random): NewObject {
-  const { name, namespace, uid } = metadata;
+export function podOf(set: ReplicaSet, random: Random): NewObject {
+  const { metadata, spec } = set;
+  const { name, namespace } = metadata;
   const { labels, annotations } = spec?.template?.metadata ?? {};
-  const { kind } = replicaSets;
-  const owner = { apiVersion: apiVersionOf(replicaSets), kind, name, uid, controller: true, blockOwnerDeletion: true };
   const object = {
     apiVersion: "v1",
     kind: "Pod",
@@ -23,7 +22,7 @@ export function podOf({ metadata, spec }: ReplicaSet, random: Random): NewObject
       ...(namespace !== undefined && { namespace }),
       ...(labels && { labels }),
       ...(annotations && { annotations }),
-      ownerReferences: [owner],
+      ownerReferences: [controlledBy(replicaSets, set)],
     },
     spec: spec?.template?.spec,
   };

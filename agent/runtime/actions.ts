@@ -20,6 +20,9 @@ export const refTo = (resource: Resource<KubeObject>, { metadata }: KubeObject):
   resourceVersion: metadata.resourceVersion,
 });
 
+/** The same object in whatever state it is by now: its uid alone is the precondition. */
+export const anyStateOf = ({ resourceVersion: _, ...target }: ObjectRef): ObjectRef => target;
+
 /** Why an act is harmful, and what permits it: every act that our verdict about a board caused carries one. */
 export interface Cause {
   readonly board: string;

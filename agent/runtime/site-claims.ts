@@ -6,6 +6,7 @@ import type { Ambient } from "../base/ambient.ts";
 import { backoff } from "../base/backoff.ts";
 import { type Millis, sleep } from "../base/clock.ts";
 import { jitter } from "../base/random.ts";
+import { inTextOrder } from "../base/text-order.ts";
 import { isForbidden } from "../client/api-error.ts";
 import type { ListOptions, ListResult } from "../client/kube-client.ts";
 import type { SiteRank } from "../informer/comeback.ts";
@@ -260,5 +261,4 @@ export function olderClaims(
     });
 }
 
-const order = (a: SiteLease, b: SiteLease): number => compare(a.created, b.created) || compare(a.uid, b.uid);
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const order = (a: SiteLease, b: SiteLease): number => inTextOrder(a.created, b.created) || inTextOrder(a.uid, b.uid);

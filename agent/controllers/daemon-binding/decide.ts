@@ -3,7 +3,7 @@ import { podCondition } from "../../api/pods.ts";
 import { pods as podResource } from "../../api/resources.ts";
 import { timestamp } from "../../api/timestamps.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
-import { type Action, type Outcome, refTo } from "../../runtime/actions.ts";
+import { type Action, anyStateOf, type ObjectRef, type Outcome, refTo } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
 import { refusals, type Taken, takenWith } from "./fit.ts";
 import { needsOf } from "./pod-needs.ts";
@@ -85,7 +85,4 @@ function explained(pod: Pod, message: string, now: Instant): readonly Action[] {
   ];
 }
 
-const targetOf = (pod: Pod): ReturnType<typeof refTo> => {
-  const { resourceVersion: _, ...target } = refTo(podResource, pod);
-  return target;
-};
+const targetOf = (pod: Pod): ObjectRef => anyStateOf(refTo(podResource, pod));

@@ -1,9 +1,10 @@
 import type { DaemonSet, Pod } from "../../api/core.ts";
 import type { NewObject } from "../../api/meta.ts";
 import { pinned, pinnedTo } from "../../api/node-affinity.ts";
+import { controlledBy } from "../../api/owners.ts";
 import { boardOf, podCondition } from "../../api/pods.ts";
 import { daemonSets } from "../../api/resources.ts";
-import { controlledBy } from "../claims.ts";
+import { inTextOrder } from "../../base/text-order.ts";
 import { daemonTolerations } from "./tolerations.ts";
 
 export const hashLabel = "controller-revision-hash";
@@ -54,10 +55,8 @@ export const isReady = (pod: Pod): boolean => podCondition(pod, "Ready")?.status
 export function byAge(a: Pod, b: Pod): number {
   const isBound = Number(boardOf(b) !== undefined) - Number(boardOf(a) !== undefined);
   const [created, otherCreated] = [a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? ""];
-  return isBound || inOrder(created, otherCreated) || inOrder(a.metadata.name, b.metadata.name);
+  return isBound || inTextOrder(created, otherCreated) || inTextOrder(a.metadata.name, b.metadata.name);
 }
-
-const inOrder = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** As a label has it. An annotation that is no number says nothing. */
 function templateGeneration({ metadata: { annotations } }: DaemonSet): string | undefined {

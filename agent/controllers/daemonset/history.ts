@@ -1,7 +1,7 @@
 import type { ControllerRevision, DaemonSet, Pod } from "../../api/core.ts";
+import { controlledBy } from "../../api/owners.ts";
 import { controllerRevisions, daemonSets, newObject, pods as podResource } from "../../api/resources.ts";
-import { type Action, type ObjectRef, refTo } from "../../runtime/actions.ts";
-import { controlledBy } from "../claims.ts";
+import { type Action, anyStateOf, refTo } from "../../runtime/actions.ts";
 import { hashLabel } from "./daemon-pod.ts";
 import { canonicalJson, inOrder, templateHash } from "./template-hash.ts";
 
@@ -108,7 +108,7 @@ function relabelled(pods: readonly Pod[], old: readonly ControllerRevision[], ha
     .filter(({ metadata }) => !kept.has(metadata.labels?.[hashLabel] ?? ""))
     .map((pod) => ({
       do: "patch",
-      target: anyState(refTo(podResource, pod)),
+      target: anyStateOf(refTo(podResource, pod)),
       type: "merge",
       patch: { metadata: { labels: { [hashLabel]: hash } } },
     }));
@@ -126,9 +126,7 @@ const patchOf = (revision: ControllerRevision, patch: object): Action => ({
 
 const deletion = (revision: ControllerRevision): Action => ({
   do: "delete",
-  target: anyState(refTo(controllerRevisions, revision)),
+  target: anyStateOf(refTo(controllerRevisions, revision)),
 });
-
-export const anyState = ({ resourceVersion: _, ...object }: ObjectRef): ObjectRef => object;
 
 const byName = (a: ControllerRevision, b: ControllerRevision): number => (a.metadata.name < b.metadata.name ? -1 : 1);

@@ -1,13 +1,12 @@
 import type { DaemonSet } from "../../api/core.ts";
 import { daemonSets, pods as podResource } from "../../api/resources.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
-import { type Action, type Outcome, refTo } from "../../runtime/actions.ts";
+import { type Action, anyStateOf, type Outcome, refTo } from "../../runtime/actions.ts";
 import type { AvailabilityRule } from "./availability.ts";
 import { type Leaving, type PodsByBoard, podsByBoard } from "./board.ts";
 import { type BoardPlan, planBoard } from "./board-pods.ts";
 import { daemonPod, isReady, isUpdated } from "./daemon-pod.ts";
 import { type FailedBackoffs, stillValid } from "./failed-pods.ts";
-import { anyState } from "./history.ts";
 import { type SetWork, sooner } from "./pass.ts";
 import { updateStep } from "./rolling-update.ts";
 
@@ -75,7 +74,7 @@ function writes(
     return { do: "create", resource: podResource, object: daemonPod(set, board, hash) };
   });
   const removed = leaving.slice(0, burst).map(({ pod, cause }): Action => {
-    return { do: "delete", target: anyState(refTo(podResource, pod)), ...(cause && { cause }) };
+    return { do: "delete", target: anyStateOf(refTo(podResource, pod)), ...(cause && { cause }) };
   });
   return [...made, ...removed];
 }

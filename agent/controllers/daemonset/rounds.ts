@@ -1,6 +1,6 @@
 import { daemonSets } from "../../api/resources.ts";
 import type { Instant } from "../../base/clock.ts";
-import { type Action, refTo } from "../../runtime/actions.ts";
+import { type Action, anyStateOf, refTo } from "../../runtime/actions.ts";
 import { availabilityOf } from "./availability.ts";
 import { podsByBoard } from "./board.ts";
 import { duplicateDeletions, hashOf, historyWrites, presentHash, surplusRevisions } from "./history.ts";
@@ -52,6 +52,6 @@ export function roundOf(pass: Pass, memory: SetMemory, now: Instant): Round {
 
 /** Whatever else somebody changed meanwhile: the counts are ours. */
 function statusWrite({ work: { set } }: Pass, patch: object): Action {
-  const { resourceVersion: _, ...target } = refTo(daemonSets, set);
+  const target = anyStateOf(refTo(daemonSets, set));
   return { do: "patch", target, type: "merge", patch, subresource: "status" };
 }

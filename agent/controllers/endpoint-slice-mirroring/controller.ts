@@ -3,6 +3,7 @@ import { endpointSlices, endpoints, services } from "../../api/resources.ts";
 import { type Controller, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
 import { managedBy } from "../endpoints/decide.ts";
 import { outstanding } from "../expectations.ts";
+import { leaderElection } from "../service/eligible.ts";
 import { noMemory, type SliceMemory } from "../slices/memory.ts";
 import { slicesOf, sliceWake } from "../slices/wake.ts";
 import { decide, type MirrorState, remember } from "./decide.ts";
@@ -40,7 +41,6 @@ export const endpointSliceMirroring = ({ most }: MirroringParts): Controller<Mir
 });
 
 const skipLabel = "endpointslice.kubernetes.io/skip-mirror";
-const leaderElection = "control-plane.alpha.kubernetes.io/leader";
 
 const isMirrorable = ({ metadata: { labels, annotations } }: Endpoints): boolean =>
   labels?.[skipLabel] !== "true" && annotations?.[leaderElection] === undefined;

@@ -6,7 +6,7 @@ import type { Decision } from "../../runtime/controller.ts";
 import type { Expectations } from "../expectations.ts";
 import { afterPart, inParts, type SliceMemory, waitForCache } from "../slices/memory.ts";
 import { recycled } from "../slices/recycle.ts";
-import { partsOf, removal, type SliceOwner } from "../slices/write.ts";
+import { partsOf, removal, sliceOwner } from "../slices/write.ts";
 import { type Mirrored, mirror, mirroredAnnotations } from "./mirrored.ts";
 
 export type MirrorState =
@@ -24,7 +24,7 @@ export function decide(state: MirrorState, memory: SliceMemory, most: number): D
       return { actions: state.slices.map(removal), memory };
     case "mirrored": {
       const { endpoints, slices } = state;
-      const owner = ownerOf(endpoints);
+      const owner = sliceOwner(endpointsKind, endpoints);
       const mirrored = mirror(endpoints, slices, most);
       const annotations = mirroredAnnotations(endpoints);
       const plan = recycled(mirrored.plan, owner);
@@ -43,13 +43,6 @@ export const remember = (
   outcomes: readonly Outcome[],
   now: Instant,
 ): Decision<SliceMemory> => afterPart(decision, outcomes, now, () => []);
-
-const ownerOf = ({ metadata: { namespace = "", name, uid, deletionTimestamp } }: Endpoints): SliceOwner => ({
-  namespace,
-  name,
-  reference: { apiVersion: "v1", kind: "Endpoints", name, uid, controller: true, blockOwnerDeletion: true },
-  isTerminating: deletionTimestamp !== undefined,
-});
 
 function complaints(about: ObjectRef, { invalid, skipped }: Mirrored, most: number): readonly Action[] {
   const warn = (reason: string, message: string): Action => ({

@@ -12,7 +12,7 @@ import { refusalOf } from "../service/refusal.ts";
 import { triggerAnnotation, triggerTime } from "../service/trigger-time.ts";
 import { afterPart, inParts, type SliceMemory, waitForCache } from "../slices/memory.ts";
 import { endpointsOf } from "../slices/slice.ts";
-import { partsOf, type SliceOwner } from "../slices/write.ts";
+import { partsOf, sliceOwner } from "../slices/write.ts";
 import { familiesOf } from "./endpoint.ts";
 import { planOf } from "./plan.ts";
 import type { ZoneShares } from "./zone-shares.ts";
@@ -62,7 +62,7 @@ function decideSelected(state: Selected, memory: SliceMemory, most: number, now:
   const wasReady = service.spec?.publishNotReadyAddresses ? [] : readyTargets(slices);
   const { ready, isHeld, cause } = readinessOf(pods, silence, new Set(wasReady));
   const { at, times } = triggerTime(memory.told, service, pods);
-  const owner = ownerOf(service);
+  const owner = sliceOwner(services, service);
   const wanted = { service, owner: owner.reference, pods, ready, zones, shares, slices, most };
   const { plan, missing, troubles } = planOf(wanted);
   const annotationsOf = (before: EndpointSlice | undefined) => ({
@@ -95,13 +95,6 @@ export const remember = (
     const refusal = refusalOf(outcomes);
     return about === undefined || refusal === undefined ? [] : [complaint(about, refusal)];
   });
-
-const ownerOf = ({ metadata: { namespace = "", name, uid, deletionTimestamp } }: Service): SliceOwner => ({
-  namespace,
-  name,
-  reference: { apiVersion: "v1", kind: "Service", name, uid, controller: true, blockOwnerDeletion: true },
-  isTerminating: deletionTimestamp !== undefined,
-});
 
 /** The uids of the pods whose endpoints are ready, as the slices say. */
 const readyTargets = (slices: readonly EndpointSlice[]): readonly string[] =>

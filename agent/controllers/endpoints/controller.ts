@@ -3,7 +3,7 @@ import { endpoints, leases, nodes, pods, services } from "../../api/resources.ts
 import type { Millis } from "../../base/clock.ts";
 import { type Controller, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
 import { outstanding } from "../expectations.ts";
-import { isManaged } from "../service/eligible.ts";
+import { isManaged, leaderElection } from "../service/eligible.ts";
 import { silenceOf } from "../service/silence.ts";
 import { podWake, selectedPods } from "../service/wakes.ts";
 import type { SightParts } from "../sight.ts";
@@ -44,8 +44,6 @@ export const endpointsOfServices = ({ sight, batch }: EndpointsParts): Controlle
 async function withoutService(key: string, cached: Endpoints, site: SiteView): Promise<ServiceState | undefined> {
   return (await site.fetch(services, key)) === undefined ? { kind: "gone", endpoints: cached } : undefined;
 }
-
-const leaderElection = "control-plane.alpha.kubernetes.io/leader";
 
 /**
  * Somebody deleted them: they are made anew. When all that is cached is gone through, those come that a service left behind

@@ -1,4 +1,5 @@
-import { fnv128 } from "../service/fnv-128.ts";
+import { inTextOrder } from "../../base/text-order.ts";
+import { byHash } from "../service/fnv-128.ts";
 import { portText, type Subset, type SubsetAddress, type SubsetPort, subsetText } from "../service/go-text.ts";
 
 /** Who offers a port, by identity, and whether it is ready. */
@@ -67,13 +68,5 @@ function byAddress(a: SubsetAddress, b: SubsetAddress): number {
     return Number(a.targetRef !== undefined) - Number(b.targetRef !== undefined);
   }
   const [left = "", right = ""] = [a.targetRef.uid, b.targetRef.uid];
-  return left < right ? -1 : left > right ? 1 : 0;
-}
-
-function byHash<T>(items: readonly T[], textOf: (item: T) => string): readonly T[] {
-  if (items.length < 2) return items;
-  return items
-    .map((item) => ({ item, hash: fnv128(textOf(item)) }))
-    .sort((a, b) => (a.hash < b.hash ? -1 : a.hash > b.hash ? 1 : 0))
-    .map(({ item }) => item);
+  return inTextOrder(left, right);
 }

@@ -2,7 +2,7 @@ import type { Pod } from "../../api/core.ts";
 import { isFinished } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
-import type { Action, Cause, ObjectRef } from "../../runtime/actions.ts";
+import { type Action, anyStateOf, type Cause, type ObjectRef, refTo } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
 
@@ -135,4 +135,4 @@ function failAndDelete(pod: Pod, orphanedBy: string | undefined, now: Instant): 
 const whyOrphaned = { reason: "DeletionByPodGC", message: "PodGC: node no longer exists" };
 
 /** By uid alone: whatever else changed about the pod, it is still the one. */
-const refOf = ({ metadata: { namespace, name, uid } }: Pod): ObjectRef => ({ resource: pods, namespace, name, uid });
+const refOf = (pod: Pod): ObjectRef => anyStateOf(refTo(pods, pod));

@@ -1,5 +1,6 @@
 import type { Pod } from "../../api/core.ts";
 import { keyOf } from "../../api/meta.ts";
+import { inTextOrder } from "../../base/text-order.ts";
 
 /** What the order depends on: of thousands of pods no more is on the heap. */
 interface Ended {
@@ -31,7 +32,5 @@ const isEvicted = ({ status }: Pod): boolean => status?.phase === "Failed" && st
 
 function inOrder(a: Ended, b: Ended): number {
   if (a.isEvicted !== b.isEvicted) return a.isEvicted ? -1 : 1;
-  return compare(a.created, b.created) || compare(a.name, b.name);
+  return inTextOrder(a.created, b.created) || inTextOrder(a.name, b.name);
 }
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

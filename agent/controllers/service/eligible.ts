@@ -5,6 +5,9 @@ import { type Address, parseAddress } from "./ip.ts";
 /** Whose endpoints are somebody else's: one that is only a name, or one without a selector. */
 export const isManaged = ({ spec }: Service): boolean => spec?.type !== "ExternalName" && spec?.selector !== undefined;
 
+/** On Endpoints that hold an election of old: they never had a service, and nobody repeats them. */
+export const leaderElection = "control-plane.alpha.kubernetes.io/leader";
+
 /** Nothing but its name leads to its pods. */
 export const isHeadless = ({ spec }: Service): boolean => (spec?.clusterIP ?? "") === "" || spec?.clusterIP === "None";
 

@@ -1,3 +1,5 @@
+import { inTextOrder } from "../../base/text-order.ts";
+
 /**
  * FNV-1a of 128 bits over the UTF-8 of a text, as hexadecimal digits. The prime is 2^88 + 2^8 + 0x3b; what is multiplied
  * lies in four numbers of 32 bits, the lowest first, so that nothing exceeds what a number holds exactly.
@@ -17,6 +19,15 @@ export function fnv128(text: string): string {
     d = (Math.floor(carry / limb) + d * small + Math.floor(a0 / 2 ** 8) + (b0 % 2 ** 8) * 2 ** 24) % limb;
   }
   return [d, c, b, a].map((part) => part.toString(16).padStart(8, "0")).join("");
+}
+
+/** Items in the order of the hashes of their texts, as kube-controller-manager writes them. */
+export function byHash<T>(items: readonly T[], textOf: (item: T) => string): readonly T[] {
+  if (items.length < 2) return items;
+  return items
+    .map((item) => ({ item, hash: fnv128(textOf(item)) }))
+    .sort((a, b) => inTextOrder(a.hash, b.hash))
+    .map(({ item }) => item);
 }
 
 const limb = 2 ** 32;

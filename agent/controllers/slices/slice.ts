@@ -1,6 +1,6 @@
 import type { EndpointSlice } from "../../api/core.ts";
 import type { OwnerReference } from "../../api/meta.ts";
-import { fnv128 } from "../service/fnv-128.ts";
+import { byHash } from "../service/fnv-128.ts";
 import { type SlicePort, slicePortText } from "../service/go-text.ts";
 import type { Family } from "../service/ip.ts";
 
@@ -37,13 +37,7 @@ export const endpointsOf = (slice: EndpointSlice): readonly SliceEndpoint[] => s
 export const portsOf = (slice: EndpointSlice): readonly SlicePort[] => slice.ports ?? [];
 
 /** In kube-controller-manager's order: by a hash. */
-export const sortedPorts = (ports: readonly SlicePort[]): readonly SlicePort[] =>
-  ports.length < 2
-    ? ports
-    : ports
-        .map((port) => ({ port, hash: fnv128(slicePortText(port)) }))
-        .sort((a, b) => (a.hash < b.hash ? -1 : a.hash > b.hash ? 1 : 0))
-        .map(({ port }) => port);
+export const sortedPorts = (ports: readonly SlicePort[]): readonly SlicePort[] => byHash(ports, slicePortText);
 
 /** Slices of one service share endpoints only where they have the very same ports, in whatever order. */
 export const portMapOf = (ports: readonly SlicePort[]): string => JSON.stringify(ports.map(slicePortText).sort());

@@ -1,7 +1,8 @@
 import type { EndpointSlice } from "../../api/core.ts";
-import type { OwnerReference } from "../../api/meta.ts";
-import { endpointSlices, newObject } from "../../api/resources.ts";
-import { type Action, type Cause, refTo } from "../../runtime/actions.ts";
+import type { KubeObject, OwnerReference } from "../../api/meta.ts";
+import { controlledBy } from "../../api/owners.ts";
+import { endpointSlices, newObject, type Resource } from "../../api/resources.ts";
+import { type Action, anyStateOf, type Cause, refTo } from "../../runtime/actions.ts";
 import { mapPatch } from "../service/map-patch.ts";
 import { prefixOf, type SliceContent, type SlicePlan } from "./slice.ts";
 
@@ -12,6 +13,13 @@ export interface SliceOwner {
   /** It is on its way out: whoever collects what it leaves behind must not meet new slices. */
   readonly isTerminating: boolean;
 }
+
+export const sliceOwner = (resource: Resource<KubeObject>, object: KubeObject): SliceOwner => ({
+  namespace: object.metadata.namespace ?? "",
+  name: object.metadata.name,
+  reference: controlledBy(resource, object),
+  isTerminating: object.metadata.deletionTimestamp !== undefined,
+});
 
 /** The annotations of a slice as they are to be. `before`: undefined for one that is made or made over. */
 export type AnnotationsOf = (before: EndpointSlice | undefined) => Readonly<Record<string, string>>;
@@ -57,7 +65,7 @@ function creation(
 }
 
 /** By uid alone: whatever it became meanwhile, nobody needs it. */
-export function removal(slice: EndpointSlice): Action {
-  const { resourceVersion: _any, ...target } = refTo(endpointSlices, slice);
-  return { do: "delete", target };
-}
+export const removal = (slice: EndpointSlice): Action => ({
+  do: "delete",
+  target: anyStateOf(refTo(endpointSlices, slice)),
+});

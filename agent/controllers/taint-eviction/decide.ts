@@ -7,7 +7,7 @@ import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts
 import { dispositionOf } from "../../base/errors.ts";
 import { heldUntil, type Link } from "../../judgement/link.ts";
 import { permitsHarm, type Verdict } from "../../judgement/verdict.ts";
-import type { Action, Cause, ObjectRef, Outcome } from "../../runtime/actions.ts";
+import { type Action, anyStateOf, type Cause, type ObjectRef, type Outcome, refTo } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
 import type { RunningTaint } from "../node-lifecycle/memory.ts";
@@ -245,12 +245,7 @@ const say = (about: ObjectRef, what: string): Action => ({
 });
 
 /** By uid alone: whatever else changed about the pod, it is still the one. */
-export const refOf = ({ metadata: { namespace, name, uid } }: Pod): ObjectRef => ({
-  resource: pods,
-  namespace,
-  name,
-  uid,
-});
+export const refOf = (pod: Pod): ObjectRef => anyStateOf(refTo(pods, pod));
 
 const waiting = (timer: Timer, now: Instant): Decision<Timer> => ({
   actions: [],

@@ -4,12 +4,12 @@ import type { Resource } from "../../api/resources.ts";
 /** Writes that the API shall refuse. */
 export interface Refusal {
   /** Key of the Node or "namespace/name" of the Pod; every object if it is not there. */
-  readonly object?: string;
+  readonly object?: string | undefined;
   /** status: the status subresource; spec: the rest, where taints and labels are. Both if it is not there. */
-  readonly part?: "status" | "spec";
+  readonly part?: "status" | "spec" | undefined;
   readonly reason: string;
   /** How often; always if it is not there. */
-  readonly times?: number;
+  readonly times?: number | undefined;
 }
 
 export class Refusals {

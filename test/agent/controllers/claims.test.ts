@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { OwnerReference } from "../../../agent/api/meta.ts";
+import { controlledBy } from "../../../agent/api/owners.ts";
 import { daemonSets, pods } from "../../../agent/api/resources.ts";
-import { adoption, claimOf, controlledBy, mayAdopt, release } from "../../../agent/controllers/claims.ts";
+import { adoption, claimOf, mayAdopt, release } from "../../../agent/controllers/claims.ts";
 import { refTo } from "../../../agent/runtime/actions.ts";
 import { pod } from "../../support/builders.ts";
 

@@ -8,6 +8,7 @@ import {
   closed,
   heard,
   opened,
+  proven,
   unheard,
   type WatchHealth,
   type WatchLimits,
@@ -108,7 +109,10 @@ export class ModelApi {
   /** The resourceVersion moves as long as the server has its etcd: a bookmark is a proof then. */
   bookmark(): void {
     if (this.link === "cut") return;
-    for (const table of this.#all) table.health = heard(table.health, this.#limits, this.#now(), this.link === "up");
+    for (const table of this.#all) {
+      const health = heard(table.health, this.#limits, this.#now());
+      table.health = this.link === "up" ? proven(health, this.#now()) : health;
+    }
   }
 
   get view(): SiteView {
@@ -142,7 +146,7 @@ export class ModelApi {
 
   #open(): void {
     for (const table of this.#all) {
-      table.health = heard(opened(table.health, this.#limits, this.#now()), this.#limits, this.#now(), true);
+      table.health = proven(opened(table.health, this.#limits, this.#now()), this.#now());
     }
   }
 
@@ -153,7 +157,7 @@ export class ModelApi {
       const table = this.#tables[kind];
       const keys = [...table.pending];
       table.pending.clear();
-      if (keys.length > 0) table.health = heard(table.health, this.#limits, this.#now(), true);
+      if (keys.length > 0) table.health = proven(heard(table.health, this.#limits, this.#now()), this.#now());
       for (const key of keys) {
         const before = table.cache.get(key);
         const after = table.server.get(key);

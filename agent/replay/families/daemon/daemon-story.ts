@@ -149,18 +149,10 @@ export class DaemonStory {
         api.remove(pods, keyOf(this.#pod(event.pod)));
         break;
       case "refuseCreation":
-        refusals.add({
-          object: `default/agent-${event.nth}`,
-          reason: event.reason,
-          ...(event.times !== undefined && { times: event.times }),
-        });
+        refusals.add({ object: `default/agent-${event.nth}`, reason: event.reason, times: event.times });
         break;
       case "refuse":
-        refusals.add({
-          reason: event.reason,
-          ...(event.object !== undefined && { object: event.object }),
-          ...(event.times !== undefined && { times: event.times }),
-        });
+        refusals.add({ object: event.object, reason: event.reason, times: event.times });
         break;
       case "accept":
         refusals.clear();

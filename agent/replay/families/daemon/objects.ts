@@ -1,8 +1,8 @@
 import type { ControllerRevision, DaemonSet } from "../../../api/core.ts";
 import { pinned } from "../../../api/node-affinity.ts";
+import { controlledBy } from "../../../api/owners.ts";
 import { daemonSets } from "../../../api/resources.ts";
 import type { Millis } from "../../../base/clock.ts";
-import { controlledBy } from "../../../controllers/claims.ts";
 import { hashLabel } from "../../../controllers/daemonset/daemon-pod.ts";
 import { presentHash, revisionData } from "../../../controllers/daemonset/history.ts";
 import { statusOf } from "../../shorthand.ts";

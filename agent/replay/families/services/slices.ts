@@ -1,5 +1,7 @@
 import type { EndpointSlice, Node, Pod, Service } from "../../../api/core.ts";
+import { controlledBy } from "../../../api/owners.ts";
 import { boardOf } from "../../../api/pods.ts";
+import { services } from "../../../api/resources.ts";
 import { controllerName, labelsFor } from "../../../controllers/endpoint-slice/content.ts";
 import { endpointOf, slicePortsOf } from "../../../controllers/endpoint-slice/endpoint.ts";
 import { isReady } from "../../../controllers/service/eligible.ts";
@@ -94,16 +96,7 @@ export function sliceFrom(given: GivenSlice, { service, pod, node }: Around, sta
       uid: `uid-${given.name}`,
       generation: given.generation ?? 1,
       labels: { ...(given.labels ? Object.fromEntries(given.labels) : labelsFor(service)), ...own },
-      ownerReferences: [
-        {
-          apiVersion: "v1",
-          kind: "Service",
-          name: service.metadata.name,
-          uid,
-          controller: true,
-          blockOwnerDeletion: true,
-        },
-      ],
+      ownerReferences: [{ ...controlledBy(services, service), uid }],
       ...(given.terminating && { deletionTimestamp: stamp }),
     },
   };

@@ -110,7 +110,7 @@ export class ServiceStory {
         break;
       case "refuse": {
         const { object, reason, times } = event;
-        refusals.add({ reason, ...(object !== undefined && { object }), ...(times !== undefined && { times }) });
+        refusals.add({ reason, object, times });
         break;
       }
       case "accept":

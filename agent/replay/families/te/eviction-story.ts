@@ -118,12 +118,7 @@ export class EvictionStory {
       }
       case "refuse": {
         const { pod, part, reason, times } = event;
-        refusals.add({
-          reason,
-          ...(pod !== undefined && { object: keyOfPod(pod) }),
-          ...(part !== undefined && { part: part === "status" ? "status" : "spec" }),
-          ...(times !== undefined && { times }),
-        });
+        refusals.add({ reason, times, object: pod && keyOfPod(pod), part: part === "delete" ? "spec" : part });
         break;
       }
       case "accept":

@@ -1,7 +1,7 @@
 import type { ControllerRevision, DaemonSet, Pod } from "../../../../../agent/api/core.ts";
 import { pinned } from "../../../../../agent/api/node-affinity.ts";
+import { controlledBy } from "../../../../../agent/api/owners.ts";
 import { controllerRevisions, daemonSets, nodes, pods } from "../../../../../agent/api/resources.ts";
-import { controlledBy } from "../../../../../agent/controllers/claims.ts";
 import { daemonSet } from "../../../../../agent/controllers/daemonset/controller.ts";
 import { hashLabel } from "../../../../../agent/controllers/daemonset/daemon-pod.ts";
 import { presentHash, revisionData } from "../../../../../agent/controllers/daemonset/history.ts";
