@@ -52,6 +52,7 @@ export class Edge {
   #held: (() => void)[] = [];
   #heldPieces: (() => void)[] = [];
   readonly #lastArrival = { there: 0, back: 0 };
+  readonly #travelling = { there: 0, back: 0 };
 
   constructor(
     world: World,
@@ -130,8 +131,16 @@ export class Edge {
     };
     const at = Math.max(time.now + this.latency + this.#delay(), this.#lastArrival[way]);
     this.#lastArrival[way] = at;
-    if (at === time.now) carried();
-    else time.at(at, carried);
+    // What is to arrive at this very moment, and has not yet, goes first.
+    if (at === time.now && this.#travelling[way] === 0) {
+      carried();
+      return;
+    }
+    this.#travelling[way]++;
+    time.at(at, () => {
+      this.#travelling[way]--;
+      carried();
+    });
   }
 
   /** A piece of a watch travels back. */
