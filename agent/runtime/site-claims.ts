@@ -1,74 +1,53 @@
-import type { Lease, Node } from "../api/core.ts";
-import { keyOf } from "../api/meta.ts";
-import { leases, type Resource } from "../api/resources.ts";
-import { type LabelSelector, matchesLabels, parseLabelSelector, SelectorError } from "../api/selectors.ts";
+import type { Node } from "../api/core.ts";
+import { type KubeObject, keyOf } from "../api/meta.ts";
+import { leases, namespaces, type Resource } from "../api/resources.ts";
+import { matchesLabels } from "../api/selectors.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { backoff } from "../base/backoff.ts";
 import { type Millis, sleep } from "../base/clock.ts";
 import { jitter } from "../base/random.ts";
-import { inTextOrder } from "../base/text-order.ts";
 import { isForbidden } from "../client/api-error.ts";
 import type { ListOptions, ListResult } from "../client/kube-client.ts";
 import type { SiteRank } from "../informer/comeback.ts";
 import type { Lister } from "../informer/lister.ts";
+import { type Claim, olderClaims, order, type SiteLease, siteLeaseOf, siteSelector } from "./site-lease.ts";
 
-/** On the Lease of a site: the label selector of its Nodes, for the leaders of other sites to read. "": all of them. */
-export const selectorAnnotation = "siteward.dev/node-selector";
+/** Of one claim: the namespaces that both sites select. */
+export type SharedNamespaces = "every" | { readonly count: number; readonly some: readonly string[] };
 
-const siteLabel = "siteward.dev/site";
-const ours = { name: "app.kubernetes.io/managed-by", value: "siteward" };
-
-/** By these the Leases of sites are found. */
-export const siteLabels = (site: string): Readonly<Record<string, string>> => ({
-  [ours.name]: ours.value,
-  [siteLabel]: site,
-});
-
-/** A site that was on this API server before ours, and what it says of its boards. */
-export interface Claim {
-  readonly site: string;
-  /** The key of its Lease. */
-  readonly lease: string;
-  readonly selector: LabelSelector;
-}
-
-/** A site that was here first, and the boards that ours selects as well. */
+/** A site that was here first, and the boards and namespaces that ours selects as well. */
 export interface Conflict {
   readonly site: string;
   readonly lease: string;
   readonly boards: number;
   /** The first few of them. */
   readonly some: readonly string[];
+  readonly namespaces: SharedNamespaces | undefined;
 }
 
 /** What the claims ask of a KubeClient. */
 export interface LeaseListing {
-  list(
-    resource: Resource<Lease>,
+  list<T extends KubeObject>(
+    resource: Resource<T>,
     options: ListOptions,
-    each: (lease: Lease) => void,
+    each: (object: T) => void,
     signal: AbortSignal,
   ): Promise<ListResult>;
 }
+
+/** Those of our site as it mirrors them. every: all are, and none is mirrored. none: it has no workloads. */
+export type OwnNamespaces = Lister<KubeObject> | "every" | "none";
 
 export interface SiteClaimsParts {
   readonly client: LeaseListing;
   /** The Lease of our own site. */
   readonly at: { readonly namespace: string; readonly name: string };
   readonly boards: Lister<Node>;
+  readonly namespaces: OwnNamespaces;
   /** Between two looks. */
   readonly period: Millis;
   /** What is ours to look after is no longer what it was. */
   readonly changed: () => void;
-}
-
-/** What is read of the Lease of a site. */
-export interface SiteLease {
-  readonly key: string;
-  readonly uid: string;
-  readonly created: string;
-  readonly site: string;
-  readonly selector: string;
 }
 
 const pageSize = 500;
@@ -76,8 +55,8 @@ const mostNamed = 3;
 const retries = { first: 1000, most: 30_000 } as const;
 
 /**
- * Two sites may select the same board by mistake. The site whose Lease was created first keeps it, and the other one does
- * nothing with it: what the leaders of both read on the API server tells each of them the same.
+ * Two sites may select the same board or namespace by mistake. The site whose Lease was created first keeps it, and the
+ * other one does nothing with it: what the leaders of both read on the API server tells each of them the same.
  *
  * A claim stands as long as its Lease exists, whether or not somebody renews it: a site whose link is down for a day
  * still owns its boards.
@@ -86,6 +65,8 @@ export class SiteClaims {
   readonly #ambient: Ambient;
   readonly #parts: SiteClaimsParts;
   #older: readonly Claim[] = [];
+  /** By the key of a Lease: the names of the namespaces that it claims, where we do not know their labels ourselves. */
+  #named: ReadonlyMap<string, ReadonlySet<string>> = new Map();
   #everywhere = true;
   #isBlind = false;
   #rank: SiteRank | undefined;
@@ -116,6 +97,16 @@ export class SiteClaims {
     return this.#older.find(({ selector }) => matchesLabels(selector, labels));
   }
 
+  /** True: whoever was here before ours claims no namespace. */
+  get noNamespaces(): boolean {
+    return this.#older.every(({ namespaces }) => namespaces === undefined);
+  }
+
+  /** The older site that claims a namespace. One that is to be ours and that we do not know is nobody's. */
+  claimantOfNamespace(name: string): Claim | undefined {
+    return this.#older.find((claim) => this.#claims(claim, name));
+  }
+
   conflicts(): readonly Conflict[] {
     if (this.none) return [];
     const found = new Map<string, { boards: number; readonly claim: Claim; readonly some: string[] }>();
@@ -127,7 +118,29 @@ export class SiteClaims {
       conflict.boards++;
       if (conflict.some.length < mostNamed) conflict.some.push(metadata.name);
     }
-    return [...found.values()].map(({ claim: { site, lease }, boards, some }) => ({ site, lease, boards, some }));
+    return this.#older.flatMap((claim): readonly Conflict[] => {
+      const { site, lease } = claim;
+      const { boards, some } = found.get(lease) ?? { boards: 0, some: [] };
+      const shared = this.#shared(claim);
+      return boards > 0 || shared !== undefined ? [{ site, lease, boards, some, namespaces: shared }] : [];
+    });
+  }
+
+  #claims({ lease, namespaces: selector }: Claim, name: string): boolean {
+    const { namespaces: mine } = this.#parts;
+    if (selector === undefined) return false;
+    if (typeof mine === "object") return matchesLabels(selector, mine.get(name)?.metadata.labels);
+    return selector.length === 0 || this.#named.get(lease)?.has(name) === true;
+  }
+
+  #shared(claim: Claim): SharedNamespaces | undefined {
+    const { namespaces: mine } = this.#parts;
+    if (claim.namespaces === undefined || mine === "none") return undefined;
+    if (typeof mine === "object") {
+      const names = [...mine.list()].map(({ metadata }) => metadata.name);
+      return sharedNamespaces(names.filter((name) => this.#claims(claim, name)));
+    }
+    return claim.namespaces.length === 0 ? "every" : sharedNamespaces(this.#named.get(claim.lease) ?? []);
   }
 
   /** Ends once the other sites are known, or when the signal aborts. Nothing may be done to a board before. */
@@ -173,9 +186,26 @@ export class SiteClaims {
     const older = olderClaims(found, own, (lease, error) =>
       this.#ambient.log.warn("the selector of another site cannot be read", { lease, error }),
     );
-    if (JSON.stringify(older) === JSON.stringify(this.#older)) return;
+    const named = await this.#namesOf(older, signal);
+    const isSame =
+      JSON.stringify([older, ...asLists(named)]) === JSON.stringify([this.#older, ...asLists(this.#named)]);
+    if (isSame) return;
     this.#older = older;
+    this.#named = named;
     this.#parts.changed();
+  }
+
+  /** A site to which every namespace belongs does not mirror them: it asks which ones the older sites select. */
+  async #namesOf(older: readonly Claim[], signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+    const found = new Map<string, ReadonlySet<string>>();
+    if (this.#parts.namespaces !== "every") return found;
+    for (const { lease, namespaces: selector, told } of older) {
+      if (selector === undefined || selector.length === 0 || told === undefined) continue;
+      const names = new Set<string>();
+      await this.#pages(namespaces, { labelSelector: told }, ({ metadata }) => names.add(metadata.name), signal);
+      found.set(lease, names);
+    }
+    return found;
   }
 
   /** In every namespace, where that is permitted: a site may keep its Lease wherever it likes. */
@@ -196,17 +226,9 @@ export class SiteClaims {
     signal: AbortSignal,
   ): Promise<readonly SiteLease[] | undefined> {
     const found: SiteLease[] = [];
-    const options = { ...where, labelSelector: `${ours.name}=${ours.value}`, metadataOnly: true, limit: pageSize };
+    const options = { ...where, labelSelector: siteSelector };
     try {
-      for (let page: string | undefined = ""; page !== undefined; ) {
-        const result: ListResult = await this.#parts.client.list(
-          leases,
-          { ...options, continue: page },
-          (lease) => found.push(...siteLeaseOf(lease)),
-          signal,
-        );
-        page = result.continue;
-      }
+      await this.#pages(leases, options, (lease) => found.push(...siteLeaseOf(lease)), signal);
       return found;
     } catch (error) {
       if (!isForbidden(error)) throw error;
@@ -215,50 +237,42 @@ export class SiteClaims {
     }
   }
 
+  async #pages<T extends KubeObject>(
+    resource: Resource<T>,
+    options: Pick<ListOptions, "namespace" | "labelSelector">,
+    each: (object: T) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (let page: string | undefined = ""; page !== undefined; ) {
+      const wanted = { ...options, metadataOnly: true, limit: pageSize, continue: page };
+      const result: ListResult = await this.#parts.client.list(resource, wanted, each, signal);
+      page = result.continue;
+    }
+  }
+
   #tell(): void {
     const { log } = this.#ambient;
     const conflicts = new Map(this.conflicts().map((conflict) => [conflict.lease, conflict]));
-    for (const [lease, { site, boards, some }] of conflicts) {
-      if (!this.#told.has(lease)) log.warn("another site claims the same boards", { site, lease, boards, some });
+    for (const [lease, conflict] of conflicts) {
+      if (!this.#told.has(lease)) log.warn("another site claims what this site selects too", { ...conflict });
     }
     for (const [lease, { site }] of this.#told) {
-      if (!conflicts.has(lease)) log.info("another site claims no boards of this site any more", { site, lease });
+      if (!conflicts.has(lease)) log.info("another site claims nothing of this site any more", { site, lease });
     }
     this.#told = conflicts;
   }
 }
 
-/** A Lease without a selector on it says nothing about boards. */
-function siteLeaseOf({ metadata }: Lease): readonly SiteLease[] {
-  const { uid, name, labels, annotations, creationTimestamp: created = "" } = metadata;
-  const selector = annotations?.[selectorAnnotation];
-  return selector === undefined
-    ? []
-    : [{ key: keyOf({ metadata }), uid, created, site: labels?.[siteLabel] ?? name, selector }];
-}
+const asLists = (named: ReadonlyMap<string, ReadonlySet<string>>): readonly (readonly [string, readonly string[]])[] =>
+  [...named].map(([lease, names]) => [lease, [...names].sort()]);
 
-/**
- * The claims that go before ours, the oldest first. Times of creation are compared as text: one server wrote them all, and
- * their order is all that is wanted. Where our own Lease is not among them, every other one goes before it.
- */
-export function olderClaims(
-  found: readonly SiteLease[],
-  own: string,
-  unreadable: (lease: string, error: SelectorError) => void,
-): readonly Claim[] {
-  const mine = found.find(({ key }) => key === own);
-  return found
-    .filter((lease) => lease.key !== own && (mine === undefined || order(lease, mine) < 0))
-    .sort(order)
-    .flatMap(({ site, key, selector }) => {
-      try {
-        return [{ site, lease: key, selector: parseLabelSelector(selector) }];
-      } catch (error) {
-        if (!(error instanceof SelectorError)) throw error;
-        unreadable(key, error);
-        return [];
-      }
-    });
+/** The first few of them by name; `undefined`: there is none. */
+function sharedNamespaces(names: Iterable<string>): SharedNamespaces | undefined {
+  const some: string[] = [];
+  let count = 0;
+  for (const name of names) {
+    count++;
+    if (some.length < mostNamed) some.push(name);
+  }
+  return count === 0 ? undefined : { count, some };
 }
-
-const order = (a: SiteLease, b: SiteLease): number => inTextOrder(a.created, b.created) || inTextOrder(a.uid, b.uid);

@@ -5,21 +5,33 @@ import { Bell } from "../base/bell.ts";
 import type { Clock } from "../base/clock.ts";
 import { isWorkload, type SiteScope } from "../informer/scope.ts";
 import { FilteredCaches } from "./filtered-caches.ts";
+import type { OwnNamespaces, SiteClaims } from "./site-claims.ts";
 import type { Caches } from "./site-view.ts";
 
 /**
- * The caches without the workloads of namespaces that are not this site's (judgement 1a). A pod that is bound belongs to
- * its board, whatever its namespace; one that waits for a board, to its namespace.
+ * The caches without the workloads of namespaces that are not this site's, or that an older site claims (judgement 1a). A
+ * pod that is bound belongs to its board, whatever its namespace; one that waits for a board, to its namespace.
  */
-export const siteNamespaces = (caches: Caches, { nodeSelector, namespaceSelector }: SiteScope): Caches =>
-  namespaceSelector === undefined
-    ? caches
-    : new FilteredCaches(caches, {
-        isOpen: () => false,
-        shows: (resource, object) =>
-          !isOfNamespace(resource, object, nodeSelector !== undefined) ||
-          caches.informer(namespaces).lister.get(object.metadata.namespace ?? "") !== undefined,
-      });
+export function siteNamespaces(
+  caches: Caches,
+  { nodeSelector, namespaceSelector }: SiteScope,
+  claims: Pick<SiteClaims, "noNamespaces" | "claimantOfNamespace">,
+): Caches {
+  const isOurs = (namespace: string): boolean =>
+    (namespaceSelector === undefined || caches.informer(namespaces).lister.get(namespace) !== undefined) &&
+    claims.claimantOfNamespace(namespace) === undefined;
+  return new FilteredCaches(caches, {
+    isOpen: () => namespaceSelector === undefined && claims.noNamespaces,
+    shows: (resource, object) =>
+      !isOfNamespace(resource, object, nodeSelector !== undefined) || isOurs(object.metadata.namespace ?? ""),
+  });
+}
+
+/** The namespaces whose workloads are a site's. every: none of them is mirrored. none: it has boards of its own, and no workloads. */
+export function namespacesOf(caches: Caches, { nodeSelector, namespaceSelector }: SiteScope): OwnNamespaces {
+  if (namespaceSelector !== undefined) return caches.informer(namespaces).lister;
+  return nodeSelector === undefined ? "every" : "none";
+}
 
 const isOfNamespace = (resource: Resource<KubeObject>, object: KubeObject, isPart: boolean): boolean =>
   isWorkload(resource) ||

@@ -220,6 +220,56 @@ describe.skipIf(missingAssets())("two sites that claim the same boards", () => {
     await until("it is told no more", () => site.conflictsOf(second).length === 0, 40);
     site.silence(2);
     await until("it judges all boards", async () => (await site.taints(2)).includes("unreachable:NoExecute"), 20);
-    expect(second.log()).toContain("another site claims no boards of this site any more");
+    expect(second.log()).toContain("another site claims nothing of this site any more");
+  });
+});
+
+describe.skipIf(missingAssets())("two sites that claim the same namespace", () => {
+  const site = new TwoSites();
+  let first: AgentProcess;
+  let second: AgentProcess;
+
+  const serviceIn = (namespace: string, name: string): Promise<unknown> =>
+    site.cluster.request("POST", `/api/v1/namespaces/${namespace}/services`, {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name },
+      spec: { selector: { app: name }, ports: [{ port: 80 }] },
+    });
+
+  /** Services whose Endpoints an agent wrote. */
+  const endpointsBy = (agent: AgentProcess): readonly string[] =>
+    site
+      .writesOf(agent)
+      .filter(({ objectRef }) => objectRef?.resource === "endpoints")
+      .map(({ objectRef }) => `${objectRef?.namespace}/${objectRef?.name}`);
+
+  beforeAll(async () => {
+    await site.begin();
+    for (const name of ["shop", "till"]) {
+      const metadata = { name, labels: { team: name } };
+      await site.cluster.request("POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
+    }
+    const north = siteOf("north", "area=north");
+    first = site.agent("pi-north", { ...north, site: { ...north.site, namespaceSelector: "team=shop" } });
+    await until("the first is ready", () => first.isReady, 20);
+    await rest(1.1);
+    second = site.agent("pi-all", siteOf("all"));
+    await until("the second is ready", () => second.isReady, 20);
+  });
+  afterAll(() => site.stop());
+
+  test("the older site keeps its services, the younger one has all others, and says so", async () => {
+    await until("it is told", () => site.conflictsOf(second).length > 0, 5);
+    expect(site.conflictsOf(second)).toEqual([
+      expect.stringContaining("and 1 of this site's namespaces; nothing is done with their workloads: shop"),
+    ]);
+    await serviceIn("shop", "web");
+    await serviceIn("till", "web");
+    await until("the older writes its own", () => endpointsBy(first).includes("shop/web"), 15);
+    await until("the younger writes the rest", () => endpointsBy(second).includes("till/web"), 15);
+    await rest(1);
+    expect(endpointsBy(first)).not.toContain("till/web");
+    expect(endpointsBy(second)).not.toContain("shop/web");
   });
 });

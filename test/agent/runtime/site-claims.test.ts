@@ -1,10 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { Lease, Node } from "../../../agent/api/core.ts";
-import { nodes } from "../../../agent/api/resources.ts";
+import type { KubeObject } from "../../../agent/api/meta.ts";
+import { namespaces, nodes, type Resource } from "../../../agent/api/resources.ts";
+import { matchesLabels, parseLabelSelector } from "../../../agent/api/selectors.ts";
 import { ApiError } from "../../../agent/client/api-error.ts";
 import type { ListOptions, ListResult } from "../../../agent/client/kube-client.ts";
 import type { Lister } from "../../../agent/informer/lister.ts";
-import { olderClaims, SiteClaims, type SiteLease, siteLabels } from "../../../agent/runtime/site-claims.ts";
+import { type OwnNamespaces, SiteClaims } from "../../../agent/runtime/site-claims.ts";
+import { olderClaims, type SiteLease, siteLabels } from "../../../agent/runtime/site-lease.ts";
 import { node } from "../../support/builders.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
@@ -18,6 +21,7 @@ const lease = (site: string, created: string, selector = "", uid = `uid-${site}`
   created,
   site,
   selector,
+  namespaces: undefined,
 });
 
 const older = (...found: readonly SiteLease[]): readonly string[] =>
@@ -60,9 +64,21 @@ class Leases {
   readonly asked: ListOptions[] = [];
   refuse: (options: ListOptions) => Error | undefined = () => undefined;
 
-  put(site: string, created: string, selector: string | undefined, namespace = "kube-system"): void {
+  /** By name, with their labels. */
+  readonly namespaces = new Map<string, Readonly<Record<string, string>>>();
+
+  /** `workloads`: what it says of its namespaces; undefined: nothing, as older versions. */
+  put(
+    site: string,
+    created: string,
+    selector: string | undefined,
+    { namespace = "kube-system", workloads }: { readonly namespace?: string; readonly workloads?: string } = {},
+  ): void {
     this.remove(site);
-    const annotations = selector === undefined ? {} : { "siteward.dev/node-selector": selector };
+    const annotations = {
+      ...(selector !== undefined && { "siteward.dev/node-selector": selector }),
+      ...(workloads !== undefined && { "siteward.dev/namespace-selector": workloads }),
+    };
     const identity = { name: `siteward-${site}`, namespace, uid: `uid-${site}`, resourceVersion: "1" };
     this.all.push({ metadata: { ...identity, creationTimestamp: created, labels: siteLabels(site), annotations } });
   }
@@ -73,13 +89,22 @@ class Leases {
   }
 
   /** Two to a page. */
-  async list(_: unknown, options: ListOptions, each: (lease: Lease) => void): Promise<ListResult> {
+  async list<T extends KubeObject>(
+    resource: Resource<T>,
+    options: ListOptions,
+    each: (object: T) => void,
+  ): Promise<ListResult> {
     this.asked.push(options);
     const failure = this.refuse(options);
     if (failure) throw failure;
-    const found = this.all.filter(
-      ({ metadata }) => options.namespace === undefined || metadata.namespace === options.namespace,
-    );
+    const all =
+      resource.plural === "leases" ? this.all : [...this.namespaces].map(([name, labels]) => named(name, labels));
+    const selector = parseLabelSelector(options.labelSelector ?? "");
+    const found = all.filter(
+      ({ metadata }) =>
+        (options.namespace === undefined || metadata.namespace === options.namespace) &&
+        matchesLabels(selector, metadata.labels),
+    ) as unknown as T[];
     const from = Number(options.continue || 0);
     const page = found.slice(from, from + 2);
     page.forEach(each);
@@ -88,10 +113,14 @@ class Leases {
   }
 }
 
+const named = (name: string, labels: Readonly<Record<string, string>>): KubeObject => ({
+  metadata: { name, uid: `uid-${name}`, resourceVersion: "1", labels },
+});
+
 const refusal = (status: number, reason: string): ApiError =>
   new ApiError({ verb: "list", target: "leases" }, { status, reason, message: reason });
 
-function setUp() {
+function setUp(own: "every" | "none" | "some" = "every") {
   const clock = new FakeClock();
   const log = new RecordingLog();
   const leases = new Leases();
@@ -104,12 +133,14 @@ function setUp() {
       ...["n-1", "n-2", "n-3", "n-4"].map((name) => node(name, { labels: { area: "north" } })),
       node("s-1", { labels: { area: "south" } }),
     );
+  const mine: OwnNamespaces = own === "some" ? caches.of(namespaces).lister : own;
   const claims = new SiteClaims(
     { clock, log, random: new SeededRandom() },
     {
       client: leases,
       at: { namespace: "kube-system", name: "siteward-mine" },
       boards: caches.of(nodes).lister as Lister<Node>,
+      namespaces: mine,
       period: 300_000,
       changed: () => changes.push(clock.now().mono),
     },
@@ -136,7 +167,7 @@ test("every site knows the same order of all of them, also of those that claim n
   expect(claims.rank).toEqual({ rank: 0, of: 1 });
   leases.put("older", "2026-01-01T00:00:00Z", "area=west");
   leases.put("younger", "2026-01-03T00:00:00Z", "area=east");
-  leases.put("oldest", "2025-01-01T00:00:00Z", "area=elsewhere", "edge");
+  leases.put("oldest", "2025-01-01T00:00:00Z", "area=elsewhere", { namespace: "edge" });
   await claims.learn(signal);
   expect(claims.rank).toEqual({ rank: 2, of: 4 });
   leases.remove("mine");
@@ -146,22 +177,30 @@ test("every site knows the same order of all of them, also of those that claim n
 
 test("an older site's boards are told with the first of their names, and when the conflict is over", async () => {
   const { clock, claims, changes, signal, stop, leases, log } = setUp();
-  leases.put("north", "2026-01-01T00:00:00Z", "area=north", "edge");
+  leases.put("north", "2026-01-01T00:00:00Z", "area=north", { namespace: "edge" });
   await claims.learn(signal);
-  const conflict = { site: "north", lease: "edge/siteward-north", boards: 4, some: ["n-1", "n-2", "n-3"] };
+  const conflict = {
+    site: "north",
+    lease: "edge/siteward-north",
+    boards: 4,
+    some: ["n-1", "n-2", "n-3"],
+    namespaces: undefined,
+  };
   expect(claims.conflicts()).toEqual([conflict]);
   expect(claims.claimant({ area: "north" })?.site).toBe("north");
   expect(claims.claimant({ area: "south" })).toBeUndefined();
 
   const following = claims.follow(signal);
   await clock.advance("20m");
-  expect(log.lines).toEqual([{ level: "warn", message: "another site claims the same boards", fields: conflict }]);
+  expect(log.lines).toEqual([
+    { level: "warn", message: "another site claims what this site selects too", fields: conflict },
+  ]);
 
   leases.remove("north");
   await clock.advance("6m");
   expect(claims.none).toBe(true);
   expect(changes).toHaveLength(2);
-  expect(log.said("info")).toEqual(["another site claims no boards of this site any more"]);
+  expect(log.said("info")).toEqual(["another site claims nothing of this site any more"]);
   stop.abort();
   await following;
   expect(clock.timers).toBe(0);
@@ -193,7 +232,7 @@ test("nothing is known before the first list went through; a later one that fail
 test("where other namespaces may not be read, the own one has to do; where that may not either, it is said", async () => {
   const { claims, signal, leases, said } = setUp();
   leases.put("north", "2026-01-01T00:00:00Z", "area=north");
-  leases.put("south", "2026-01-01T00:00:00Z", "area=south", "edge");
+  leases.put("south", "2026-01-01T00:00:00Z", "area=south", { namespace: "edge" });
   leases.refuse = ({ namespace }) => (namespace === undefined ? refusal(403, "Forbidden") : undefined);
   await claims.learn(signal);
   expect(claims.conflicts().map(({ site }) => site)).toEqual(["north"]);
@@ -212,4 +251,58 @@ test("only what a Lease says of itself is fetched, page by page", async () => {
   await claims.learn(signal);
   expect(leases.asked).toHaveLength(2);
   expect(leases.asked[0]).toMatchObject({ metadataOnly: true, labelSelector: "app.kubernetes.io/managed-by=siteward" });
+});
+
+describe("namespaces that two sites select", () => {
+  const first = "2026-01-01T00:00:00Z";
+
+  test("where every namespace is ours, the older site's are asked for by its selector, again with each look", async () => {
+    const { clock, claims, changes, signal, stop, leases } = setUp();
+    leases.namespaces.set("shop", { site: "north" }).set("till", { site: "south" });
+    leases.put("north", first, "area=nowhere", { workloads: "site=north" });
+    await claims.learn(signal);
+    expect(claims.noNamespaces).toBe(false);
+    expect(claims.claimantOfNamespace("shop")?.site).toBe("north");
+    expect(claims.claimantOfNamespace("till")).toBeUndefined();
+    expect(claims.conflicts()).toMatchObject([{ boards: 0, namespaces: { count: 1, some: ["shop"] } }]);
+
+    const following = claims.follow(signal);
+    leases.namespaces.set("till", { site: "north" });
+    await clock.advance("6m");
+    expect(claims.claimantOfNamespace("till")?.site).toBe("north");
+    expect(changes).toHaveLength(2);
+    stop.abort();
+    await following;
+  });
+
+  test("where we have namespaces of our own, their labels tell at once, and nothing is asked for", async () => {
+    const { claims, signal, leases, caches } = setUp("some");
+    caches.of(namespaces).add(named("shop", { site: "both" }), named("till", { site: "mine" }));
+    leases.put("north", first, "area=nowhere", { workloads: "site in (both, north)" });
+    await claims.learn(signal);
+    expect(leases.asked).toHaveLength(1);
+    expect(claims.claimantOfNamespace("shop")?.site).toBe("north");
+    expect(claims.conflicts()).toMatchObject([{ namespaces: { count: 1, some: ["shop"] } }]);
+    caches.of(namespaces).add(named("till", { site: "north" }));
+    expect(claims.claimantOfNamespace("till")?.site).toBe("north");
+  });
+
+  test("an older site that is the whole cluster leaves no workloads to others", async () => {
+    const { claims, signal, leases } = setUp();
+    leases.put("all", first, "area=nowhere", { workloads: "" });
+    await claims.learn(signal);
+    expect(claims.claimantOfNamespace("shop")?.site).toBe("all");
+    expect(claims.conflicts()).toMatchObject([{ namespaces: "every" }]);
+  });
+
+  test.each<[who: string, own: "every" | "none", workloads: string | undefined]>([
+    ["a site without workloads", "every", "-"],
+    ["a site of a version that did not say", "every", undefined],
+    ["any site, where ours has no workloads", "none", ""],
+  ])("%s takes none away", async (_, own, workloads) => {
+    const { claims, signal, leases } = setUp(own);
+    leases.put("north", first, "area=nowhere", workloads === undefined ? {} : { workloads });
+    await claims.learn(signal);
+    expect(claims.conflicts()).toEqual([]);
+  });
 });

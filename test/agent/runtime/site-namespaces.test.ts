@@ -12,6 +12,7 @@ const named = (name: string, namespace?: string): KubeObject => ({
 let caches: SmallCaches;
 
 beforeEach(() => {
+  claimed = [];
   caches = new SmallCaches();
   caches.of(namespaces).add(named("ours"));
   caches.of(services).add(named("web", "ours"), named("web", "theirs"));
@@ -25,8 +26,20 @@ beforeEach(() => {
     );
 });
 
+/** Namespaces that an older site claims. */
+let claimed: readonly string[];
+const claims = {
+  get noNamespaces() {
+    return claimed.length === 0;
+  },
+  claimantOfNamespace: (name: string) =>
+    claimed.includes(name)
+      ? { site: "first", lease: "kube-system/siteward-first", selector: [], namespaces: [], told: "" }
+      : undefined,
+};
+
 const shown = (resource: Resource<KubeObject>, scope: object): readonly string[] =>
-  [...siteNamespaces(caches, scope).informer(resource).lister.list()].map(keyOf);
+  [...siteNamespaces(caches, scope, claims).informer(resource).lister.list()].map(keyOf);
 
 const part = { nodeSelector: "site=a", namespaceSelector: "site=a" };
 
@@ -48,7 +61,7 @@ test("where all boards are the site's, every pod is its business, and workloads 
 });
 
 test("a namespace that joins brings its workloads, and takes them along when it leaves", () => {
-  const view = siteNamespaces(caches, part);
+  const view = siteNamespaces(caches, part, claims);
   const heard: string[] = [];
   view.informer(services).onChange((changes) => heard.push(...changes.map(({ key }) => key)));
   caches.of(services).add(named("web", "theirs"));
@@ -58,5 +71,15 @@ test("a namespace that joins brings its workloads, and takes them along when it 
   caches.of(services).add(named("web", "theirs"));
   expect(heard).toEqual(["theirs/web"]);
   caches.of(namespaces).remove("theirs");
+  expect(shown(services, part)).toEqual(["ours/web"]);
+});
+
+test("workloads of a namespace that an older site claims are not there, whatever else is the site's", () => {
+  claimed = ["ours"];
+  expect(shown(services, part)).toEqual([]);
+  expect(shown(services, {})).toEqual(["theirs/web"]);
+  // Its bound pods belong to their boards.
+  expect(shown(pods, part)).toEqual(["theirs/runs"]);
+  claimed = [];
   expect(shown(services, part)).toEqual(["ours/web"]);
 });

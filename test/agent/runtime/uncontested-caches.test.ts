@@ -23,7 +23,7 @@ beforeEach(() => {
     claimant: (labels) => {
       const selector = parseLabelSelector(claimed ?? "");
       return claimed !== undefined && matchesLabels(selector, labels)
-        ? { site: "north", lease: "kube-system/siteward-north", selector }
+        ? { site: "north", lease: "kube-system/siteward-north", selector, namespaces: undefined, told: "-" }
         : undefined;
     },
   });
