@@ -32,7 +32,7 @@ export const daemonBinding: Controller<BoardState, BoundPods> = {
   remember,
 };
 
-/** Of a DaemonSet of this site; somebody else may hold it back. */
+/** Of a DaemonSet of this site that leaves it to the usual scheduler; somebody else may hold it back. */
 function isOurs(pod: Pod, site: SiteView): boolean {
   const gates = pod.spec?.schedulingGates ?? [];
   return isOfOurSet(pod, site) && gates.length === 0 && !isTerminating(pod) && !isFinished(pod);
@@ -41,8 +41,13 @@ function isOurs(pod: Pod, site: SiteView): boolean {
 function isOfOurSet(pod: Pod, site: SiteView): boolean {
   const owner = controllerOf(pod);
   if (owner?.kind !== daemonSets.kind) return false;
-  return site.lister(daemonSets).get(`${pod.metadata.namespace}/${owner.name}`)?.metadata.uid === owner.uid;
+  const set = site.lister(daemonSets).get(`${pod.metadata.namespace}/${owner.name}`);
+  const { schedulerName = usual } = set?.spec?.template.spec ?? {};
+  return set?.metadata.uid === owner.uid && schedulerName === usual;
 }
+
+/** Whoever names another one has another one. */
+const usual = "default-scheduler";
 
 /** The board that a pod waits for, and that from which one went while others wait there. */
 function* boardsOfPod({ before, after }: Seen<Pod>, site: SiteView): Generator<string> {

@@ -104,8 +104,8 @@ describe("a board", () => {
 class BindingSite {
   readonly site = new Site(new CaseTime());
 
-  constructor() {
-    const template = { spec: { containers: [{ name: "main", image: "example/agent:1" }] } };
+  constructor(schedulerName = "default-scheduler") {
+    const template = { spec: { schedulerName, containers: [{ name: "main", image: "example/agent:1" }] } };
     const metadata = { name: "agent", namespace: "default", uid: owner.uid, resourceVersion: "1" };
     this.site.api.put(daemonSets, { metadata, spec: { selector: { matchLabels: { app: "agent" } }, template } });
   }
@@ -205,6 +205,14 @@ describe("the leader of a site without a scheduler", () => {
     await site.begin();
     await site.run(60_000);
     expect(site.site.journal.writes).toEqual([]);
+  });
+
+  test("leaves the pods of a set that names another scheduler to that one", async () => {
+    const site = new BindingSite("batch-scheduler");
+    site.put(board(), daemonPod("p"));
+    await site.begin();
+    await site.run(60_000);
+    expect(site.boards).toEqual({ p: undefined });
   });
 
   test("a board that nobody knows gets nothing", async () => {
