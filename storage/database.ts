@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import Sqlite from "better-sqlite3";
 import { isOfSqlite, kindOf, StorageError } from "./errors.ts";
 import { namesIn, shapeAfter, shapeOf } from "./shape.ts";
+import { Statement } from "./statement.ts";
 
 /** What we use of the binding. */
 export interface SqliteDriver {
@@ -19,10 +20,16 @@ export interface SqliteStatement {
 
 export type SqlValue = string | number | null;
 
-/** Steps are numbered from 1 without gaps; a file remembers the number of the last one it took (`user_version`). */
+/**
+ * Steps are numbered from 1 without gaps; a file remembers the number of the last one it took (`user_version`).
+ *
+ * A step that only adds tables says from which format on a program can still use the file: `readableFrom`. The upper half
+ * of `user_version` keeps that, so that an older program leaves alone what it does not know. 0: just those that know it.
+ */
 export interface Migration {
   readonly number: number;
   readonly sql: string;
+  readonly readableFrom?: number;
 }
 
 export interface Pragmas {
@@ -55,6 +62,9 @@ const lockTimeout = 250;
 
 /** By this a file says whose it is. */
 const applicationId = 0x73697465;
+
+/** There are fewer formats than this. */
+const formats = 2 ** 16;
 
 /** As small as an object is: what is written for a change is whole pages, into the log and from there into the file. */
 const pageSize = 1024;
@@ -111,6 +121,14 @@ export class Database {
     return statement as Statement<Row>;
   }
 
+  /** The same for what is asked so rarely that it is not worth the memory of a prepared statement. */
+  fresh<Row = unknown>(sql: string): Statement<Row> {
+    return new Statement(
+      this.#guard(() => this.#driver.prepare(sql)),
+      (error) => this.#translated(error),
+    );
+  }
+
   /**
    * All of `work` or nothing. A call inside another one joins it: if the inner part fails, the whole is rolled back, also
    * when the outer part catches the error.
@@ -133,6 +151,16 @@ export class Database {
     } finally {
       this.#depth = 0;
     }
+  }
+
+  /** Lets go of the pages that are kept in memory. */
+  shrink(): void {
+    this.#exec("PRAGMA shrink_memory");
+  }
+
+  /** Takes the lock of a writer and gives it back: writes nothing. Throws where no change could be committed now. */
+  probe(): void {
+    this.transaction(() => undefined);
   }
 
   /** Copies the WAL into the file and empties it. A reader in another process can keep a part of it alive. */
@@ -203,14 +231,14 @@ export class Database {
   #migrate(): void {
     const { migrations } = this.#options;
     const known = migrations.at(-1)?.number ?? 0;
-    const found = this.#version();
+    const { format: found, readableFrom } = this.#version();
     this.#checkOwner(found);
-    if (found > known) throw this.#tooNew(found, known);
-    for (const { number, sql } of migrations) {
+    if (found > known && (readableFrom === 0 || readableFrom > known)) throw this.#tooNew(found, known);
+    for (const { number, sql, readableFrom: oldest = 0 } of migrations) {
       if (number <= found) continue;
       this.transaction(() => {
         // Another process may have been quicker.
-        if (this.#version() >= number) return;
+        if (this.#version().format >= number) return;
         try {
           this.#driver.exec(sql);
         } catch (error) {
@@ -218,7 +246,7 @@ export class Database {
           throw kindOf(error) === undefined ? this.#error("damaged", error) : this.#translated(error);
         }
         this.#exec(`PRAGMA application_id = ${applicationId}`);
-        this.#exec(`PRAGMA user_version = ${number}`);
+        this.#exec(`PRAGMA user_version = ${oldest * formats + number}`);
       });
     }
     // The format is in the file itself from now on, whatever becomes of its log.
@@ -246,13 +274,16 @@ export class Database {
 
   /** A log that belongs to another file, or somebody's hand, can leave tables that are not ours. */
   #checkShape(): void {
-    const [wanted, found] = [shapeAfter(this.#options.migrations), shapeOf(this.#driver)];
-    if (wanted.join() !== found.join())
-      throw this.#error("damaged", new Error("its tables are not those it should have"));
+    const { migrations } = this.#options;
+    const [wanted, found] = [shapeAfter(migrations), shapeOf(this.#driver)];
+    const isNewer = this.#version().format > (migrations.at(-1)?.number ?? 0);
+    const isOurs = isNewer ? wanted.every((table) => found.includes(table)) : wanted.join() === found.join();
+    if (!isOurs) throw this.#error("damaged", new Error("its tables are not those it should have"));
   }
 
-  #version(): number {
-    return this.prepare<{ user_version: number }>("PRAGMA user_version").get()?.user_version ?? 0;
+  #version(): { readonly format: number; readonly readableFrom: number } {
+    const version = this.prepare<{ user_version: number }>("PRAGMA user_version").get()?.user_version ?? 0;
+    return { format: version % formats, readableFrom: Math.floor(version / formats) };
   }
 
   #run(sql: string): void {
@@ -298,42 +329,6 @@ export class Database {
 
 const lockedHint =
   "Another agent runs with this state folder: stop it, or give this one a folder of its own (state.folder).";
-
-/** A prepared statement. `all` builds every row: only for texts that bound their rows. */
-export class Statement<Row> {
-  readonly #statement: SqliteStatement;
-  readonly #translated: (error: unknown) => unknown;
-
-  constructor(statement: SqliteStatement, translated: (error: unknown) => unknown) {
-    this.#statement = statement;
-    this.#translated = translated;
-  }
-
-  get(...values: readonly SqlValue[]): Row | undefined {
-    try {
-      return this.#statement.get(...values) as Row | undefined;
-    } catch (error) {
-      throw this.#translated(error);
-    }
-  }
-
-  all(...values: readonly SqlValue[]): readonly Row[] {
-    try {
-      return this.#statement.all(...values) as readonly Row[];
-    } catch (error) {
-      throw this.#translated(error);
-    }
-  }
-
-  /** Returns how many rows were written. */
-  run(...values: readonly SqlValue[]): number {
-    try {
-      return this.#statement.run(...values).changes;
-    } catch (error) {
-      throw this.#translated(error);
-    }
-  }
-}
 
 function openDriver({ file, disposable }: DatabaseOptions): SqliteDriver {
   try {

@@ -1,5 +1,6 @@
-import type { Database, Statement } from "./database.ts";
+import type { Database } from "./database.ts";
 import type { IndexFunction, IndexFunctions, Key } from "./object.ts";
+import type { Statement } from "./statement.ts";
 
 interface NamedIndex<T> {
   readonly id: number;

@@ -1,4 +1,4 @@
-import type { Database, Statement } from "./database.ts";
+import type { Database } from "./database.ts";
 import { DecodeCache } from "./decode-cache.ts";
 import { IndexRows } from "./index-rows.ts";
 import {
@@ -11,6 +11,7 @@ import {
   type StoredObject,
 } from "./object.ts";
 import { resourceId } from "./resource-id.ts";
+import type { Statement } from "./statement.ts";
 
 /** How many keys are read at once. Objects are then fetched one by one, so that one at a time is on the heap. */
 const page = 64;

@@ -1,7 +1,8 @@
 import type { DeltaRow } from "./collapse.ts";
-import type { Database, Statement } from "./database.ts";
+import type { Database } from "./database.ts";
 import type { DeltaType, Identity, Key } from "./object.ts";
 import { resourceId } from "./resource-id.ts";
+import type { Statement } from "./statement.ts";
 
 /** A delta that waits, without its object. */
 export interface JournalRow extends DeltaRow {

@@ -93,4 +93,55 @@ export const stateMigrations: readonly Migration[] = [
       ) WITHOUT ROWID;
     `,
   },
+  {
+    number: 2,
+    readableFrom: 1,
+    sql: `
+      -- Commands that were accepted: what came, how far it is, and the newest answer.
+      CREATE TABLE commands (
+        id        TEXT PRIMARY KEY,
+        seq       INTEGER NOT NULL,               -- the order in which they came
+        name      TEXT NOT NULL,
+        scope     TEXT NOT NULL,                  -- board, site, fleet
+        origin    TEXT NOT NULL,                  -- mqtt, local
+        author    TEXT NOT NULL,
+        hash      TEXT NOT NULL,                  -- SHA-256 of the payload as it came
+        payload   TEXT NOT NULL,                  -- what a resumption needs; "" once there is a terminal answer
+        state     TEXT NOT NULL,                  -- accepted, running, or that of the terminal answer
+        answer    TEXT NOT NULL,
+        lapses    TEXT NOT NULL,                  -- the end of its own time
+        keep      TEXT NOT NULL,                  -- the end of the time in which it may come again
+        told      INTEGER NOT NULL DEFAULT 0      -- 1: the terminal answer is with the sender, or on its way for good
+      ) WITHOUT ROWID;
+      CREATE UNIQUE INDEX commands_by_seq ON commands (seq);
+
+      -- The highest counter that was accepted of each key.
+      CREATE TABLE command_counters (
+        kid     TEXT PRIMARY KEY,
+        counter INTEGER NOT NULL
+      ) WITHOUT ROWID;
+    `,
+  },
+  {
+    number: 3,
+    readableFrom: 1,
+    sql: `
+      -- What waits for the fleet's broker. A row goes when the broker has it.
+      CREATE TABLE outbox (
+        id         INTEGER PRIMARY KEY,
+        class      TEXT NOT NULL,                 -- response, event; dead: larger than the broker takes
+        topic      TEXT NOT NULL,
+        payload    TEXT NOT NULL,
+        bytes      INTEGER NOT NULL,              -- of topic and payload
+        retain     INTEGER NOT NULL,
+        properties TEXT NOT NULL,                 -- JSON: code, correlation
+        rank       INTEGER NOT NULL,              -- of its class: the least goes first where there is no room
+        seq        INTEGER,                       -- of an event: counted without gaps
+        boot       TEXT NOT NULL,                 -- the boot in which it was put here, and the monotonic time then
+        since      REAL NOT NULL,
+        ttl        REAL NOT NULL                  -- milliseconds from then
+      );
+      CREATE INDEX outbox_by_class ON outbox (class, rank, id, bytes);
+    `,
+  },
 ];

@@ -181,3 +181,27 @@ test("a bug in a statement is no matter of the file", () => {
   expect(() => insert(database, "a")).toThrow(expect.not.objectContaining({ disposition: expect.anything() }));
   expect(() => database.prepare("SELECT nonsense")).toThrow(expect.objectContaining({ code: "SQLITE_ERROR" }));
 });
+
+test("a probe proves that a change could be committed, and writes nothing", () => {
+  using folder = scratch();
+  const options = { file: folder.file("x.db"), migrations, pragmas };
+  const database = Database.open(options);
+  insert(database, "a");
+  const before = database.sizes();
+  for (let count = 0; count < 100; count++) database.probe();
+  expect(database.sizes()).toEqual(before);
+  const other = Database.open(options);
+  other.prepare("BEGIN IMMEDIATE").run();
+  expect(() => database.probe()).toThrow();
+  other.prepare("ROLLBACK").run();
+  database.probe();
+  other.close();
+  database.close();
+});
+
+test("memory that SQLite gives back costs no content", () => {
+  const database = memory();
+  insert(database, "a");
+  database.shrink();
+  expect(rowsOf(database, "facts")).toBe(1);
+});

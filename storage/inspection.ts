@@ -1,0 +1,127 @@
+import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import Sqlite from "better-sqlite3";
+import type { SqliteDriver } from "./database.ts";
+import { kindOf } from "./errors.ts";
+
+/** What a look at a database found, from outside and without changing it. */
+export type Inspection =
+  | { readonly kind: "absent" }
+  /** Its agent runs, and has it alone. */
+  | { readonly kind: "busy" }
+  | ({ readonly kind: "sound" } & DatabaseStats)
+  | { readonly kind: "damaged" | "unreadable"; readonly why: string };
+
+export interface DatabaseStats {
+  readonly format: number;
+  readonly fileBytes: number;
+  /** 0: its agent stopped cleanly, or folded the log in. */
+  readonly walBytes: number;
+  readonly freeBytes: number;
+  readonly tables: readonly { readonly name: string; readonly rows: number }[];
+}
+
+/** Copies of larger files would wear the card, or fill the memory that /tmp may lie in. */
+const largestCopy = 256 * 2 ** 20;
+
+/**
+ * Looks at a file that an agent may be using. While one runs the file is read where it lies, as any second reader would;
+ * otherwise a copy of it is: opening a file that nobody has open leaves parts of it behind. `counts`: it is not read from end
+ * to end, which takes seconds of a large one.
+ */
+export function inspect(file: string, isInUse: boolean, how: "whole" | "counts" = "whole"): Inspection {
+  if (!existsSync(file)) return { kind: "absent" };
+  try {
+    return withFile(file, isInUse, (at) => looked(at, file, how));
+  } catch (error) {
+    return { kind: "unreadable", why: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function withFile<T>(file: string, isInUse: boolean, read: (at: string) => T): T {
+  if (isInUse) return read(file);
+  if (sizeOf(file) + sizeOf(`${file}-wal`) > largestCopy)
+    throw new Error("it is too large to be copied; its agent checks it while it runs");
+  const folder = mkdtempSync(path.join(tmpdir(), "siteward-look-"));
+  try {
+    const copy = path.join(folder, path.basename(file));
+    copyFileSync(file, copy);
+    if (existsSync(`${file}-wal`)) copyFileSync(`${file}-wal`, `${copy}-wal`);
+    return read(copy);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** One row of the journal: what was received and is not applied yet. */
+export interface JournalTail {
+  readonly seq: number;
+  readonly resource: string;
+  readonly type: string;
+  readonly key: string;
+  readonly version: string;
+}
+
+/** The newest rows of cache.db's journal, the newest last. */
+export function journalTail(file: string, isInUse: boolean, most: number): readonly JournalTail[] {
+  const select = `SELECT j.seq AS seq, r.name AS resource, j.type AS type, j.key AS key, j.version AS version
+    FROM journal j JOIN resources r ON r.id = j.resource ORDER BY j.seq DESC LIMIT ?`;
+  return withFile(file, isInUse, (at) =>
+    reading(at, (driver) => (driver.prepare(select).all(most) as readonly JournalTail[]).toReversed()),
+  );
+}
+
+function looked(file: string, original: string, how: "whole" | "counts"): Inspection {
+  try {
+    return reading(file, (driver): Inspection => {
+      const problem = how === "counts" ? "ok" : one(driver, "PRAGMA quick_check(1)", "quick_check");
+      if (problem !== "ok") return { kind: "damaged", why: String(problem) };
+      return { kind: "sound", ...statsOf(driver, original) };
+    });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    switch (kindOf(error)) {
+      case "busy":
+        return { kind: "busy" };
+      case "damaged":
+        return { kind: "damaged", why };
+      default:
+        return { kind: "unreadable", why };
+    }
+  }
+}
+
+function statsOf(driver: SqliteDriver, original: string): DatabaseStats {
+  const number = (sql: string, name: string): number => Number(one(driver, sql, name) ?? 0);
+  const names = driver
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+    .all() as readonly { readonly name: string }[];
+  return {
+    // The upper half says from which format on it can be read.
+    format: number("PRAGMA user_version", "user_version") % 2 ** 16,
+    fileBytes: sizeOf(original),
+    walBytes: sizeOf(`${original}-wal`),
+    freeBytes: number("PRAGMA freelist_count", "freelist_count") * number("PRAGMA page_size", "page_size"),
+    tables: names.map(({ name }) => ({
+      name,
+      rows: number(`SELECT count(*) AS rows FROM "${name.replaceAll('"', '""')}"`, "rows"),
+    })),
+  };
+}
+
+function one(driver: SqliteDriver, sql: string, name: string): unknown {
+  const row = driver.prepare(sql).get();
+  return typeof row === "object" && row !== null ? Object.entries(row).find(([key]) => key === name)?.[1] : undefined;
+}
+
+function reading<T>(file: string, read: (driver: SqliteDriver) => T): T {
+  const driver = new Sqlite(file, { timeout: 250, readonly: true, fileMustExist: true });
+  try {
+    return read(driver);
+  } finally {
+    driver.close();
+  }
+}
+
+const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;

@@ -1,0 +1,173 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { Database } from "../../storage/database.ts";
+import { type Letter, Outbox, ttlLeft } from "../../storage/outbox.ts";
+import { stateMigrations } from "../../storage/schema.ts";
+import { pragmas, scratch } from "./things.ts";
+
+const bounds = { event: { rows: 5, bytes: 10_000 }, response: { rows: 3, bytes: 10_000 } };
+const boot = "boot-1";
+const at = (mono: number) => ({ boot, mono });
+
+const open = (file = ":memory:"): Database => Database.open({ file, migrations: stateMigrations, pragmas });
+
+const letter = (payload: string, more: Partial<Letter> = {}): Letter => ({
+  topic: "sw1/a/b/c/event/x",
+  payload,
+  retain: false,
+  properties: "{}",
+  rank: 1,
+  ttl: 60_000,
+  ...more,
+});
+
+const events = (outbox: Outbox): readonly string[] =>
+  outbox.next("event", 0, 100).map(({ seq, payload }) => `${seq}:${payload}`);
+const nothing = (): void => {};
+
+describe("events", () => {
+  test("are numbered without gaps, also over a restart, and come in their order", () => {
+    using folder = scratch();
+    const file = folder.file("state.db");
+    const first = open(file);
+    const before = new Outbox(first, bounds);
+    for (const name of ["a", "b"]) before.event((seq) => letter(`${name}${seq}`), at(0));
+    // The power goes: nothing is closed.
+    first.abandon();
+    const after = new Outbox(open(file), bounds);
+    expect(after.event((seq) => letter(`c${seq}`), at(0))).toBe(3);
+    expect(events(after)).toEqual(["1:a1", "2:b2", "3:c3"]);
+  });
+
+  test("the oldest of the least severe go first, and critical ones only when nothing else is left", () => {
+    const outbox = new Outbox(open(), bounds);
+    for (const rank of [3, 1, 0, 2, 0, 1, 3, 3, 3, 3, 3])
+      outbox.event((seq) => letter(`r${rank}`, { rank, ttl: seq * 1000 + 60_000 }), at(0));
+    // Eleven came, five may stay: both debug, both info and the warning went, then the oldest critical one.
+    expect(events(outbox)).toEqual(["7:r3", "8:r3", "9:r3", "10:r3", "11:r3"]);
+    expect(outbox.dropped).toEqual({ count: 6, from: 1, to: 6 });
+    expect(outbox.lost).toBe(6);
+  });
+
+  test("what was dropped is told once, as an event of its own, when there is room", () => {
+    const outbox = new Outbox(open(), bounds);
+    for (let n = 0; n < 7; n++) outbox.event(() => letter("x"), at(0));
+    expect(outbox.hasRoom).toBe(false);
+    for (const { id } of outbox.next("event", 0, 2)) outbox.delete(id);
+    expect(outbox.hasRoom).toBe(true);
+    outbox.tellDropped(({ count, from, to }, seq) => letter(JSON.stringify({ count, from, to, seq })), at(0));
+    expect(events(outbox).at(-1)).toBe('8:{"count":2,"from":1,"to":2,"seq":8}');
+    expect(outbox.dropped).toBeUndefined();
+    outbox.tellDropped(() => letter("again"), at(0));
+    expect(events(outbox).at(-1)).toContain("8:");
+  });
+
+  test("a bound in bytes holds, and one event that alone is larger is still kept", () => {
+    const outbox = new Outbox(open(), { ...bounds, event: { rows: 100, bytes: 1000 } });
+    for (let n = 0; n < 10; n++) outbox.event(() => letter("x".repeat(200)), at(0));
+    expect(outbox.usage("event").bytes).toBeLessThanOrEqual(1000);
+    outbox.event(() => letter("y".repeat(5000)), at(0));
+    expect(outbox.usage("event").rows).toBe(1);
+  });
+});
+
+test("of answers those go first that are not the last word", () => {
+  const outbox = new Outbox(open(), bounds);
+  for (const [payload, rank] of [
+    ["final-1", 1],
+    ["progress", 0],
+    ["final-2", 1],
+    ["final-3", 1],
+  ] as const)
+    outbox.respond(letter(payload, { rank }), at(0), nothing);
+  expect(outbox.next("response", 0, 10).map(({ payload }) => payload)).toEqual(["final-1", "final-2", "final-3"]);
+  expect(outbox.dropped).toBeUndefined();
+  expect(outbox.lost).toBe(1);
+});
+
+test("an answer and what goes with it are there together or not at all", () => {
+  const outbox = new Outbox(open(), bounds);
+  const failing = (): void => {
+    throw new Error("the log cannot be written");
+  };
+  expect(() => outbox.respond(letter("final"), at(0), failing)).toThrow("the log");
+  expect(outbox.usage("response").rows).toBe(0);
+});
+
+describe("time", () => {
+  test("what nobody wants any more goes, and of events that is told", () => {
+    const outbox = new Outbox(open(), bounds);
+    outbox.event(() => letter("short", { ttl: 1000 }), at(0));
+    outbox.event(() => letter("long", { ttl: 5000 }), at(0));
+    outbox.respond(letter("answer", { ttl: 1000 }), at(0), nothing);
+    outbox.expire(at(999));
+    expect(events(outbox)).toHaveLength(2);
+    outbox.expire(at(1000));
+    expect(events(outbox)).toEqual(["2:long"]);
+    expect(outbox.usage("response").rows).toBe(0);
+    expect(outbox.dropped).toEqual({ count: 1, from: 1, to: 1 });
+  });
+
+  test("of the time before a reboot nothing is known: it lives longer, never shorter", () => {
+    const outbox = new Outbox(open(), bounds);
+    outbox.event(() => letter("x", { ttl: 10_000 }), at(900_000));
+    const [row] = outbox.next("event", 0, 1);
+    if (!row) throw new Error("the event is not there");
+    expect(ttlLeft(row, at(904_000))).toBe(6000);
+    expect(ttlLeft(row, { boot: "boot-2", mono: 4000 })).toBe(6000);
+    outbox.expire({ boot: "boot-2", mono: 9000 });
+    expect(events(outbox)).toHaveLength(1);
+    outbox.expire({ boot: "boot-2", mono: 10_000 });
+    expect(events(outbox)).toHaveLength(0);
+  });
+});
+
+test("what is larger than the broker takes is kept for a look, and never more than ten of it", () => {
+  const outbox = new Outbox(open(), { ...bounds, event: { rows: 100, bytes: 100_000 } });
+  for (let n = 0; n < 15; n++) outbox.event(() => letter("x"), at(0));
+  for (const { id } of outbox.next("event", 0, 100)) outbox.bury(id);
+  expect(outbox.usage("event").rows).toBe(0);
+  expect(outbox.usage("dead").rows).toBe(10);
+});
+
+describe("versions", () => {
+  const [first, ...later] = stateMigrations;
+  const openOld = (file: string) => Database.open({ file, migrations: first ? [first] : [], pragmas });
+
+  test("a program that knows only the first tables uses a file that has more of them, and leaves those alone", () => {
+    using folder = scratch();
+    const file = folder.file("state.db");
+    const now = open(file);
+    new Outbox(now, bounds).event(() => letter("kept"), at(0));
+    now.close();
+    const old = openOld(file);
+    old.prepare("INSERT INTO memo VALUES ('a', 'k', 'v')").run();
+    old.close();
+    const again = open(file);
+    expect(events(new Outbox(again, bounds))).toEqual(["1:kept"]);
+    again.close();
+    expect(later.length).toBeGreaterThan(0);
+    expect(readFileSync(file).byteLength).toBeGreaterThan(0);
+  });
+
+  test("a step that does more than add tables keeps older programs out", () => {
+    using folder = scratch();
+    const file = folder.file("state.db");
+    const number = stateMigrations.length + 1;
+    Database.open({
+      file,
+      migrations: [...stateMigrations, { number, sql: "CREATE TABLE other (a)" }],
+      pragmas,
+    }).close();
+    expect(() => open(file)).toThrow(expect.objectContaining({ kind: "newer" }));
+  });
+
+  test("a file of a newer version in which one of our tables is gone is damaged", () => {
+    using folder = scratch();
+    const file = folder.file("state.db");
+    const number = stateMigrations.length + 1;
+    const sql = "DROP TABLE outbox; CREATE TABLE other (a);";
+    Database.open({ file, migrations: [...stateMigrations, { number, sql, readableFrom: 1 }], pragmas }).close();
+    expect(() => open(file)).toThrow(expect.objectContaining({ kind: "damaged" }));
+  });
+});
