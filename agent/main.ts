@@ -58,8 +58,12 @@ async function main(): Promise<number> {
   const io: Io = {
     stdout: outputOf(process.stdout),
     stderr: outputOf(process.stderr),
-    env: process.env,
+    env: ownEnvironment(),
     signal: interrupt.signal,
+    onHangup: (run) => {
+      process.on("SIGHUP", run);
+      return () => process.off("SIGHUP", run);
+    },
     clock: new SystemClock(),
     random: new SystemRandom(),
     hostname: hostname(),
@@ -67,6 +71,18 @@ async function main(): Promise<number> {
     home: fileURLToPath(new URL("..", import.meta.url)),
   };
   return await dispatch(io, process.argv.slice(2));
+}
+
+/**
+ * What the service manager says to this very process. Programs that it starts must not speak in its name: those of systemd do
+ * where they find these, even of their own failures.
+ */
+function ownEnvironment(): Io["env"] {
+  const env = { ...process.env };
+  for (const name of ["NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID", "WATCHDOG_USEC"])
+    delete process.env[name];
+  for (const name of ["SITEWARD_NOTIFY_FD", "SITEWARD_JOURNAL_FD"]) delete process.env[name];
+  return env;
 }
 
 function outputOf(stream: NodeJS.WriteStream): Output {

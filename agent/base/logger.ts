@@ -16,6 +16,7 @@ export interface Logger {
 }
 
 export interface LogSink {
+  /** Asked for every line: it may change while the program runs. */
   readonly level: Level;
   readonly format: "json" | "text";
   readonly clock: Clock;
@@ -23,7 +24,7 @@ export interface LogSink {
 }
 
 /** syslog priorities, as journald reads them. */
-const priorities: Readonly<Record<Level, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
+export const priorities: Readonly<Record<Level, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
 
 /** Where the lines of a logger and of its children go, with all the fields that they carry. */
 export interface LineTaker {
@@ -73,9 +74,17 @@ export class LineLogger extends FieldLogger {
     const lineOf = sink.format === "json" ? jsonLine : textLine;
     const take = (level: Level, message: string, all: Fields): void =>
       sink.write(lineOf(sink.clock.now().wall, level, message, all));
-    super({ level: sink.level, take }, fields);
+    super(takerOf(sink, take), fields);
   }
 }
+
+/** A taker whose level is that of its sink, whenever it is asked. */
+export const takerOf = (sink: { readonly level: Level }, take: LineTaker["take"]): LineTaker => ({
+  get level() {
+    return sink.level;
+  },
+  take,
+});
 
 /** Says nothing. */
 export const silent: Logger = { error() {}, warn() {}, info() {}, debug() {}, child: () => silent };
@@ -85,11 +94,15 @@ function jsonLine(wall: Millis, level: Level, message: string, fields: Fields): 
   return JSON.stringify({ time: isoTime(wall), level, priority: priorities[level], message, ...plain });
 }
 
-function textLine(wall: Millis, level: Level, message: string, fields: Fields): string {
+const textLine = (wall: Millis, level: Level, message: string, fields: Fields): string =>
+  `${isoTime(wall).slice(11, 23)} ${level.padEnd(5)} ${sentenceWith(message, fields)}`;
+
+/** `term began term=3` */
+export function sentenceWith(message: string, fields: Fields): string {
   const rest = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => ` ${name}=${textValue(plainValue(value))}`);
-  return `${isoTime(wall).slice(11, 23)} ${level.padEnd(5)} ${message}${rest.join("")}`;
+  return `${message}${rest.join("")}`;
 }
 
 const textValue = (value: unknown): string => {
@@ -98,7 +111,7 @@ const textValue = (value: unknown): string => {
 };
 
 /** An Error becomes its message and those of its causes; the stack only where nobody expected it. */
-function plainValue(value: unknown): unknown {
+export function plainValue(value: unknown): unknown {
   if (!(value instanceof Error)) return value;
   const messages: string[] = [];
   for (let error: unknown = value; error instanceof Error && messages.length < 5; error = error.cause) {

@@ -1,6 +1,7 @@
 import { elapsed } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
-import type { ApiProblem, Parts, ProblemPart } from "./parts.ts";
+import { besideProblems } from "./beside-health.ts";
+import type { ApiProblem, Parts, ProblemPart, SelectionConflictPart } from "./parts.ts";
 import type { Level } from "./schema.ts";
 
 /** How long a rebuilt cache is worth a line. */
@@ -14,6 +15,7 @@ export function problems(parts: Parts): readonly ProblemPart[] {
     ...watchProblems(parts),
     ...siteProblems(parts),
     ...ownProblems(parts),
+    ...besideProblems(parts),
     ...(parts.problems ?? []),
   ];
   return found.sort((a, b) => gravity[a.severity] - gravity[b.severity]);
@@ -133,18 +135,33 @@ function siteProblems({ zones = [], eviction, selectionConflicts = [], now }: Pa
       hint: "ends by itself",
     });
   }
-  for (const { site, lease, boards, some } of selectionConflicts) {
+  for (const conflict of selectionConflicts) {
+    const { site, lease } = conflict;
     const [namespace, name] = lease.split("/");
-    const more = boards > some.length ? ", …" : "";
     found.push({
       type: "SelectionConflict",
       subject: site,
       severity: "critical",
-      message: `site ${site} was here first and claims ${boards} of this site's boards too; nothing is done with them: ${some.join(", ")}${more}`,
-      hint: `change site.nodeSelector of one of the two, or, if ${site} is no more: kubectl -n ${namespace} delete lease ${name}`,
+      message: `site ${site} was here first and claims ${claimed(conflict)}`,
+      hint: `change site.nodeSelector or site.namespaceSelector of one of the two, or, if ${site} is no more: kubectl -n ${namespace} delete lease ${name}`,
     });
   }
   return found;
+}
+
+function claimed({ boards, some, namespaces }: SelectionConflictPart): string {
+  const named = (names: readonly string[], of: number): string =>
+    `${names.join(", ")}${of > names.length ? ", …" : ""}`;
+  const found = [
+    ...(boards > 0 ? [`${boards} of this site's boards too; nothing is done with them: ${named(some, boards)}`] : []),
+    ...(namespaces === "every" ? ["every namespace; nothing is done with workloads"] : []),
+    ...(typeof namespaces === "object"
+      ? [
+          `${namespaces.count} of this site's namespaces; nothing is done with their workloads: ${named(namespaces.some, namespaces.count)}`,
+        ]
+      : []),
+  ];
+  return found.join("; and ");
 }
 
 function ownProblems({ controllers = [], rebuilt, config, process, now }: Parts): readonly ProblemPart[] {

@@ -17,13 +17,20 @@ export interface Parts {
   readonly controllers?: readonly ControllerPart[];
   readonly journal?: JournalPart;
   readonly memory?: MemoryPart;
-  readonly board?: { readonly model: string | undefined; readonly ramBytes: number | undefined };
-  readonly config?: { readonly files: readonly string[]; readonly warnings: readonly string[] };
+  readonly board?: BoardPart;
+  readonly config?: ConfigPart;
+  readonly clock?: ClockPart;
+  /** Left out: no fleet is configured. */
+  readonly mqtt?: MqttPart;
+  /** What an operator or the calendar holds back at present, as far as this board knows. */
+  readonly holds?: HoldsPart;
+  /** The last few, newest first. */
+  readonly commands?: readonly CommandPart[];
   /** The cache was thrown away and listed anew. */
   readonly rebuilt?: { readonly at: Instant; readonly why: string };
   /** Sites that were here first and claim boards of this site too: nothing is done with those. */
   readonly selectionConflicts?: readonly SelectionConflictPart[];
-  /** Whatever else a part wants a person to know. */
+  /** Whatever else a part wants a person to know: what does not follow from the members above (see health.ts). */
   readonly problems?: readonly ProblemPart[];
 }
 
@@ -34,6 +41,7 @@ export interface SelectionConflictPart {
   readonly boards: number;
   /** The first few. */
   readonly some: readonly string[];
+  readonly namespaces?: "every" | { readonly count: number; readonly some: readonly string[] } | undefined;
 }
 
 export interface ProcessPart {
@@ -47,6 +55,16 @@ export interface ProcessPart {
   readonly staleAfter: Millis;
   readonly invocationId: string | undefined;
   readonly writeFailures: number;
+  /** Why this process ends, as soon as that is certain. */
+  readonly ending?: EndingPart | undefined;
+  /** How the former process of this boot ended. */
+  readonly previous?: EndingPart | undefined;
+}
+
+export interface EndingPart {
+  /** stop, memory, command, failure; watchdog, unclean: it had no time to say. */
+  readonly cause: string;
+  readonly message?: string | undefined;
 }
 
 export interface IdentityPart {
@@ -54,6 +72,101 @@ export interface IdentityPart {
   readonly board: string;
   readonly node: string;
   readonly profile: string | undefined;
+  readonly fleet?: string | undefined;
+}
+
+export interface ClockPart {
+  readonly state: "synced" | "unsynced";
+  readonly source?: string | undefined;
+  /** The API server's clock less ours, by the Date header of an answer. */
+  readonly apiSkew?: Millis | undefined;
+}
+
+export interface MqttPart {
+  readonly state: "starting" | "up" | "down";
+  readonly since: Instant;
+  readonly server?: string | undefined;
+  readonly session: number;
+  readonly rtt?: Millis | undefined;
+  readonly outbox: {
+    readonly state: number;
+    readonly response: number;
+    readonly event: number;
+    readonly oldest?: Millis | undefined;
+  };
+  /** Messages that the outbox had no room for, since it was made. */
+  readonly dropped: number;
+  /** The last failure, while the state is not up. */
+  readonly error?: { readonly message: string; readonly hint?: string | undefined } | undefined;
+}
+
+/** `until` may lie ahead of `now`: an instant of this process, whatever the wall clock said when it was ordered. */
+export interface HoldsPart {
+  readonly freezes: readonly FreezePart[];
+  readonly pauses: readonly PausePart[];
+  /** Zones whose silent boards an operator confirmed to be dead. */
+  readonly confirmed?: readonly HeldPart[];
+  /** Quiet hours: nothing is evicted until then. */
+  readonly quietUntil?: Instant | undefined;
+}
+
+interface HeldPart {
+  /** A zone's or a board's name. */
+  readonly target?: string | undefined;
+  readonly until: Instant;
+  readonly by: string;
+  readonly reason?: string | undefined;
+}
+
+export interface FreezePart extends HeldPart {
+  readonly scope: "site" | "zone" | "board";
+}
+
+export interface PausePart extends Omit<HeldPart, "target"> {
+  readonly controller: string;
+}
+
+export interface CommandPart {
+  readonly id: string;
+  readonly name: string;
+  readonly state: string;
+  readonly at: Instant;
+  readonly by?: string | undefined;
+}
+
+export interface BoardPart {
+  readonly model: string | undefined;
+  readonly ramBytes: number | undefined;
+  readonly compatible?: string | undefined;
+  readonly tempC?: number | undefined;
+  readonly tempZone?: string | undefined;
+  /** What slows the board down now, and what did since its boot: "undervoltage", "frequency-capped", "throttled", "soft-temperature-limit". */
+  readonly throttled?: { readonly now: readonly string[]; readonly sinceBoot: readonly string[] } | undefined;
+  readonly storage?: StoragePart | undefined;
+  /** Of a Jetson's power monitors. */
+  readonly rails?: readonly { readonly label: string; readonly milliwatts: number }[] | undefined;
+  /** Share of the last ten seconds in which something waited for a disk, in percent. */
+  readonly ioPsiSome10?: number | undefined;
+  readonly load1?: number | undefined;
+}
+
+/** Where the state folder lies. */
+export interface StoragePart {
+  readonly dev: string | undefined;
+  readonly kind: string | undefined;
+  /** Share of the expected life that is used up, 0 to 1; only eMMC tells. */
+  readonly wear?: number | undefined;
+  readonly freeBytes: number | undefined;
+  readonly readOnly: boolean;
+}
+
+export interface ConfigPart {
+  readonly files: readonly string[];
+  readonly warnings: readonly string[];
+  /** Of the configuration that the fleet desires; left out where it never sent one. */
+  readonly desiredVersion?: number | undefined;
+  readonly appliedVersion?: number | undefined;
+  readonly state?: string | undefined;
 }
 
 export interface LeaderPart {
@@ -129,7 +242,7 @@ export interface EvictionPart {
 
 export interface ControllerPart {
   readonly name: string;
-  readonly state: "running" | "standby" | "off" | "failing";
+  readonly state: "running" | "standby" | "off" | "failing" | "paused";
   readonly queue: number;
   readonly syncP95?: Millis | undefined;
   readonly errors1h?: number | undefined;
@@ -141,6 +254,11 @@ export interface JournalPart {
   readonly depth: number;
   readonly dbBytes: number;
   readonly walBytes: number;
+  readonly lastCommit?: Instant | undefined;
+  readonly fsyncP95?: Millis | undefined;
+  /** volatile: the state folder is lost when the board is switched off. */
+  readonly persistence?: "persistent" | "volatile" | undefined;
+  readonly writtenBytes24h?: number | undefined;
 }
 
 export interface MemoryPart {
@@ -148,6 +266,13 @@ export interface MemoryPart {
   readonly anonymousBytes: number | undefined;
   readonly peakBytes: number | undefined;
   readonly heapUsedBytes: number;
+  /** Beyond the first the agent gives back what it can, beyond the second it starts anew. */
+  readonly softBytes?: number | undefined;
+  readonly hardBytes?: number | undefined;
+  /** off: the kernel limits no memory, whatever the unit says. */
+  readonly cgroup?: "on" | "off" | undefined;
+  /** Share of the last ten seconds in which something waited for memory, in percent. */
+  readonly psiSome10?: number | undefined;
 }
 
 export interface ProblemPart {

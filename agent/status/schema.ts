@@ -41,6 +41,17 @@ const api = record({
   watch: record({ open: count, restarts: count, lastRelist: maybe(text) }),
 });
 
+const mqtt = record({
+  state: word<"starting" | "up" | "down">(),
+  server: maybe(text),
+  since: text,
+  session: count,
+  rttMs: maybe(count),
+  outbox: record({ state: count, response: count, event: count, oldestMs: maybe(count) }),
+  dropped: count,
+  lastError: maybe(text),
+});
+
 const watch = record({
   resource: text,
   state: word<"live" | "syncing" | "silent" | "failing" | "off">(),
@@ -69,7 +80,20 @@ const zone = record({
   ready: count,
   /** Evictions per second that the zone's state allows. */
   rate: count,
+  frozenUntil: maybe(text),
 });
+
+const freeze = record({
+  scope: word<"site" | "zone" | "board">(),
+  target: maybe(text),
+  until: text,
+  by: text,
+  reason: maybe(text),
+});
+
+const pause = record({ controller: text, until: text, by: text, reason: maybe(text) });
+
+const confirmed = record({ target: maybe(text), until: text, by: text, reason: maybe(text) });
 
 const eviction = record({
   /** Boards that wait for their NoExecute taint. */
@@ -80,15 +104,21 @@ const eviction = record({
   oldestMs: maybe(count),
   /** Why nothing harmful is done at present. */
   held: maybe(text),
+  /** What an operator froze. */
+  frozen: maybe(list(freeze)),
 });
 
 const controller = record({
   name: text,
-  state: word<"running" | "standby" | "off" | "failing">(),
+  state: word<"running" | "standby" | "off" | "failing" | "paused">(),
   queue: count,
   syncP95Ms: maybe(count),
   errors1h: maybe(count),
   lastError: maybe(text),
+  /** Of a pause. */
+  until: maybe(text),
+  by: maybe(text),
+  reason: maybe(text),
 });
 
 const journal = record({
@@ -96,6 +126,10 @@ const journal = record({
   depth: count,
   dbBytes: count,
   walBytes: count,
+  lastCommitMs: maybe(count),
+  fsyncP95Ms: maybe(count),
+  persistence: maybe(word<"persistent" | "volatile">()),
+  writtenBytes24h: maybe(count),
 });
 
 const memory = record({
@@ -103,7 +137,37 @@ const memory = record({
   anonymousBytes: maybe(count),
   peakBytes: maybe(count),
   heapUsedBytes: count,
+  softBytes: maybe(count),
+  hardBytes: maybe(count),
+  cgroup: maybe(word<"on" | "off">()),
+  psiSome10: maybe(count),
 });
+
+const board = record({
+  model: maybe(text),
+  compatible: maybe(text),
+  ramBytes: maybe(count),
+  tempC: maybe(count),
+  tempZone: maybe(text),
+  throttled: maybe(record({ now: list(text), sinceBoot: list(text) })),
+  storage: maybe(
+    record({
+      dev: maybe(text),
+      kind: maybe(text),
+      /** Share of the expected life that is used up, 0 to 1. */
+      wear: maybe(count),
+      freeBytes: maybe(count),
+      readOnly: yesNo,
+    }),
+  ),
+  rails: maybe(list(record({ label: text, milliwatts: count }))),
+  ioPsiSome10: maybe(count),
+  loadavg1: maybe(count),
+});
+
+const command = record({ id: text, name: text, state: text, at: text, by: maybe(text) });
+
+const ending = record({ cause: text, message: maybe(text) });
 
 /** What status.json holds. Parts that the program does not have yet are left out. */
 export const status = record({
@@ -119,10 +183,14 @@ export const status = record({
   startedAt: text,
   /** How often the file could not be written since the start. */
   writeFailures: count,
+  /** Why this process ends, and how the former one did. */
+  ending: maybe(ending),
+  previous: maybe(ending),
   health: record({ level: word<Level>(), ready: yesNo, conditions: list(condition) }),
-  identity: record({ site: text, board: text, node: text, profile: maybe(text) }),
+  identity: record({ site: text, board: text, node: text, profile: maybe(text), fleet: maybe(text) }),
+  clock: maybe(record({ state: word<"synced" | "unsynced">(), source: maybe(text), apiSkewMs: maybe(count) })),
   leader: maybe(leader),
-  link: maybe(record({ api })),
+  link: maybe(record({ api, mqtt: maybe(mqtt) })),
   watches: maybe(list(watch)),
   traffic: maybe(list(traffic)),
   zones: maybe(list(zone)),
@@ -130,8 +198,26 @@ export const status = record({
   controllers: maybe(list(controller)),
   journal: maybe(journal),
   memory: maybe(memory),
-  board: maybe(record({ model: maybe(text), ramBytes: maybe(count) })),
-  config: maybe(record({ files: list(text), warnings: list(text) })),
+  board: maybe(board),
+  config: maybe(
+    record({
+      files: list(text),
+      warnings: list(text),
+      desiredVersion: maybe(count),
+      appliedVersion: maybe(count),
+      state: maybe(text),
+    }),
+  ),
+  holds: maybe(
+    record({
+      freezes: list(freeze),
+      pauses: list(pause),
+      confirmed: list(confirmed),
+      /** Quiet hours: nothing is evicted until then. */
+      quietUntil: maybe(text),
+    }),
+  ),
+  commands: maybe(list(command)),
 });
 
 export type Status = TypeOf<typeof status>;

@@ -1,12 +1,13 @@
 import { elapsed, type Instant } from "../base/clock.ts";
 import { isoTime } from "../base/iso-time.ts";
 import { isReady, levelOf, problems } from "./health.ts";
-import type { Parts, WatchPart } from "./parts.ts";
+import type { HoldsPart, Parts, WatchPart } from "./parts.ts";
 import { type Condition, type Status, statusSchema } from "./schema.ts";
 
 /** Parts to status; pure. `before` is the last status: what was already wrong then keeps its beginning. */
 export function snapshot(parts: Parts, before: Status | undefined): Status {
-  const { now, process, leader, eviction, controllers, watches } = parts;
+  const { now, process, leader, eviction, controllers, watches, journal, board, clock } = parts;
+  const holds = parts.holds && holdsStatus(parts.holds, now);
   const found = problems(parts);
   return {
     schema: statusSchema,
@@ -19,6 +20,8 @@ export function snapshot(parts: Parts, before: Status | undefined): Status {
     version: process.version,
     startedAt: iso(process.startedAt, now),
     writeFailures: process.writeFailures,
+    ending: process.ending,
+    previous: process.previous,
     health: {
       level: levelOf(found),
       ready: isReady(parts),
@@ -33,6 +36,7 @@ export function snapshot(parts: Parts, before: Status | undefined): Status {
       })),
     },
     identity: parts.identity,
+    clock: clock && { state: clock.state, source: clock.source, apiSkewMs: rounded(clock.apiSkew) },
     leader: leader && {
       role: leader.role,
       holder: leader.holder,
@@ -43,22 +47,41 @@ export function snapshot(parts: Parts, before: Status | undefined): Status {
       renewP95Ms: rounded(leader.renewP95),
       missedRenewals: leader.missedRenewals,
     },
-    link: parts.api && { api: apiStatus(parts.api, watches ?? [], now) },
+    link: parts.api && {
+      api: apiStatus(parts.api, watches ?? [], now),
+      mqtt: parts.mqtt && mqttStatus(parts.mqtt, now),
+    },
     watches: watches?.map(({ heard, lastList: _, ...rest }) => ({ ...rest, heardMs: heard && age(heard, now) })),
     traffic: parts.traffic,
-    zones: parts.zones,
+    zones: parts.zones?.map((zone) => ({ ...zone, frozenUntil: frozenUntil(zone.name, holds) })),
     eviction: eviction && {
       queue: eviction.queue,
       pending: eviction.pending,
       evicted1h: eviction.evicted1h,
       oldestMs: eviction.oldest && age(eviction.oldest, now),
       held: eviction.held?.why,
+      frozen: holds?.freezes,
     },
-    controllers: controllers?.map(({ syncP95, ...rest }) => ({ ...rest, syncP95Ms: rounded(syncP95) })),
-    journal: parts.journal,
+    controllers: controllers?.map(({ syncP95, ...rest }) => ({
+      ...rest,
+      syncP95Ms: rounded(syncP95),
+      ...pauseOf(rest.name, holds),
+    })),
+    journal: journal && {
+      path: journal.path,
+      depth: journal.depth,
+      dbBytes: journal.dbBytes,
+      walBytes: journal.walBytes,
+      lastCommitMs: journal.lastCommit && age(journal.lastCommit, now),
+      fsyncP95Ms: rounded(journal.fsyncP95),
+      persistence: journal.persistence,
+      writtenBytes24h: rounded(journal.writtenBytes24h),
+    },
     memory: parts.memory,
-    board: parts.board,
+    board: board && boardStatus(board),
     config: parts.config,
+    holds,
+    commands: parts.commands?.map(({ at, ...rest }) => ({ ...rest, at: iso(at, now) })),
   };
 }
 
@@ -67,7 +90,7 @@ export function snapshot(parts: Parts, before: Status | undefined): Status {
  * all the time; they ride along.
  */
 export function substance(status: Status): string {
-  const { health, identity, leader, link, zones, eviction, controllers, config } = status;
+  const { health, identity, leader, link, zones, eviction, controllers, config, clock, holds, commands } = status;
   return JSON.stringify([
     health.level,
     health.ready,
@@ -76,7 +99,11 @@ export function substance(status: Status): string {
     leader && [leader.role, leader.holder, leader.term],
     link?.api.state,
     link?.api.lastError,
-    zones,
+    link?.mqtt && [link.mqtt.state, link.mqtt.session, link.mqtt.lastError],
+    clock?.state,
+    holds && [holds.freezes.length, holds.pauses.length, holds.confirmed.length, holds.quietUntil !== undefined],
+    commands?.map(({ id, state }) => [id, state]),
+    zones?.map(({ frozenUntil: _, ...zone }) => zone),
     eviction && [eviction.queue, eviction.pending, eviction.held],
     controllers?.map(({ name, state }) => [name, state]),
     config,
@@ -100,6 +127,44 @@ function apiStatus(api: NonNullable<Parts["api"]>, watches: readonly WatchPart[]
     },
   };
 }
+
+function mqttStatus({ since, rtt, outbox, error, ...rest }: NonNullable<Parts["mqtt"]>, now: Instant) {
+  const { oldest, ...rows } = outbox;
+  return {
+    ...rest,
+    since: iso(since, now),
+    rttMs: rounded(rtt),
+    outbox: { ...rows, oldestMs: rounded(oldest) },
+    lastError: error?.message,
+  };
+}
+
+function holdsStatus({ freezes, pauses, confirmed = [], quietUntil }: HoldsPart, now: Instant) {
+  const told = <T extends { readonly until: Instant }>(one: T) => ({ ...one, until: iso(one.until, now) });
+  return {
+    freezes: freezes.map(told),
+    pauses: pauses.map(told),
+    confirmed: confirmed.map(told),
+    quietUntil: quietUntil && iso(quietUntil, now),
+  };
+}
+
+type HoldsStatus = ReturnType<typeof holdsStatus> | undefined;
+
+/** A zone is frozen with its site too. The end of whichever is longer; ISO times sort as text. */
+function frozenUntil(zone: string, holds: HoldsStatus): string | undefined {
+  const ends = holds?.freezes.filter(({ scope, target }) => scope === "site" || (scope === "zone" && target === zone));
+  return ends
+    ?.map(({ until }) => until)
+    .reduce<string | undefined>((a, b) => (a !== undefined && a > b ? a : b), undefined);
+}
+
+function pauseOf(name: string, holds: HoldsStatus) {
+  const pause = holds?.pauses.find(({ controller }) => controller === name);
+  return pause && { state: "paused" as const, until: pause.until, by: pause.by, reason: pause.reason };
+}
+
+const boardStatus = ({ load1, ...rest }: NonNullable<Parts["board"]>) => ({ ...rest, loadavg1: load1 });
 
 const sinceOf = (type: string, subject: string | undefined, before: readonly Condition[]): string | undefined =>
   before.find((one) => one.type === type && one.subject === subject)?.since;

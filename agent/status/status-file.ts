@@ -7,6 +7,8 @@ import { substance } from "./snapshot.ts";
 
 export interface StatusFileParts {
   readonly file: string;
+  /** The last status of an earlier configuration. */
+  readonly last?: Status | undefined;
   /** On average at most this often, when something changed; at least this often, whatever happens. */
   readonly limits: { readonly minInterval: Millis; readonly every: Millis };
   /** The status as it is now. `before`: the last one taken. `failures`: how often the file could not be written. */
@@ -41,12 +43,18 @@ export class StatusFile {
   constructor(ambient: Ambient, parts: StatusFileParts) {
     this.#ambient = ambient;
     this.#parts = parts;
+    this.#last = parts.last;
     this.#bell = new Bell(ambient.clock);
     this.#allowance = fullBucket(ambient.clock.now(), promptNews);
   }
 
   get failures(): number {
     return this.#failures;
+  }
+
+  /** As it was taken last, whether or not that was worth a write. */
+  get last(): Status | undefined {
+    return this.#last;
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -115,6 +115,19 @@ test("a quarantine, a conflict of sites and a failing controller each have a lin
   ]);
 });
 
+test("what two sites both select is told: boards, namespaces, or all there are", () => {
+  const conflict = { site: "a", lease: "kube-system/siteward-a", boards: 1, some: ["pi-1"] };
+  const said = (more: object): readonly string[] => told({ selectionConflicts: [{ ...conflict, ...more }] });
+  const first = "critical SelectionConflict: site a was here first and claims ";
+  expect(said({ namespaces: { count: 4, some: ["shop", "till", "wifi"] } })).toEqual([
+    `${first}1 of this site's boards too; nothing is done with them: pi-1; ` +
+      "and 4 of this site's namespaces; nothing is done with their workloads: shop, till, wifi, …",
+  ]);
+  expect(said({ boards: 0, some: [], namespaces: "every" })).toEqual([
+    `${first}every namespace; nothing is done with workloads`,
+  ]);
+});
+
 test("a rebuilt cache is news for an hour, and no reason to worry", () => {
   const rebuilt = (since: number): Partial<Parts> => ({ rebuilt: { at: at(since), why: "the file was damaged" } });
   expect(told(rebuilt(1))).toEqual(["info CacheRebuilt: cache.db was made anew 59m59s ago: the file was damaged"]);

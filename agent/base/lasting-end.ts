@@ -1,0 +1,64 @@
+import type { Instant, Millis } from "./clock.ts";
+import { isRecord } from "./json.ts";
+
+/**
+ * The end of something that outlives the process and the boot, such as a freeze. On a board without a battery clock the
+ * wall says nothing until it was set; so what was left is written down too, with the boot and the moment of writing.
+ */
+export interface LastingEnd {
+  readonly until: Millis;
+  /** The wall clock was synchronised when `until` was made from it. */
+  readonly isTrusted: boolean;
+  readonly left: Millis;
+  readonly bootId: string;
+  /** Of that boot's monotonic clock, which every process of the boot shares. */
+  readonly mono: Millis;
+}
+
+export interface Moment {
+  readonly now: Instant;
+  readonly bootId: string;
+  readonly isSynced: boolean;
+}
+
+export const lastingEnd = (ttl: Millis, { now, bootId, isSynced }: Moment): LastingEnd => ({
+  until: now.wall + ttl,
+  isTrusted: isSynced,
+  left: ttl,
+  bootId,
+  mono: now.mono,
+});
+
+/**
+ * How long it still lasts; nothing or less: it is over. Within a boot the monotonic clock says it. After a reboot the
+ * wall does, where it could be trusted then and can now; otherwise what was left counts from the boot on: it may last
+ * longer than was asked for by the time the board was off, and never shorter (interfaces 1.11).
+ */
+export function left(end: LastingEnd, { now, bootId, isSynced }: Moment): Millis {
+  if (bootId === end.bootId) return end.left - (now.mono - end.mono);
+  if (isSynced && end.isTrusted) return Math.min(end.left, end.until - now.wall);
+  return end.left - now.mono;
+}
+
+/** The same end as seen now: written down again, it shortens what a reboot would add. */
+export const checkpoint = (end: LastingEnd, moment: Moment): LastingEnd => lastingEnd(left(end, moment), moment);
+
+export const lastingEndText = (end: LastingEnd): string => JSON.stringify(end);
+
+export function readLastingEnd(text: string): LastingEnd | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isRecord(value)) return undefined;
+  const { until, isTrusted, left, bootId, mono } = value;
+  const isWhole =
+    typeof until === "number" &&
+    typeof isTrusted === "boolean" &&
+    typeof left === "number" &&
+    typeof bootId === "string" &&
+    typeof mono === "number";
+  return isWhole ? { until, isTrusted, left, bootId, mono } : undefined;
+}

@@ -1,0 +1,35 @@
+import type { ReadFact } from "./facts.ts";
+
+/** The networks that this machine is in without a router between: "192.168.7.0/24", "fd00::/64". The loopback is none. */
+export function localNetworks(read: ReadFact): readonly string[] {
+  return [...new Set([...routes4(read("/proc/net/route") ?? ""), ...prefixes6(read("/proc/net/if_inet6") ?? "")])];
+}
+
+/** Of each route: interface, destination, gateway, flags, …, mask in the eighth field; addresses as the CPU has them. */
+function routes4(text: string): readonly string[] {
+  return text.split("\n").flatMap((line) => {
+    const [name, destination = "", gateway, , , , , mask = ""] = line.trim().split(/\s+/);
+    if (name === "lo" || gateway !== "00000000" || !isWord(destination) || !isWord(mask) || destination === gateway)
+      return [];
+    const bits = [...bytesOf(mask)].reduce((sum, byte) => sum + (byte.toString(2).match(/1/g)?.length ?? 0), 0);
+    return [`${bytesOf(destination).join(".")}/${bits}`];
+  });
+}
+
+const isWord = (text: string): boolean => /^[0-9A-F]{8}$/i.test(text);
+
+/** Every board that we know is little-endian. */
+const bytesOf = (word: string): readonly number[] =>
+  [6, 4, 2, 0].map((at) => Number.parseInt(word.slice(at, at + 2), 16));
+
+/** Of each address: its digits, the interface's number, the length of its prefix, its scope, …, the interface. */
+function prefixes6(text: string): readonly string[] {
+  return text.split("\n").flatMap((line) => {
+    const [digits = "", , length = "", , , name] = line.trim().split(/\s+/);
+    const bits = Number.parseInt(length, 16);
+    if (name === "lo" || !/^[0-9a-f]{32}$/.test(digits) || !Number.isInteger(bits) || bits < 1 || bits > 128) return [];
+    const kept = digits.slice(0, Math.ceil(bits / 4));
+    const groups = (kept.padEnd(32, "0").match(/.{4}/g) ?? []).map((group) => group.replace(/^0{1,3}/, ""));
+    return [`${groups.join(":").replace(/(^|:)0(:0)+$/, "::")}/${bits}`];
+  });
+}

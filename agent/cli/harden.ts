@@ -1,0 +1,86 @@
+import { lookup } from "node:dns/promises";
+import { mkdirSync } from "node:fs";
+import { isIP } from "node:net";
+import { dirname } from "node:path";
+import { silent } from "../base/logger.ts";
+import { localNetworks } from "../board/local-networks.ts";
+import { readFact } from "../board/read-fact.ts";
+import { replaceFile } from "../status/replace-file.ts";
+import { credentialsOf, enrolledKubeconfig } from "./api-access.ts";
+import { exit } from "./exit-codes.ts";
+import { type Allowed, hardenedDropIn, hardenedFile, hardenedRoot } from "./hardened-drop-in.ts";
+import type { Io, Run } from "./io.ts";
+import { configOf } from "./load-config.ts";
+
+/** `siteward harden`: the drop-in that makes the service tighter, for this board and those that it speaks to. */
+export const run: Run = async (io, args) => {
+  const hosts = await peersOf(io, args.values.get("config"));
+  const allowed: Allowed[] = [];
+  for (const { host, whose } of hosts) {
+    const addresses = await addressesOf(host);
+    if (addresses.length === 0) {
+      io.stderr.write(`siteward: ${whose}, ${host}, has no address that can be found now\n`);
+      io.stderr.write("  Nothing is written: the agent could not reach it. Try again when names can be looked up.\n");
+      return exit.failed;
+    }
+    allowed.push(...addresses.map((address) => ({ address, whose: `${whose}: ${host}` })));
+  }
+  // Who is known by address alone is found without them.
+  const servers = hosts.some(({ host }) => isIP(host) === 0) ? nameServers(readFact("/etc/resolv.conf") ?? "") : [];
+  for (const address of servers) allowed.push({ address, whose: "name server" });
+  for (const address of localNetworks(readFact)) allowed.push({ address, whose: "the board's own network" });
+  const text = hardenedDropIn(allowed);
+  if (!args.flags.has("write")) {
+    io.stdout.write(text);
+    return exit.ok;
+  }
+  try {
+    mkdirSync(hardenedRoot, { recursive: true, mode: 0o755 });
+    mkdirSync(dirname(hardenedFile), { recursive: true });
+    replaceFile(hardenedFile, text);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    io.stderr.write(`siteward: ${hardenedFile} cannot be written: ${why}\n  Run it as root.\n`);
+    return exit.failed;
+  }
+  io.stdout.write(`${hardenedFile} is written. It takes effect with:\n`);
+  io.stdout.write("  systemctl daemon-reload && systemctl restart siteward\n");
+  return exit.ok;
+};
+
+interface Peer {
+  readonly host: string;
+  readonly whose: string;
+}
+
+/** Whom the agent speaks to by the configuration that is in force. Throws where it is not known how to reach the API. */
+async function peersOf(io: Io, file: string | undefined): Promise<readonly Peer[]> {
+  const { config } = configOf(io, file);
+  const ambient = { clock: io.clock, random: io.random, log: silent };
+  // As the service does, whose credentials these are: not as the person who asks.
+  const asService = {
+    ...io,
+    env: { ...io.env, KUBECONFIG: undefined, CREDENTIALS_DIRECTORY: dirname(enrolledKubeconfig) },
+  };
+  const { server, proxy } = await credentialsOf(asService, config, ambient).access();
+  const through = proxy ?? (config.api.proxy === undefined ? undefined : new URL(config.api.proxy));
+  const broker = config.mqtt.url === undefined ? undefined : new URL(config.mqtt.url);
+  return [
+    { host: hostOf(server), whose: "API server" },
+    ...(through ? [{ host: hostOf(through), whose: "proxy" }] : []),
+    ...(broker ? [{ host: hostOf(broker), whose: "broker" }] : []),
+  ];
+}
+
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
+
+async function addressesOf(host: string): Promise<readonly string[]> {
+  try {
+    return (await lookup(host, { all: true })).map(({ address }) => address).sort();
+  } catch {
+    return [];
+  }
+}
+
+const nameServers = (text: string): readonly string[] =>
+  [...text.matchAll(/^nameserver\s+([0-9a-fA-F.:]+)/gm)].map(([, address = ""]) => address);

@@ -1,0 +1,15 @@
+import type { Ending } from "../process-controls.ts";
+import { readStatus } from "../status/schema.ts";
+
+/** The condition by which a process tells that systemd will end it. */
+export const stuckCondition = "LoopStuck";
+
+/** How the former process ended, from the status that it left behind; undefined: there was none in this boot. */
+export function previousEnding(left: string | undefined, bootId: string): Ending | undefined {
+  const status = left === undefined ? "there is none" : readStatus(left);
+  if (typeof status === "string" || status.bootId !== bootId) return undefined;
+  if (status.ending) return status.ending;
+  const stuck = status.health.conditions.find(({ type }) => type === stuckCondition);
+  if (stuck) return { cause: "watchdog", message: stuck.message };
+  return { cause: "unclean", message: "it was killed, or crashed, before it could say why" };
+}

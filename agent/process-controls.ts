@@ -1,0 +1,33 @@
+import type { Level } from "./base/logger.ts";
+import type { Kept } from "./config/remote-record.ts";
+
+/** Why a process ends: a word for programs, and a sentence. */
+export interface Ending {
+  /** stop, memory, command, failure, watchdog, unclean */
+  readonly cause: string;
+  readonly message?: string | undefined;
+}
+
+/**
+ * unchanged: it says what is in force. taken: in force now. begins: the life of the agent ends in good order, and another
+ * one begins with it. refused: what was in force stays.
+ */
+export type Reload =
+  | { readonly outcome: "unchanged" | "taken" | "begins" }
+  | { readonly outcome: "refused"; readonly problems: readonly string[] };
+
+/** What a part beside the agent may ask of the process that it lives in. */
+export interface ProcessControls {
+  /** The number of the fleet's settings that are in force. */
+  readonly remoteVersion: number | undefined;
+  /** Why settings of the fleet do not go together with this board's own; nothing: they do. */
+  problemsWith(remote: Kept): readonly string[];
+  /** Undefined: as configured. Holds until the process ends, or the next call. */
+  setLogLevel(level: Level | undefined): void;
+  /** Ends in good order; the supervisor starts the next process. */
+  restart(ending: Ending): void;
+  /** Reads the configuration again, as SIGHUP does. */
+  reload(): Reload;
+  /** Reads the credentials for the API again, for the next connection. What is wrong with them, in a sentence: then the old connection stays. */
+  reloadCredentials(): Promise<string | undefined>;
+}

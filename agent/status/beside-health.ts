@@ -1,0 +1,79 @@
+import { elapsed, type Millis } from "../base/clock.ts";
+import { formatDuration } from "../base/duration.ts";
+import type { HoldsPart, Parts, ProblemPart } from "./parts.ts";
+
+/** What is wrong beside the site itself: with the fleet's broker, the clock, the place of the state, and what is held. */
+export const besideProblems = (parts: Parts): readonly ProblemPart[] => [
+  ...brokerProblems(parts),
+  ...clockProblems(parts),
+  ...placeProblems(parts),
+  ...(parts.holds ? holdProblems(parts.holds, parts) : []),
+];
+
+/** The certificates of an API server are judged by a clock that is off by less, by most servers (interfaces 1.11). */
+export const clockSkewLimits: { readonly told: Millis; readonly grave: Millis } = { told: 30_000, grave: 300_000 };
+
+function brokerProblems({ mqtt, now }: Parts): readonly ProblemPart[] {
+  if (!mqtt?.error || mqtt.state === "up") return [];
+  const since = mqtt.state === "down" ? ` (for ${formatDuration(elapsed(mqtt.since, now))})` : "";
+  return [
+    {
+      type: "BrokerUnreachable",
+      severity: "warning",
+      message: `${mqtt.error.message}${since}; the site is looked after meanwhile`,
+      hint:
+        mqtt.error.hint ?? "check the link and the broker (siteward doctor --only mqtt); messages wait in the outbox",
+    },
+  ];
+}
+
+function clockProblems({ clock }: Parts): readonly ProblemPart[] {
+  const skew = clock?.apiSkew;
+  if (skew === undefined || Math.abs(skew) <= clockSkewLimits.told) return [];
+  return [
+    {
+      type: "ClockSkew",
+      severity: "warning",
+      message: `this board's clock is ${formatDuration(Math.abs(skew))} ${skew > 0 ? "behind" : "ahead of"} the API server's`,
+      hint: "timedatectl timesync-status; certificates may be refused until the clock is right",
+    },
+  ];
+}
+
+function placeProblems({ journal, memory }: Parts): readonly ProblemPart[] {
+  const found: ProblemPart[] = [];
+  if (journal?.persistence === "volatile")
+    found.push({
+      type: "StateVolatile",
+      severity: "warning",
+      message: "the state folder lies in memory: what the agent remembers is gone after a power cut",
+      hint: "mount a small writable partition there (siteward doctor --only storage.persist)",
+    });
+  if (memory?.cgroup === "off")
+    found.push({
+      type: "MemoryCgroupOff",
+      severity: "info",
+      message: "the kernel limits no memory: MemoryMax has no effect; the agent keeps its own limit",
+    });
+  return found;
+}
+
+/** No faults: somebody ordered them. But whoever wonders why nothing is evicted must find them at once. */
+function holdProblems({ freezes, pauses, quietUntil }: HoldsPart, { now }: Parts): readonly ProblemPart[] {
+  const told = (until: Parts["now"], by?: string, reason?: string): string =>
+    `for ${formatDuration(Math.max(0, elapsed(now, until)))} more${by ? `, by ${by}` : ""}${reason ? ` (${reason})` : ""}`;
+  return [
+    ...freezes.map(({ scope, target, until, by, reason }): ProblemPart => {
+      const subject = target === undefined ? scope : `${scope} ${target}`;
+      const message = `nothing is evicted in ${scope === "site" ? "the site" : subject} ${told(until, by, reason)}`;
+      return { type: "EvictionFrozen", subject, severity: "info", message };
+    }),
+    ...pauses.map(({ controller, until, by, reason }): ProblemPart => {
+      const message = `${controller} does nothing ${told(until, by, reason)}`;
+      return { type: "ControllerPaused", subject: controller, severity: "info", message };
+    }),
+    ...(quietUntil
+      ? [{ type: "QuietHours", severity: "info", message: `nothing is evicted ${told(quietUntil)}` } as const]
+      : []),
+  ];
+}

@@ -1,0 +1,141 @@
+import { describe, expect, test } from "vitest";
+import { besideProblems } from "../../../agent/status/beside-health.ts";
+import { problems } from "../../../agent/status/health.ts";
+import { judgeProblem } from "../../../agent/status/judge-problems.ts";
+import type { HoldsPart, MqttPart, Parts } from "../../../agent/status/parts.ts";
+import { readStatus } from "../../../agent/status/schema.ts";
+import { snapshot, substance } from "../../../agent/status/snapshot.ts";
+import { at, healthy } from "../../support/site-status.ts";
+
+const mqtt: MqttPart = {
+  state: "up",
+  since: at(14),
+  server: "mqtts://broker.site.test:8883",
+  session: 312,
+  rtt: 60.7,
+  outbox: { state: 0, response: 0, event: 3, oldest: 900 },
+  dropped: 0,
+};
+const types = (changes: Partial<Parts>): readonly string[] => besideProblems(healthy(changes)).map(({ type }) => type);
+
+test("a board on which everything beside the site is well tells nothing", () => {
+  expect(types({ mqtt, clock: { state: "synced", apiSkew: 120 } })).toEqual([]);
+});
+
+test("a broker that is away is a warning that says the site goes on; its own hint goes before ours", () => {
+  const down = {
+    ...mqtt,
+    state: "down",
+    since: at(3000),
+    error: { message: "the broker broker:8883 cannot be reached" },
+  } as const;
+  const [problem] = besideProblems(healthy({ mqtt: down }));
+  expect(problem).toMatchObject({
+    type: "BrokerUnreachable",
+    severity: "warning",
+    message: "the broker broker:8883 cannot be reached (for 10m); the site is looked after meanwhile",
+    hint: expect.stringContaining("siteward doctor --only mqtt"),
+  });
+  const refused = { ...down, error: { message: "no", hint: "ask the operator" } };
+  expect(besideProblems(healthy({ mqtt: refused }))[0]?.hint).toBe("ask the operator");
+});
+
+test("a clock that differs from the API server's is told from half a minute on, with its direction", () => {
+  const told = (apiSkew: number) => besideProblems(healthy({ clock: { state: "synced", apiSkew } }))[0]?.message;
+  expect([0, 30_000, -30_000].map(told)).toEqual([undefined, undefined, undefined]);
+  expect(told(31_000)).toBe("this board's clock is 31s behind the API server's");
+  expect(told(-3_600_000)).toBe("this board's clock is 1h ahead of the API server's");
+});
+
+test("a state folder in memory is a warning; a kernel that limits no memory is worth a word", () => {
+  const { journal, memory } = healthy();
+  if (!journal || !memory) throw new Error("no parts");
+  expect(types({ journal: { ...journal, persistence: "volatile" } })).toEqual(["StateVolatile"]);
+  expect(types({ memory: { ...memory, cgroup: "off" } })).toEqual(["MemoryCgroupOff"]);
+});
+
+describe("what an operator holds", () => {
+  const holds: HoldsPart = {
+    freezes: [
+      { scope: "zone", target: "plant7-a", until: at(7200), by: "ops:alice", reason: "radio maintenance CHG-1182" },
+      { scope: "site", until: at(5400), by: "local:1000" },
+    ],
+    pauses: [{ controller: "pod-gc", until: at(9000), by: "ops:bob" }],
+    quietUntil: at(3660),
+  };
+
+  test("is told with who, why and for how long, and is no fault", () => {
+    const found = besideProblems(healthy({ holds }));
+    expect(found.map(({ severity, message }) => [severity, message])).toEqual([
+      ["info", "nothing is evicted in zone plant7-a for 1h more, by ops:alice (radio maintenance CHG-1182)"],
+      ["info", "nothing is evicted in the site for 30m more, by local:1000"],
+      ["info", "pod-gc does nothing for 1h30m more, by ops:bob"],
+      ["info", "nothing is evicted for 1m more"],
+    ]);
+  });
+
+  test("shows at the zones, the evictions and the controllers that it is about", () => {
+    const controllers = [{ name: "pod-gc", state: "running", queue: 0 }] as const;
+    const status = snapshot(healthy({ holds, controllers }), undefined);
+    expect(status.zones?.[0]?.frozenUntil).toBe("2026-11-20T14:00:00.000Z");
+    expect(status.eviction?.frozen).toHaveLength(2);
+    expect(status.controllers?.[0]).toMatchObject({
+      state: "paused",
+      until: "2026-11-20T14:30:00.000Z",
+      by: "ops:bob",
+    });
+    expect(status.holds).toMatchObject({ quietUntil: "2026-11-20T13:01:00.000Z" });
+    expect(status.health.level).toBe("ok");
+  });
+
+  test("keeps its end while time passes, and is news when it begins or ends", () => {
+    const one = snapshot(healthy({ holds }), undefined);
+    const later = snapshot(healthy({ holds }, at(3630)), one);
+    expect(later.holds?.freezes[0]?.until).toBe(one.holds?.freezes[0]?.until);
+    expect(substance(later)).toBe(substance(one));
+    const ended = snapshot(healthy({ holds: { ...holds, freezes: [] } }), one);
+    expect(substance(ended)).not.toBe(substance(one));
+  });
+});
+
+test("another judge is critical, with the flags for the program that it is in", () => {
+  const found = (manager: string) => judgeProblem({ manager, wrote: "taints", board: "pi-2", at: at(0) }, at(90));
+  expect(found("kube-controller-manager")).toMatchObject({
+    severity: "critical",
+    message: "kube-controller-manager judges the boards of this site too: it wrote taints of pi-2 (seen 1m30s ago)",
+    hint: expect.stringMatching(/--controllers=\*,-node-lifecycle-controller,-taint-eviction-controller/),
+  });
+  expect(found("k3s").hint).toContain("k3s server with --kube-controller-manager-arg=controllers=*,-node-lifecycle");
+  expect(found("edge-judge").hint).toContain("edge-judge");
+  expect(problems(healthy({ problems: [found("k3s")] }))[0]?.type).toBe("SecondJudge");
+});
+
+test("a status with every member is one that a reader of the file accepts, and one without them too", () => {
+  const full = healthy({
+    mqtt,
+    clock: { state: "synced", source: "timesyncd", apiSkew: -120.4 },
+    holds: { freezes: [], pauses: [] },
+    commands: [{ id: "01JCZK6Q", name: "controllers.pause", state: "succeeded", at: at(3500), by: "ops:alice" }],
+    board: {
+      model: "Raspberry Pi 4 Model B Rev 1.5",
+      compatible: "raspberrypi,4-model-b",
+      ramBytes: 1_970_368_512,
+      tempC: 61.2,
+      tempZone: "cpu-thermal",
+      throttled: { now: [], sinceBoot: ["undervoltage"] },
+      storage: { dev: "mmcblk0", kind: "sd", wear: undefined, freeBytes: 9_126_805_504, readOnly: false },
+      load1: 0.42,
+    },
+    config: { files: [], warnings: [], desiredVersion: 42, appliedVersion: 42, state: "in-sync" },
+  });
+  for (const parts of [full, healthy()]) {
+    const status = snapshot(parts, undefined);
+    const read = readStatus(JSON.stringify(status));
+    expect(typeof read, String(read)).toBe("object");
+  }
+  const { link, clock, board, commands } = snapshot(full, undefined);
+  expect(link?.mqtt).toMatchObject({ session: 312, rttMs: 61, outbox: { event: 3, oldestMs: 900 } });
+  expect(clock).toEqual({ state: "synced", source: "timesyncd", apiSkewMs: -120 });
+  expect(board).toMatchObject({ loadavg1: 0.42, throttled: { sinceBoot: ["undervoltage"] } });
+  expect(commands?.[0]?.at).toBe("2026-11-20T12:58:20.000Z");
+});

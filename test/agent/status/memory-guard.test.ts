@@ -1,0 +1,88 @@
+import { describe, expect, test } from "vitest";
+import { type Instant, shifted } from "../../../agent/base/clock.ts";
+import { MemoryGuard, memoryStep } from "../../../agent/status/memory-guard.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+
+const limits = { soft: 100, hard: 150 };
+const started: Instant = { mono: 1_000_000, wall: 0 };
+const minutes = (count: number): Instant => shifted(started, count * 60_000);
+
+describe("what is done about memory", () => {
+  test.each([
+    ["nothing up to the soft limit", 100, undefined, 60, "fine"],
+    ["caches are dropped beyond it", 101, undefined, 60, "relieve"],
+    ["not at every look", 140, 58, 60, "fine"],
+    ["but again after five minutes", 140, 55, 60, "relieve"],
+    ["caches come first beyond the hard limit, too", 200, undefined, 60, "relieve"],
+    ["nothing at the hard limit itself", 150, 58, 60, "fine"],
+    ["a new process where dropping them did not help", 151, 59, 60, "restart"],
+    ["not soon after the start: it would be as large again", 151, 14, 14.9, "in vain"],
+    ["a quarter of an hour later it may help", 151, 14, 15, "restart"],
+  ] as const)("%s", (_, rss, relieved, now, expected) => {
+    const relievedAt = relieved === undefined ? undefined : minutes(relieved);
+    expect(memoryStep({ rss, startedAt: started, relievedAt }, limits, minutes(now))).toBe(expected);
+  });
+});
+
+test("an agent that grows drops its caches, and ends in good order when that did not help", async () => {
+  const clock = new FakeClock();
+  const log = new RecordingLog();
+  const mib = 2 ** 20;
+  let rss: number | undefined = 60 * mib;
+  const happened: string[] = [];
+  const guard = new MemoryGuard(
+    { clock, log, random: new SeededRandom() },
+    {
+      startedAt: clock.now(),
+      limits: () => ({ soft: 100 * mib, hard: 150 * mib }),
+      rss: () => rss,
+      relieve: () => happened.push("relieve"),
+      restart: (why) => happened.push(why),
+    },
+  );
+  const stop = new AbortController();
+  const running = guard.run(stop.signal);
+  await clock.advance("1h");
+  expect(happened).toEqual([]);
+  rss = 151 * mib;
+  await clock.advance("15s");
+  expect(happened).toEqual(["relieve"]);
+  await clock.advance("15s");
+  expect(happened[1]).toBe("151 MiB of memory, more than memory.hard (150 MiB)");
+  // A system that tells nothing is no reason for anything.
+  rss = undefined;
+  await clock.advance("1h");
+  expect(happened).toHaveLength(2);
+  stop.abort();
+  await running;
+});
+
+test("a limit that is too low for the site is told, and costs no restart after restart", async () => {
+  const clock = new FakeClock();
+  const log = new RecordingLog();
+  const restarts: string[] = [];
+  let rss = 200;
+  const guard = new MemoryGuard(
+    { clock, log, random: new SeededRandom() },
+    {
+      startedAt: clock.now(),
+      limits: () => limits,
+      rss: () => rss,
+      relieve: () => {},
+      restart: (why) => restarts.push(why),
+    },
+  );
+  const stop = new AbortController();
+  const running = guard.run(stop.signal);
+  await clock.advance("5m");
+  expect(guard.isInVain).toBe(true);
+  expect(restarts).toEqual([]);
+  expect(log.said("warn")).toHaveLength(1);
+  rss = 120;
+  await clock.advance("15s");
+  expect(guard.isInVain).toBe(false);
+  stop.abort();
+  await running;
+});

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import type { Parts } from "../../../agent/status/parts.ts";
+import { snapshot } from "../../../agent/status/snapshot.ts";
+import { statusLine } from "../../../agent/status/status-line.ts";
+import { api, healthy, leading, at as secondsIn } from "../../support/site-status.ts";
+
+const { zones: _, eviction: __, memory, leader: ___, ...nobody } = healthy();
+const mib = 2 ** 20;
+const standby: Parts = { ...nobody, leader: { ...leading(), role: "standby", holder: "edge-05" } };
+
+test.each<[string, Parts, string]>([
+  [
+    "a leader tells of its site",
+    healthy({
+      zones: [
+        { name: "a", state: "Normal", nodes: 8, ready: 8, rate: 0.1 },
+        { name: "b", state: "PartialDisruption", nodes: 4, ready: 1, rate: 0.01 },
+      ],
+      eviction: { queue: 3, pending: 3, held: undefined },
+    }),
+    "leader plant7 t17 · nodes 9/12 · evict 3 q @0.1/s · rss 71M",
+  ],
+  ["a standby tells of whom", standby, "standby of edge-05 t17"],
+  [
+    "memory is told beside its limit",
+    memory === undefined ? standby : { ...standby, memory: { ...memory, rssBytes: 71 * mib, hardBytes: 140 * mib } },
+    "standby of edge-05 t17 · rss 71/140M",
+  ],
+  [
+    "what somebody must act on comes before everything that is only interesting",
+    {
+      ...standby,
+      api: {
+        ...api,
+        state: "down",
+        since: secondsIn(3590),
+        error: { kind: "credentials", message: "the token is refused" },
+      },
+    },
+    "standby of edge-05 t17 · CredentialsInvalid: the token is refused (for 10s) · api down",
+  ],
+  ["a site that nobody is known to lead", nobody, "standby plant7"],
+])("%s", (_, parts, expected) => {
+  expect(statusLine(snapshot(parts, undefined))).toBe(expected);
+});

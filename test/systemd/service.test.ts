@@ -1,0 +1,219 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { rest } from "../support/rest.ts";
+import { Board, kubeconfigFor, whyNoHost } from "./board.ts";
+
+describe.skipIf(whyNoHost !== undefined)("the service of a board", () => {
+  let board: Board;
+
+  beforeAll(async () => {
+    board = await Board.make();
+  });
+
+  afterAll(async () => {
+    await board?.end();
+  });
+
+  beforeEach(async () => {
+    await board.reset();
+  });
+
+  test("without any network it is active, and its status says that the API is not reached", async () => {
+    await board.enrol(kubeconfigFor("https://192.0.2.1:6443"));
+    await board.start();
+    const { ActiveState, NotifyAccess, Type } = await board.host.unit(
+      "siteward",
+      "ActiveState",
+      "NotifyAccess",
+      "Type",
+    );
+    expect({ ActiveState, NotifyAccess, Type }).toEqual({
+      ActiveState: "active",
+      NotifyAccess: "main",
+      Type: "notify",
+    });
+    const status = await board.untilStatus("the API is down", ({ link }) => link?.api.state === "down");
+    expect(status.pid).toBe(await board.pid());
+    expect(status.health.conditions.map(({ type }) => type)).toContain("ApiUnreachable");
+    const line = (await board.host.unit("siteward", "StatusText")).StatusText;
+    expect(line).toMatch(/^standby default · api down · rss \d+\/\d+M$/);
+    expect(await board.host.sh("ps -o user= -p $(systemctl show siteward -P MainPID)")).toBe("siteward");
+  });
+
+  test("a board that was not enrolled starts, and says what is missing; with credentials it takes up its work", async () => {
+    await board.start();
+    const without = await board.untilStatus("credentials are missed", ({ health }) => health.level === "critical");
+    expect(without.health.conditions).toContainEqual(
+      expect.objectContaining({
+        type: "CredentialsInvalid",
+        message: expect.stringContaining("this board was given no credentials for the API"),
+        hint: expect.stringContaining("siteward enroll"),
+      }),
+    );
+    await board.site();
+    await board.host.sh("systemctl restart siteward");
+    await board.untilStatus("it leads", ({ leader }) => leader?.role === "leader");
+    // They come by systemd alone: the agent cannot look into the folder.
+    expect(await board.host.sh("stat -c '%U %a' /etc/siteward/credentials")).toBe("root 700");
+    expect((await board.host.unit("siteward", "StatusText")).StatusText).toMatch(/^leader default t0 · nodes 0\/0/);
+  });
+
+  test("told to stop, a leader gives its Lease back and is gone within five seconds", async () => {
+    await board.site();
+    await board.start();
+    await board.untilStatus("it leads", ({ leader }) => leader?.role === "leader");
+    const begun = performance.now();
+    await board.host.sh("systemctl stop siteward");
+    expect(performance.now() - begun).toBeLessThan(5000);
+    const { Result, ExecMainStatus } = await board.host.unit("siteward", "Result", "ExecMainStatus");
+    expect({ Result, ExecMainStatus }).toEqual({ Result: "success", ExecMainStatus: "0" });
+    expect(await board.journal()).toMatch(/lease released.*\n(.*\n)*.*stopped/);
+    expect(await board.host.sh("find /var/lib/siteward -name '*-wal' -size +0")).toBe("");
+  });
+
+  test("a process that stands still is ended and started again by the watchdog", async () => {
+    await board.drop("watchdog", "WatchdogSec=4");
+    await board.start();
+    const before = await board.pid();
+    await rest(9);
+    expect(await board.pid()).toBe(before);
+    await board.host.sh(`kill -STOP ${before}`);
+    await board.host.until("siteward", { Result: "watchdog" }, 20);
+    await board.host.until("siteward", { ActiveState: "active", SubState: "running" }, 60);
+    expect(await board.pid()).not.toBe(before);
+    const status = await board.untilStatus("the new process", ({ pid }) => pid !== before);
+    expect(status.previous?.cause).toBe("unclean");
+    expect((await board.host.unit("siteward", "NRestarts")).NRestarts).toBe("1");
+  });
+
+  test("a process that was killed comes back, and tells so", async () => {
+    await board.start();
+    const before = await board.pid();
+    await board.host.sh(`kill -KILL ${before}`);
+    await board.host.until("siteward", { NRestarts: "1", ActiveState: "active" }, 60);
+    const status = await board.untilStatus("the new process", ({ pid }) => pid !== before);
+    expect(status.health.conditions).toContainEqual(
+      expect.objectContaining({ type: "RestartedItself", severity: "info" }),
+    );
+  });
+
+  test("a state folder that cannot be written holds the agent: it stays, says why, and begins when it can", async () => {
+    await board.drop("read-only", "ReadOnlyPaths=/var/lib/siteward");
+    await board.start();
+    const pid = await board.pid();
+    await board.untilStatus("it is held", ({ health }) => health.conditions.some(({ type }) => type === "AgentHeld"));
+    expect((await board.host.unit("siteward", "StatusText")).StatusText).toMatch(/AgentHeld/);
+    await board.host.sh(`nsenter -t ${pid} -m mount -o remount,bind,rw /var/lib/siteward`);
+    await board.untilStatus("it goes on", ({ leader }) => leader !== undefined, 60);
+    expect(await board.pid()).toBe(pid);
+  });
+
+  test("a start that finds a lot to recover asks systemd for more time before it begins", async () => {
+    await board.host.sh("systemd-analyze log-level debug");
+    await board.host.sh(
+      "truncate -s 100M /var/lib/siteward/cache.db-wal && chown siteward: /var/lib/siteward/cache.db-wal",
+    );
+    await board.start();
+    await board.host.sh("systemd-analyze log-level info && journalctl --sync");
+    const told = await board.host.sh("journalctl --no-pager -o cat _PID=1 | grep 'Got notification message from PID'");
+    expect(told).toMatch(/\(EXTEND_TIMEOUT_USEC=204800000\)\n(.*\n)*.*\(READY=1\)/);
+  });
+
+  test("a configuration that cannot be used is not tried again and again", async () => {
+    await board.configure({ leader: { retry: "a while" } });
+    expect((await board.host.run("systemctl start siteward")).code).not.toBe(0);
+    const { ExecMainStatus, NRestarts } = await board.host.unit("siteward", "ExecMainStatus", "NRestarts");
+    expect({ ExecMainStatus, NRestarts }).toEqual({ ExecMainStatus: "78", NRestarts: "0" });
+    expect(await board.journal()).toContain('leader.retry cannot be "a while"');
+  });
+
+  test("entries of the journal carry their fields and their priority", async () => {
+    await board.start();
+    await board.untilStatus("something was said", ({ link }) => link?.api.state === "down");
+    await board.host.sh("journalctl --sync");
+    const [line = ""] = (await board.host.sh("journalctl -o json SITEWARD_HINT --no-pager | tail -1 || true")).split(
+      "\n",
+    );
+    const said = line || (await board.host.sh("journalctl -u siteward -o json -p warning --no-pager | tail -1"));
+    const entry = JSON.parse(said) as Readonly<Record<string, string>>;
+    expect(entry).toMatchObject({
+      SYSLOG_IDENTIFIER: "siteward",
+      PRIORITY: "4",
+      _TRANSPORT: "journal",
+      SITEWARD_REASON: "this board was given no credentials for the API",
+    });
+  });
+});
+
+describe.skipIf(whyNoHost !== undefined)("systemctl reload", () => {
+  let board: Board;
+
+  beforeAll(async () => {
+    board = await Board.make();
+    await board.site();
+    await board.start();
+  });
+
+  afterAll(async () => {
+    await board?.end();
+  });
+
+  const reload = (): Promise<string> => board.host.sh("systemctl reload siteward", { seconds: 60 });
+
+  test("another log level is taken over at once, and the agent goes on leading", async () => {
+    const pid = await board.pid();
+    await board.untilStatus("it leads", ({ leader }) => leader?.role === "leader");
+    await board.configure({ log: { level: "debug" } });
+    await reload();
+    const status = await board.untilStatus("it leads", ({ leader }) => leader?.role === "leader");
+    expect(status.leader?.term).toBe(0);
+    expect(await board.pid()).toBe(pid);
+    expect(await board.journal()).toContain("the configuration was read again outcome=taken");
+  });
+
+  test("anything else begins a new life in the same process", async () => {
+    const pid = await board.pid();
+    await board.configure({ judgement: { recovery: "7m" } });
+    await reload();
+    // The Lease was given back, and the term after it is the agent's again.
+    const status = await board.untilStatus(
+      "it leads again",
+      ({ leader }) => leader?.role === "leader" && leader.term === 1,
+    );
+    expect(status.pid).toBe(pid);
+    expect(await board.host.unit("siteward", "ActiveState", "NRestarts")).toEqual({
+      ActiveState: "active",
+      NRestarts: "0",
+    });
+    expect(await board.journal()).toMatch(/outcome=begins/);
+  });
+
+  test("a wrong configuration is refused with a sentence, and the former one stays", async () => {
+    const pid = await board.pid();
+    await board.configure({ judgement: { recovery: "7m" }, leader: { retry: "a while" } });
+    await reload();
+    const status = await board.untilStatus("it is refused", ({ health }) =>
+      health.conditions.some(({ type }) => type === "ConfigRefused"),
+    );
+    expect(status).toMatchObject({ pid, leader: { role: "leader", term: 1 } });
+    const told = status.health.conditions.find(({ type }) => type === "ConfigRefused")?.message;
+    expect(told).toContain('siteward.yaml:6: leader.retry cannot be "a while"');
+    await board.configure({ judgement: { recovery: "7m" } });
+    await reload();
+    await board.untilStatus(
+      "all is well",
+      ({ health }) => !health.conditions.some(({ type }) => type === "ConfigRefused"),
+    );
+  });
+
+  test("a configuration with which nothing can begin is given up for the former one", async () => {
+    const pid = await board.pid();
+    await board.configure({ judgement: { recovery: "7m" }, state: { folder: "/proc/nowhere" } });
+    await reload();
+    const status = await board.untilStatus("it is refused", ({ health }) =>
+      health.conditions.some(({ type }) => type === "ConfigRefused"),
+    );
+    expect(status.pid).toBe(pid);
+    await board.untilStatus("it leads", ({ leader }) => leader?.role === "leader");
+    expect((await board.host.unit("siteward", "ActiveState")).ActiveState).toBe("active");
+  });
+});
