@@ -1,0 +1,16 @@
+import type { Instant } from "../base/clock.ts";
+import type { BoardReadings } from "./readings.ts";
+
+export interface Sickness {
+  /** "undervolted", "throttled by heat": in the words of the status. */
+  readonly why: string;
+  readonly since: Instant;
+}
+
+/** How the board itself is, as far as it matters to whether it should lead. */
+export interface BoardHealth {
+  /** Why this board should not lead now (judgement 4): undervolted, throttled, storage read-only, clock not trusted. */
+  sickness(now: Instant): Sickness | undefined;
+  /** As they were read last; undefined: not yet. */
+  readings(): BoardReadings | undefined;
+}

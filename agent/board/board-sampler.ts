@@ -1,0 +1,155 @@
+import type { Ambient } from "../base/ambient.ts";
+import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
+import type { BoardFiles } from "./board-files.ts";
+import type { BoardHealth, Sickness } from "./board-health.ts";
+import type { ClockState } from "./clock-sync.ts";
+import { DailyWrites } from "./daily-writes.ts";
+import { looked, type Sign, unseen } from "./debounce.ts";
+import { type SensorLimits, type Signs, signsIn } from "./limits.ts";
+import { type Mount, mountOf } from "./mount.ts";
+import { readBoard } from "./read-board.ts";
+import type { BoardReadings } from "./readings.ts";
+
+export interface BoardSamplerParts {
+  readonly files: BoardFiles;
+  /** Whose medium matters. */
+  readonly folder: string;
+  readonly limits: SensorLimits;
+  readonly every: Millis;
+  readonly clock: () => ClockState;
+  /** Called after a look at which a sign came or went. */
+  readonly changed: () => void;
+}
+
+/** Of each sign: whether it stands for those who lead, and for those who look at the board in Kubernetes. */
+export interface Standing {
+  /** Soon, and over soon. */
+  readonly short: Sign;
+  /** The same, remembered for ten minutes. */
+  readonly long: Sign;
+}
+
+export type Standings = { readonly [name in keyof Signs | "clock"]: Standing };
+
+/** How far apart two looks may lie that see the same. */
+const longMemory: Millis = 600_000;
+const shortMemory: Millis = 120_000;
+
+/** How often the table of mounts is gone through. That the disk takes no change is noticed at every look. */
+const mountsEvery: Millis = 300_000;
+
+/** No version of this program was made before: a board whose clock says so woke up without one. */
+export const earliestWall: Millis = Date.UTC(2026, 0, 1);
+
+/** Reads the sensors every so often, and says what lasts. */
+export class BoardSampler implements BoardHealth {
+  readonly #ambient: Ambient;
+  readonly #parts: BoardSamplerParts;
+  readonly #writes = new DailyWrites();
+  #readings: BoardReadings | undefined;
+  #mount: { readonly at: Instant; readonly mount: Mount | undefined } | undefined;
+  #standings: Standings = noSigns;
+
+  constructor(ambient: Ambient, parts: BoardSamplerParts) {
+    this.#ambient = ambient;
+    this.#parts = parts;
+  }
+
+  readings(): BoardReadings | undefined {
+    return this.#readings;
+  }
+
+  standings(): Standings {
+    return this.#standings;
+  }
+
+  /** Bytes that this process wrote to disk within the last day, or since its start. */
+  get writtenLastDay(): number | undefined {
+    return this.#writes.lastDay;
+  }
+
+  sickness(_now: Instant): Sickness | undefined {
+    for (const [name, why] of reasons) {
+      const { since } = this.#standings[name].short;
+      if (since !== undefined) return { why, since };
+    }
+    return undefined;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.look();
+      await sleep(this.#ambient.clock, this.#parts.every, signal);
+    }
+  }
+
+  /** One look at everything. */
+  look(): void {
+    const { clock, log } = this.#ambient;
+    const { files, folder, limits, every } = this.#parts;
+    const now = clock.now();
+    const readings = readBoard(files, folder, now, this.#mountAt(now));
+    this.#readings = readings;
+    if (readings.writtenBytes !== undefined) this.#writes.add(now, readings.writtenBytes);
+    const isBehind = this.#parts.clock() === "unsynced" && now.wall < earliestWall;
+    const signs = { ...signsIn(readings, limits), clock: isBehind };
+    const before = this.#standings;
+    // At the slowest rate two looks that follow each other still lie within the memory.
+    const short = Math.max(shortMemory, 3 * every);
+    const long = Math.max(longMemory, 3 * every);
+    const names = Object.keys(noSigns) as readonly (keyof Standings)[];
+    const next = names.map((name) => [
+      name,
+      {
+        short: looked(before[name].short, signs[name], now, short),
+        long: looked(before[name].long, signs[name], now, long),
+      },
+    ]);
+    this.#standings = Object.fromEntries(next) as Standings;
+    const changed = names.filter(
+      (name) => (before[name].short.since === undefined) !== (this.#standings[name].short.since === undefined),
+    );
+    for (const name of changed) {
+      const isOver = this.#standings[name].short.since === undefined;
+      log[isOver ? "info" : "warn"](isOver ? "board recovered" : "board unwell", { what: words[name] });
+    }
+    const isNews = names.some((name) => before[name].short.isNow !== this.#standings[name].short.isNow);
+    if (isNews || changed.length > 0) this.#parts.changed();
+  }
+
+  #mountAt(now: Instant): Mount | undefined {
+    if (this.#mount === undefined || elapsed(this.#mount.at, now) >= mountsEvery) {
+      const { files, folder } = this.#parts;
+      this.#mount = { at: now, mount: mountOf(files, folder) };
+    }
+    return this.#mount.mount;
+  }
+}
+
+const words: { readonly [name in keyof Standings]: string } = {
+  undervolted: "undervolted",
+  throttled: "throttled",
+  hot: "too warm",
+  overheated: "too hot",
+  overcurrent: "draws too much current",
+  readOnly: "its storage is read-only",
+  pressed: "short of memory",
+  clock: "its clock was never set",
+};
+
+/** Those that keep a board from leading, the gravest first. */
+const reasons = (["readOnly", "undervolted", "throttled", "clock"] as const).map(
+  (name) => [name, words[name]] as const,
+);
+
+const none: Standing = { short: unseen, long: unseen };
+const noSigns: Standings = {
+  undervolted: none,
+  throttled: none,
+  hot: none,
+  overheated: none,
+  overcurrent: none,
+  readOnly: none,
+  pressed: none,
+  clock: none,
+};

@@ -1,0 +1,60 @@
+import { isRecord, type JsonRecord } from "../base/json.ts";
+
+/** What the board is made of. Texts of others: short, in one line, and never acted upon. */
+export interface Inventory {
+  readonly system: { readonly manufacturer: string; readonly model: string; readonly serial: string };
+  readonly os: { readonly distro: string; readonly release: string; readonly kernel: string; readonly arch: string };
+  readonly cpu: { readonly brand: string; readonly cores: number; readonly speedMHz: number };
+  readonly memoryBytes: number;
+  readonly disks: readonly {
+    readonly device: string;
+    readonly kind: string;
+    readonly name: string;
+    readonly bytes: number;
+  }[];
+}
+
+/** The form in which the child that looks hands it over. */
+export const inventorySchema = "siteward.inventory/1";
+
+const mostDisks = 16;
+
+/** The child's output; undefined: it is not what was agreed. Members that are missing or wrong are left empty. */
+export function inventoryFrom(output: string): Inventory | undefined {
+  let told: unknown;
+  try {
+    told = JSON.parse(output);
+  } catch {
+    return undefined;
+  }
+  const all = recordIn(told);
+  if (all?.schema !== inventorySchema) return undefined;
+  const { system, os, cpu } = { system: recordIn(all.system), os: recordIn(all.os), cpu: recordIn(all.cpu) };
+  const disks = Array.isArray(all.disks) ? all.disks.slice(0, mostDisks) : [];
+  return {
+    system: { manufacturer: word(system?.manufacturer), model: word(system?.model), serial: word(system?.serial) },
+    os: { distro: word(os?.distro), release: word(os?.release), kernel: word(os?.kernel), arch: word(os?.arch) },
+    cpu: { brand: word(cpu?.brand), cores: amount(cpu?.cores), speedMHz: amount(cpu?.speedMHz) },
+    memoryBytes: amount(all.memoryBytes),
+    disks: disks.flatMap((one) => {
+      const disk = recordIn(one);
+      if (!disk) return [];
+      return [{ device: word(disk.device), kind: word(disk.kind), name: word(disk.name), bytes: amount(disk.bytes) }];
+    }),
+  };
+}
+
+const recordIn = (value: unknown): JsonRecord | undefined => (isRecord(value) ? value : undefined);
+
+const longestWord = 100;
+
+const word = (value: unknown): string =>
+  typeof value === "string"
+    ? value
+        .replace(/[^\x20-\x7e]/g, " ")
+        .trim()
+        .slice(0, longestWord)
+    : "";
+
+const amount = (value: unknown): number =>
+  typeof value === "number" && Number.isFinite(value) && value >= 0 ? Math.round(value) : 0;

@@ -1,0 +1,79 @@
+import { elapsed, type Instant, type Millis } from "../base/clock.ts";
+import type { Standings } from "./board-sampler.ts";
+import type { ClockState } from "./clock-sync.ts";
+import { isWorn } from "./limits.ts";
+import type { BoardReadings } from "./readings.ts";
+
+/** A condition of the board's Node, without times. Its texts say nothing that changes by the minute. */
+export interface WantedCondition {
+  readonly type: string;
+  readonly status: "True" | "False";
+  readonly reason: string;
+  readonly message: string;
+}
+
+interface Texts {
+  readonly bad: readonly [reason: string, message: string];
+  readonly good: readonly [reason: string, message: string];
+}
+
+const texts = {
+  PowerUndervoltage: {
+    bad: ["SupplyVoltageLow", "the supply voltage fell below what the board needs"],
+    good: ["SupplyVoltageGood", "the supply voltage is good"],
+  },
+  ThermalThrottled: {
+    bad: ["SlowedDown", "the board is slowed down because of heat or power"],
+    good: ["FullSpeed", "the board runs at full speed"],
+  },
+  StorageWearHigh: {
+    bad: ["LifeUsedUp", "the storage reports that most of its life is used up"],
+    good: ["LifeLeft", "the storage reports life left"],
+  },
+  StorageVolatile: {
+    bad: ["InMemory", "the agent's state lies in memory and does not survive a restart of the board"],
+    good: ["OnDisk", "the agent's state survives a restart of the board"],
+  },
+  ClockUnsynced: {
+    bad: ["NeverSet", "the clock was not set since the board started"],
+    good: ["Set", "the clock was set since the board started"],
+  },
+} as const satisfies Readonly<Record<string, Texts>>;
+
+/** All that are ever written: whoever takes siteward off a site takes these along. */
+export const conditionTypes: readonly string[] = Object.keys(texts);
+
+/** A board that has just started has not asked the time yet. */
+const timeToSync: Millis = 600_000;
+
+/** What this board's Node should say of it. What the board cannot know is left out. */
+export function nodeConditions(
+  {
+    readings,
+    standings,
+    clock,
+    startedAt,
+  }: {
+    readonly readings: BoardReadings;
+    readonly standings: Standings;
+    readonly clock: ClockState;
+    readonly startedAt: Instant;
+  },
+  now: Instant,
+): readonly WantedCondition[] {
+  const { power, temperature, storage } = readings;
+  const isLate = elapsed(startedAt, now) >= timeToSync;
+  const known: { readonly [type in keyof typeof texts]: boolean | undefined } = {
+    PowerUndervoltage: power && standings.undervolted.long.since !== undefined,
+    ThermalThrottled: power || temperature ? standings.throttled.long.since !== undefined : undefined,
+    StorageWearHigh: storage.wear && isWorn(readings),
+    StorageVolatile: storage.fileSystem === undefined ? undefined : storage.isVolatile,
+    ClockUnsynced: clock === "synced" ? false : isLate ? true : undefined,
+  };
+  return (Object.keys(texts) as readonly (keyof typeof texts)[]).flatMap((type) => {
+    const isBad = known[type];
+    if (isBad === undefined) return [];
+    const [reason, message] = texts[type][isBad ? "bad" : "good"];
+    return [{ type, status: isBad ? "True" : "False", reason, message }] as const;
+  });
+}

@@ -1,0 +1,34 @@
+import type { BoardFiles } from "./board-files.ts";
+import type { PressureReading } from "./readings.ts";
+
+/** Pressure stall information; kernels without it, or started with psi=0, tell nothing. */
+export const pressureReading = (files: BoardFiles): PressureReading => ({
+  memory: some(files, "memory"),
+  io: some(files, "io"),
+});
+
+function some(files: BoardFiles, of: "memory" | "io"): number | undefined {
+  const percent = Number(/^some avg10=(\d{1,3}(?:\.\d+)?) /m.exec(files.read(`/proc/pressure/${of}`) ?? "")?.[1]);
+  return Number.isFinite(percent) ? percent : undefined;
+}
+
+export function load1(files: BoardFiles): number | undefined {
+  const load = Number(/^(\d{1,6}(?:\.\d+)?) /.exec(files.read("/proc/loadavg") ?? "")?.[1]);
+  return Number.isFinite(load) ? load : undefined;
+}
+
+/**
+ * Raspberry Pi kernels start with the memory cgroup switched off. /proc/cgroups is no reliable place to look. Undefined: no
+ * unified hierarchy here.
+ */
+export function hasMemoryCgroup(files: BoardFiles): boolean | undefined {
+  const controllers = files.read("/sys/fs/cgroup/cgroup.controllers");
+  return controllers?.trim().split(/\s+/).includes("memory");
+}
+
+/** What this process had written to disks. */
+export function writtenBytes(files: BoardFiles): number | undefined {
+  const [, written, cancelled = "0"] =
+    /^write_bytes: (\d+)$(?:\s+^cancelled_write_bytes: (\d+)$)?/m.exec(files.read("/proc/self/io") ?? "") ?? [];
+  return written === undefined ? undefined : Math.max(0, Number(written) - Number(cancelled));
+}

@@ -1,0 +1,42 @@
+import { elapsed, type Instant, type Millis } from "../base/clock.ts";
+import { formatDuration } from "../base/duration.ts";
+import type { Sickness } from "./board-health.ts";
+
+/** Each agent writes it on its own Node: `ready` where it could take over. */
+export const standbyAnnotation = "siteward.dev/standby";
+/** Written along with it: which version the board runs. */
+export const versionAnnotation = "siteward.dev/version";
+export const standsBy = "ready";
+
+/** Another board of the site, as the leader's cache shows its Node. */
+export interface Peer {
+  readonly name: string;
+  readonly isReady: boolean;
+  /** The value of its standby annotation. */
+  readonly standby: string | undefined;
+}
+
+/** Why a leader should give the Lease away: it was sick for long enough, and somebody else is there (judgement 4). */
+export function reasonToStepDown(
+  sickness: Sickness | undefined,
+  peers: Iterable<Peer>,
+  { now, sickFor }: { readonly now: Instant; readonly sickFor: Millis },
+): string | undefined {
+  if (sickness === undefined || elapsed(sickness.since, now) < sickFor) return undefined;
+  for (const { name, isReady, standby } of peers) {
+    if (isReady && standby === standsBy)
+      return `${sickness.why} for ${formatDuration(elapsed(sickness.since, now))}, and ${name} stands by`;
+  }
+  return undefined;
+}
+
+/**
+ * Why a board that is sick does not stand for election. It leaves the others time to; where none of them comes it stands
+ * after all: a site with a sick leader is better off than one with none, and a site of one board has no other.
+ */
+export function reasonNotToStand(
+  sickness: Sickness | undefined,
+  { leaderlessFor, patience }: { readonly leaderlessFor: Millis; readonly patience: Millis },
+): string | undefined {
+  return sickness === undefined || leaderlessFor >= patience ? undefined : sickness.why;
+}

@@ -1,0 +1,93 @@
+import { parse } from "node-cron";
+import { parseDuration } from "../base/duration.ts";
+import { exactDuration } from "./exact-duration.ts";
+import { type Setting, text } from "./schema.ts";
+
+/** When something happens: the local times of day, the days. All of them must fit, as node-cron has it. */
+export interface Cron {
+  readonly minutes: readonly number[];
+  readonly hours: readonly number[];
+  readonly daysOfMonth: readonly number[];
+  readonly months: readonly number[];
+  /** 0 is Sunday. */
+  readonly daysOfWeek: readonly number[];
+}
+
+/** A time that begins by the calendar and lasts. */
+export interface Window {
+  readonly begins: Cron;
+  readonly lasts: number;
+}
+
+/** Whoever looks for the beginning of a window goes back so far. */
+const longestWindow = 7 * 24 * 3_600_000;
+const shortestWindow = 60_000;
+
+/**
+ * Five fields as in crontab(5), or a name such as `@daily`. node-cron reads them; its days counted from the end of a month
+ * and its seconds are not taken. `undefined`: it is none.
+ *
+ * Only its grammar: its own matching asks ICU for the time zone, which costs the process 8 MB for good.
+ */
+export function parseCron(written: string): Cron | undefined {
+  if (!written.startsWith("@") && written.trim().split(/\s+/).length !== 5) return undefined;
+  try {
+    const { second, minute, hour, dayOfMonth, month, dayOfWeek } = parse(written);
+    if (second.join() !== "0") return undefined;
+    const [daysOfMonth, daysOfWeek] = [numbersIn(dayOfMonth), numbersIn(dayOfWeek)];
+    if (!daysOfMonth || !daysOfWeek) return undefined;
+    return { minutes: ascending(minute), hours: ascending(hour), daysOfMonth, months: month, daysOfWeek };
+  } catch {
+    return undefined;
+  }
+}
+
+const ascending = (values: readonly number[]): readonly number[] => [...new Set(values)].sort((a, b) => a - b);
+
+const numbersIn = (values: readonly (number | string)[]): readonly number[] | undefined => {
+  const numbers = values.filter((value) => typeof value === "number");
+  return numbers.length === values.length ? numbers : undefined;
+};
+
+/** "0 22 * * 1-5 for 8h; 0 0 * * 6 for 2d" */
+export function parseWindows(written: string): readonly Window[] | undefined {
+  const windows: Window[] = [];
+  for (const one of written.split(";")) {
+    const [, cron = "", length = ""] = /^\s*(.+?)\s+for\s+(\S+)\s*$/.exec(one) ?? [];
+    const begins = parseCron(cron);
+    const lasts = parseDuration(length);
+    if (!begins || lasts === undefined || lasts < shortestWindow || lasts > longestWindow) return undefined;
+    windows.push({ begins, lasts });
+  }
+  return windows;
+}
+
+/** Any text in one line; what it must mean is said by `means`. */
+const anyText = { pattern: /^[^\n]{1,400}$/, accepts: "" };
+
+const meaning = (setting: Setting<string>, accepts: string, means: (written: string) => unknown): Setting<string> => ({
+  ...setting,
+  accepts,
+  parse: (written) => {
+    const value = setting.parse(written);
+    return value !== undefined && means(value) !== undefined ? value : undefined;
+  },
+  parseText: (written) => (means(written) !== undefined ? setting.parseText(written) : undefined),
+  // Needs no quotes in YAML, as long as it does not begin with a star or an at sign.
+  show: (value) => (/^\d[\d *,/-]*$/.test(value) ? value : setting.show(value)),
+});
+
+export const cron = (standard: string, sentence: string): Setting<string> =>
+  meaning(
+    text(standard, sentence, anyText),
+    'five fields as in a crontab, such as "17 3 * * *", or @daily, @weekly, @monthly',
+    parseCron,
+  );
+
+export const windows = (sentence: string): Setting<string> =>
+  meaning(
+    text("", sentence, anyText),
+    `times such as "0 22 * * 1-5 for 8h; 0 0 * * 6 for 2d": a crontab's five fields and how long it lasts, from ` +
+      `${exactDuration(shortestWindow)} to ${exactDuration(longestWindow)}`,
+    parseWindows,
+  );

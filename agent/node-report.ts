@@ -1,0 +1,195 @@
+import type { Node } from "./api/core.ts";
+import { nodes } from "./api/resources.ts";
+import type { Ambient } from "./base/ambient.ts";
+import { backoff } from "./base/backoff.ts";
+import { deadline, elapsed, type Instant, type Millis, sleep } from "./base/clock.ts";
+import { isoTime } from "./base/iso-time.ts";
+import { isRecord } from "./base/json.ts";
+import { jitter } from "./base/random.ts";
+import type { WantedCondition } from "./board/node-conditions.ts";
+import { standbyAnnotation, standsBy, versionAnnotation } from "./board/sick-leader.ts";
+import { isNotFound, isOfLink, isOvertaken } from "./client/api-error.ts";
+import type { KubeClient } from "./client/kube-client.ts";
+
+export interface NodeReportParts {
+  readonly client: Pick<KubeClient, "get" | "patch">;
+  /** The board's own Node. */
+  readonly node: string;
+  /** Of the agent: told to whoever compares the boards of a site. */
+  readonly version: string;
+  /** Undefined: the sensors were not read yet. */
+  readonly conditions: (now: Instant) => readonly WantedCondition[] | undefined;
+  /** Why this board could not take over now; undefined: it could. */
+  readonly obstacle: (now: Instant) => string | undefined;
+  readonly facts: {
+    get(area: string, key: string): string | undefined;
+    set(area: string, key: string, value: string): void;
+  };
+}
+
+/** What we know to stand at the Node. */
+interface Written {
+  readonly uid: string;
+  /** Status by type. */
+  readonly conditions: Readonly<Record<string, string>>;
+  readonly standby: string | undefined;
+}
+
+const look: Millis = 15_000;
+/** Between two writes of the conditions, but for the first. */
+const betweenWrites: Millis = 300_000;
+/** Between two writes of the annotation. */
+const betweenSwitches: Millis = 60_000;
+/** The sensors must have seen so much before what stood there from before is taken back. */
+const settledAfter: Millis = 660_000;
+/** Somebody may have made the Node anew meanwhile. */
+const verifyEvery: Millis = 43_200_000;
+const pauses = { first: 30_000, most: 900_000 };
+/** The stop of the agent waits no longer than this for the last word. */
+const lastWord: Millis = 1_500;
+
+/**
+ * Writes to the board's own Node how the board is, and whether it could lead: on change only, and then at most every few
+ * minutes. What was written is remembered over a restart, which therefore costs one small read and no write.
+ */
+export class NodeReport {
+  readonly name = "node report";
+  readonly #ambient: Ambient;
+  readonly #parts: NodeReportParts;
+  readonly #startedAt: Instant;
+  #written: Written | undefined;
+  #verified: Instant | undefined;
+  #conditionsAt: Instant | undefined;
+  #standbyAt: Instant | undefined;
+  #failures = 0;
+
+  constructor(ambient: Ambient, parts: NodeReportParts) {
+    this.#ambient = ambient;
+    this.#parts = parts;
+    this.#startedAt = ambient.clock.now();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#ambient;
+    this.#written = parsed(this.#parts.facts.get(area, key));
+    // The boards of a site are switched on together.
+    await sleep(clock, look * (1 + random.next()), signal);
+    while (!signal.aborted) {
+      let pause = look;
+      try {
+        await this.#pass(signal);
+        this.#failures = 0;
+      } catch (error) {
+        if (signal.aborted) break;
+        if (isOvertaken(error) || isNotFound(error)) this.#forget();
+        this.#failures++;
+        // Whoever watches over the link tells of it; a board without a Node is told by nobody else.
+        const isFirst = this.#failures === 1;
+        log[isFirst && !isOfLink(error) ? "warn" : "debug"]("the board's Node is not written", { error });
+        pause = jitter(random, backoff(this.#failures, pauses), 0.5);
+      }
+      await sleep(clock, pause, signal);
+    }
+    await this.#sayGoodbye();
+  }
+
+  async #pass(signal: AbortSignal): Promise<void> {
+    const now = this.#ambient.clock.now();
+    if (!this.#verified || elapsed(this.#verified, now) >= verifyEvery) await this.#verify(now, signal);
+    const wanted = this.#parts.conditions(now);
+    const changed = wanted?.filter((condition) => this.#isDue(condition, now)) ?? [];
+    if (changed.length > 0 && isOver(this.#conditionsAt, betweenWrites, now)) {
+      await this.#writeConditions(changed, now, signal);
+      this.#conditionsAt = now;
+    }
+    const standby = this.#parts.obstacle(now) === undefined ? standsBy : "unwell";
+    if (standby !== this.#written?.standby && isOver(this.#standbyAt, betweenSwitches, now)) {
+      await this.#writeStandby(standby, signal);
+      this.#standbyAt = now;
+    }
+  }
+
+  #isDue({ type, status }: WantedCondition, now: Instant): boolean {
+    const before = this.#written?.conditions[type];
+    const isTakenBack = before === "True" && status === "False";
+    return before !== status && (!isTakenBack || elapsed(this.#startedAt, now) >= settledAfter);
+  }
+
+  /** A Node that was made anew, or that somebody tidied up, has nothing of ours. */
+  async #verify(now: Instant, signal: AbortSignal): Promise<void> {
+    const { client, node } = this.#parts;
+    const { metadata } = await client.get<Node>(nodes, { name: node, metadataOnly: true }, signal);
+    const { uid = "", annotations } = metadata;
+    const conditions = this.#written?.uid === uid ? this.#written.conditions : {};
+    this.#remember({ uid, conditions, standby: annotations?.[standbyAnnotation] });
+    this.#verified = now;
+  }
+
+  async #writeConditions(changed: readonly WantedCondition[], now: Instant, signal: AbortSignal): Promise<void> {
+    // No heartbeat of it is ever written: who wants to know whether the board lives looks at its Lease.
+    const time = isoTime(now.wall).replace(/\.\d+Z$/, "Z");
+    const conditions = changed.map((one) => ({ ...one, lastTransitionTime: time, lastHeartbeatTime: time }));
+    const written = this.#written ?? nothing;
+    await this.#patch({ metadata: { uid: written.uid }, status: { conditions } }, { subresource: "status" }, signal);
+    const states = Object.fromEntries(changed.map(({ type, status }) => [type, status]));
+    this.#remember({ ...written, conditions: { ...written.conditions, ...states } });
+    this.#ambient.log.info("conditions of the Node written", states);
+  }
+
+  async #writeStandby(standby: string, signal: AbortSignal): Promise<void> {
+    const written = this.#written ?? nothing;
+    const annotations = { [standbyAnnotation]: standby, [versionAnnotation]: this.#parts.version };
+    const metadata = { uid: written.uid, annotations };
+    await this.#patch({ metadata }, {}, signal);
+    this.#remember({ ...written, standby });
+  }
+
+  /** By strategic merge: conditions of others stay. The uid makes a Node of the same name that is another one refuse it. */
+  async #patch(patch: object, at: { readonly subresource?: "status" }, signal: AbortSignal): Promise<void> {
+    const { client, node } = this.#parts;
+    await client.patch<Node>(nodes, { name: node, ...at }, "strategic", patch, { signal, metadataOnly: true });
+  }
+
+  /** Nobody is to rely on a board whose agent is stopped. Where it cannot be said in time, the site finds out by itself. */
+  async #sayGoodbye(): Promise<void> {
+    if (this.#written?.standby !== standsBy || this.#failures > 0) return;
+    const bound = deadline(this.#ambient.clock, lastWord, new AbortController().signal, () => new Error("too late"));
+    try {
+      await this.#writeStandby("stopped", bound.signal);
+    } catch (error) {
+      this.#ambient.log.debug("the Node still says that this board stands by", { error });
+    } finally {
+      bound.dispose();
+    }
+  }
+
+  #forget(): void {
+    this.#written = undefined;
+    this.#verified = undefined;
+  }
+
+  #remember(written: Written): void {
+    this.#written = written;
+    this.#parts.facts.set(area, key, JSON.stringify(written));
+  }
+}
+
+const [area, key] = ["node-report", "written"];
+const nothing: Written = { uid: "", conditions: {}, standby: undefined };
+
+const isOver = (at: Instant | undefined, pause: Millis, now: Instant): boolean =>
+  at === undefined || elapsed(at, now) >= pause;
+
+/** What a former process left. Anything else is as good as nothing: the Node is looked at before it is written. */
+function parsed(text: string | undefined): Written | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const found: unknown = JSON.parse(text);
+    if (!isRecord(found) || !isRecord(found.conditions) || typeof found.uid !== "string") return undefined;
+    const states = Object.entries(found.conditions).map(([type, status]) => [type, String(status)] as const);
+    const standby = typeof found.standby === "string" ? found.standby : undefined;
+    return { uid: found.uid, conditions: Object.fromEntries(states), standby };
+  } catch {
+    return undefined;
+  }
+}

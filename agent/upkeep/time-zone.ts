@@ -1,0 +1,112 @@
+import type { Millis } from "../base/clock.ts";
+import { type Rule, ruleFrom, ruleOffset } from "./zone-rule.ts";
+
+/** How far the local time is ahead of UTC at a moment. */
+export interface Zone {
+  offsetAt(wall: Millis): Millis;
+}
+
+export const utc: Zone = { offsetAt: () => 0 };
+
+/** A file of the board, byte by byte; undefined: there is none. */
+export type ReadBytes = (file: string) => Uint8Array | undefined;
+
+/** The board's own zone, or one by name; undefined: this board knows none of that name. */
+export function zoneNamed(name: string | undefined, read: ReadBytes): Zone | undefined {
+  if (name === "UTC") return utc;
+  const bytes = read(name === undefined ? "/etc/localtime" : `/usr/share/zoneinfo/${name}`);
+  // A board without /etc/localtime lives in UTC: localtime(5).
+  return bytes === undefined ? (name === undefined ? utc : undefined) : zoneFrom(bytes);
+}
+
+/**
+ * A compiled zone as zic(8) writes it (TZif, RFC 9636, versions 2 and later). V8 would answer the same, from ICU, whose
+ * tables take 8 MB of the process once they are touched.
+ */
+export function zoneFrom(bytes: Uint8Array): Zone | undefined {
+  try {
+    const first = headerAt(bytes, 0);
+    if (first === undefined || first.version < 2) return undefined;
+    const second = headerAt(bytes, headerSize + sizeOf(first, 4));
+    return second && zoneOf(bytes, second);
+  } catch (error) {
+    // A file that is cut short.
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+const headerSize = 44;
+
+interface Header {
+  readonly at: number;
+  readonly version: number;
+  readonly utcMarks: number;
+  readonly wallMarks: number;
+  readonly leaps: number;
+  readonly times: number;
+  readonly types: number;
+  readonly letters: number;
+}
+
+function headerAt(bytes: Uint8Array, at: number): Header | undefined {
+  const view = viewOf(bytes);
+  if (view.getUint32(at) !== 0x545a6966) return undefined;
+  const count = (index: number): number => view.getUint32(at + 20 + 4 * index);
+  const version = view.getUint8(at + 4);
+  return {
+    at,
+    version: version === 0 ? 1 : version - 0x30,
+    utcMarks: count(0),
+    wallMarks: count(1),
+    leaps: count(2),
+    times: count(3),
+    types: count(4),
+    letters: count(5),
+  };
+}
+
+/** What follows a header, whose times take `width` bytes each. */
+const sizeOf = ({ utcMarks, wallMarks, leaps, times, types, letters }: Header, width: number): number =>
+  times * (width + 1) + types * 6 + letters + leaps * (width + 4) + wallMarks + utcMarks;
+
+const longestFooter = 200;
+
+function zoneOf(bytes: Uint8Array, header: Header): Zone | undefined {
+  const view = viewOf(bytes);
+  const start = header.at + headerSize;
+  const [indexes, types] = [start + header.times * 8, start + header.times * 9];
+  if (header.types === 0) return undefined;
+  const transitions: Millis[] = [];
+  const offsets: Millis[] = [];
+  for (let at = 0; at < header.times; at++) {
+    transitions.push(Number(view.getBigInt64(start + at * 8)) * 1000);
+    offsets.push(view.getInt32(types + view.getUint8(indexes + at) * 6) * 1000);
+  }
+  const before = view.getInt32(types) * 1000;
+  const footer = String.fromCharCode(...bytes.subarray(start + sizeOf(header, 8)).subarray(0, longestFooter));
+  const rule = ruleFrom(footer.split("\n")[1] ?? "");
+  return { offsetAt: (wall) => offsetOf(wall, { transitions, offsets, before, rule }) };
+}
+
+interface Table {
+  readonly transitions: readonly Millis[];
+  readonly offsets: readonly Millis[];
+  readonly before: Millis;
+  /** After the last transition. */
+  readonly rule: Rule | undefined;
+}
+
+function offsetOf(wall: Millis, { transitions, offsets, before, rule }: Table): Millis {
+  const isPast = wall >= (transitions.at(-1) ?? Number.NEGATIVE_INFINITY);
+  if (isPast && rule) return ruleOffset(rule, wall);
+  let [low, high] = [0, transitions.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((transitions[middle] ?? 0) <= wall) low = middle + 1;
+    else high = middle;
+  }
+  return low === 0 ? before : (offsets[low - 1] ?? before);
+}
+
+const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

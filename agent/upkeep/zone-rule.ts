@@ -1,0 +1,78 @@
+import type { Millis } from "../base/clock.ts";
+
+/** Standard time, and where there is one, summer time with the days on which it begins and ends. */
+export interface Rule {
+  readonly standard: Millis;
+  readonly summer: { readonly offset: Millis; readonly begins: RuleDay; readonly ends: RuleDay } | undefined;
+}
+
+interface RuleDay {
+  readonly day:
+    | { readonly month: number; readonly week: number; readonly weekday: number }
+    /** Day of the year from 1; a 29th of February is never counted. */
+    | { readonly julian: number }
+    /** Day of the year from 0. */
+    | { readonly ordinal: number };
+  /** Local time of day. */
+  readonly time: Millis;
+}
+
+const day: Millis = 86_400_000;
+
+const name = "(?:<[^>]+>|[A-Za-z]{3,})";
+const hours = "[+-]?\\d{1,3}(?::\\d{1,2}){0,2}";
+const form = new RegExp(`^${name}(${hours})(?:${name}(${hours})?(?:,([^,]+),([^,]+))?)?$`);
+
+/** "CET-1CEST,M3.5.0,M10.5.0/3": TZ of POSIX, with the hours beyond a day that RFC 9636 permits. */
+export function ruleFrom(text: string): Rule | undefined {
+  const [, standard, summer, begins, ends] = form.exec(text) ?? [];
+  if (standard === undefined) return undefined;
+  const offset = 0 - timeOf(standard);
+  if (begins === undefined || ends === undefined) return { standard: offset, summer: undefined };
+  const [first, last] = [ruleDayFrom(begins), ruleDayFrom(ends)];
+  if (first === undefined || last === undefined) return undefined;
+  const ahead = summer === undefined ? offset + 3_600_000 : 0 - timeOf(summer);
+  return { standard: offset, summer: { offset: ahead, begins: first, ends: last } };
+}
+
+function ruleDayFrom(text: string): RuleDay | undefined {
+  const [date = "", at] = text.split("/");
+  const time = at === undefined ? 2 * 3_600_000 : timeOf(at);
+  const [, month, week, weekday] = /^M(\d{1,2})\.(\d)\.(\d)$/.exec(date) ?? [];
+  if (month !== undefined) return { day: { month: Number(month), week: Number(week), weekday: Number(weekday) }, time };
+  const [, mark, number] = /^(J?)(\d{1,3})$/.exec(date) ?? [];
+  if (number === undefined) return undefined;
+  return { day: mark === "J" ? { julian: Number(number) } : { ordinal: Number(number) }, time };
+}
+
+function timeOf(text: string): Millis {
+  const [hour = 0, minute = 0, second = 0] = text.replace(/^[+-]/, "").split(":").map(Number);
+  return (text.startsWith("-") ? -1 : 1) * (hour * 3600 + minute * 60 + second) * 1000;
+}
+
+export function ruleOffset({ standard, summer }: Rule, wall: Millis): Millis {
+  if (summer === undefined) return standard;
+  const year = new Date(wall + standard).getUTCFullYear();
+  // Summer time begins by standard time and ends by its own.
+  const begins = startOf(summer.begins, year) - standard;
+  const ends = startOf(summer.ends, year) - summer.offset;
+  // South of the equator it lasts over the turn of the year.
+  const isSummer = begins < ends ? wall >= begins && wall < ends : wall >= begins || wall < ends;
+  return isSummer ? summer.offset : standard;
+}
+
+/** As if it were UTC. */
+function startOf({ day: on, time }: RuleDay, year: number): Millis {
+  const newYear = Date.UTC(year, 0, 1);
+  if ("ordinal" in on) return newYear + on.ordinal * day + time;
+  if ("julian" in on) {
+    const isLeap = Date.UTC(year, 1, 29) !== Date.UTC(year, 2, 1);
+    return newYear + (on.julian - 1 + (isLeap && on.julian >= 60 ? 1 : 0)) * day + time;
+  }
+  const first = Date.UTC(year, on.month - 1, 1);
+  const offset = (on.weekday - new Date(first).getUTCDay() + 7) % 7;
+  let at = first + (offset + 7 * (on.week - 1)) * day;
+  // The fifth one is the last one.
+  while (new Date(at).getUTCMonth() !== on.month - 1) at -= 7 * day;
+  return at + time;
+}

@@ -1,0 +1,205 @@
+import { afterEach, expect, test } from "vitest";
+import { boardProblems } from "../../../agent/board/board-problems.ts";
+import { BoardSampler } from "../../../agent/board/board-sampler.ts";
+import type { ClockState } from "../../../agent/board/clock-sync.ts";
+import { nodeConditions } from "../../../agent/board/node-conditions.ts";
+import { BoardTree } from "../../support/board-tree.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+
+const alarm = "/sys/devices/platform/soc/soc:firmware/raspberrypi-hwmon/hwmon/hwmon1/in0_lcrit_alarm";
+const temp = "/sys/devices/virtual/thermal/thermal_zone0/temp";
+const limits = { temperature: { warn: 75, critical: 82, belowTrip: 5 }, freeSpace: 1, pressure: 20 };
+
+let story: Story | undefined;
+afterEach(() => story?.end());
+
+/** A board whose sensors are read every 15 seconds. */
+class Story {
+  readonly clock: FakeClock;
+  readonly log = new RecordingLog();
+  readonly tree: BoardTree;
+  readonly sampler: BoardSampler;
+  readonly startedAt;
+  synced: ClockState = "synced";
+  news = 0;
+  readonly #end = new AbortController();
+
+  constructor(board: string, { every = 15_000, wall = "2026-11-20T12:00:00Z" } = {}) {
+    this.clock = new FakeClock(wall);
+    this.startedAt = this.clock.now();
+    this.tree = new BoardTree(board);
+    this.sampler = new BoardSampler(
+      { clock: this.clock, log: this.log, random: new SeededRandom(1) },
+      {
+        files: this.tree.files,
+        folder: "/var/lib/siteward",
+        limits,
+        every,
+        clock: () => this.synced,
+        changed: () => this.news++,
+      },
+    );
+    void this.sampler.run(this.#end.signal);
+    story = this;
+  }
+
+  end(): void {
+    this.#end.abort();
+    this.tree.remove();
+  }
+
+  get sickness(): string | undefined {
+    return this.sampler.sickness(this.clock.now())?.why;
+  }
+
+  get #view() {
+    const readings = this.sampler.readings();
+    if (!readings) throw new Error("nothing was read");
+    return { readings, standings: this.sampler.standings(), limits, clock: this.synced, startedAt: this.startedAt };
+  }
+
+  conditions(): Readonly<Record<string, string>> {
+    return Object.fromEntries(nodeConditions(this.#view, this.clock.now()).map(({ type, status }) => [type, status]));
+  }
+
+  problems(): readonly string[] {
+    return boardProblems(this.#view, this.clock.now()).map(({ type, message }) => `${type}: ${message}`);
+  }
+}
+
+test("a healthy board is not sick, and tells nothing but that it is well", async () => {
+  const { clock } = new Story("raspberry-pi-3-b-plus");
+  await clock.advance("10m");
+  expect(story?.sickness).toBeUndefined();
+  expect(story?.problems()).toEqual([]);
+  expect(story?.conditions()).toEqual({
+    PowerUndervoltage: "False",
+    ThermalThrottled: "False",
+    StorageVolatile: "False",
+    ClockUnsynced: "False",
+  });
+  expect(story?.log.said("warn")).toEqual([]);
+  expect(story?.news).toBe(0);
+});
+
+test("a spike of undervoltage is no sickness; one that is seen again within two minutes is, and passes", async () => {
+  const one = new Story("raspberry-pi-3-b-plus");
+  one.tree.set({ [alarm]: "1\n" });
+  await one.clock.advance("15s");
+  expect(one.sickness).toBeUndefined();
+  expect(one.problems()).toEqual(["UnderVoltage: now"]);
+  one.tree.set({ [alarm]: "0\n" });
+  await one.clock.advance("90s");
+  one.tree.set({ [alarm]: "1\n" });
+  await one.clock.advance("15s");
+  expect(one.sickness).toBe("undervolted");
+  // Since it was first seen, not since that was believed.
+  expect(one.sampler.sickness(one.clock.now())?.since.mono).toBe(one.startedAt.mono + 15_000);
+  one.tree.set({ [alarm]: "0\n" });
+  await one.clock.advance("2m");
+  expect(one.sickness).toBe("undervolted");
+  await one.clock.advance("15s");
+  expect(one.sickness).toBeUndefined();
+  expect(one.problems()).toEqual(["UnderVoltage: seen 2x since the agent started, not now"]);
+  expect(one.log.said()).toEqual(["board unwell", "board recovered"]);
+});
+
+test("Kubernetes sees undervoltage for ten minutes after it was last seen, and no flicker", async () => {
+  const one = new Story("raspberry-pi-3-b-plus");
+  const seen: string[] = [];
+  for (let minute = 0; minute < 30; minute++) {
+    // A supply that gives way for a moment every few minutes, for a quarter of an hour.
+    one.tree.set({ [alarm]: minute < 15 && minute % 3 === 0 ? "1\n" : "0\n" });
+    await one.clock.advance("1m");
+    seen.push(one.conditions().PowerUndervoltage ?? "?");
+  }
+  const changes = seen.filter((status, at) => at > 0 && status !== seen[at - 1]);
+  expect(changes).toEqual(["False"]);
+  expect(seen.at(-1)).toBe("False");
+  expect(seen[0]).toBe("True");
+});
+
+test("a board that wakes up in 1970 does not lead until its clock is set; one that is only hours behind may", async () => {
+  const one = new Story("raspberry-pi-3-b-plus", { wall: "1970-01-01T00:00:10Z" });
+  one.synced = "unsynced";
+  await one.clock.advance("30s");
+  expect(one.sickness).toBe("its clock was never set");
+  one.clock.setWall("2026-11-20T12:00:00Z");
+  one.synced = "synced";
+  await one.clock.advance("3m");
+  expect(one.sickness).toBeUndefined();
+  one.end();
+  const other = new Story("raspberry-pi-3-b-plus", { wall: "2026-11-20T03:00:00Z" });
+  other.synced = "unsynced";
+  await other.clock.advance("3m");
+  expect(other.sickness).toBeUndefined();
+  expect(other.conditions().ClockUnsynced).toBeUndefined();
+  await other.clock.advance("10m");
+  expect(other.conditions().ClockUnsynced).toBe("True");
+  expect(other.problems()[0]).toContain("ClockUnsynced");
+});
+
+test("a Pi is too warm by its profile, whose firmware slows it down before the kernel would switch it off", async () => {
+  const one = new Story("raspberry-pi-3-b-plus");
+  one.tree.set({ [temp]: "74900\n" });
+  await one.clock.advance("1m");
+  expect(one.problems()).toEqual([]);
+  one.tree.set({ [temp]: "75000\n" });
+  await one.clock.advance("1m");
+  expect(one.problems()).toEqual(["TemperatureHigh: cpu-thermal: 75 °C, more than 75 °C"]);
+  one.tree.set({ [temp]: "83000\n" });
+  await one.clock.advance("1m");
+  expect(one.problems()).toEqual(["TemperatureHigh: cpu-thermal: 83 °C, more than 82 °C"]);
+  expect(one.sickness).toBeUndefined();
+});
+
+test("a Jetson at its passive trip point is slowed down: it is hot, throttled and sick", async () => {
+  const one = new Story("jetson-orin-nx-16g");
+  await one.clock.advance("1m");
+  expect(one.sickness).toBe("throttled");
+  expect(one.conditions()).toMatchObject({ ThermalThrottled: "True" });
+  expect(one.conditions().PowerUndervoltage).toBeUndefined();
+  expect(one.problems()).toContain("TemperatureHigh: cpu-thermal: 99.5 °C, more than 99 °C");
+});
+
+test("a card that turned read-only makes the board sick, before anything else does", async () => {
+  const one = new Story("raspberry-pi-4-2g");
+  await one.clock.advance("15s");
+  expect(one.sickness).toBe("undervolted");
+  one.tree.set({ "/proc/self/mountinfo": "21 1 179:2 / / ro,noatime - ext4 /dev/root ro\n" });
+  await one.clock.advance("5m");
+  expect(one.sickness).toBe("its storage is read-only");
+  expect(one.problems().some((problem) => problem.startsWith("StorageReadOnly"))).toBe(true);
+});
+
+test("with the slowest sampling two looks still make a sickness", async () => {
+  const one = new Story("raspberry-pi-4-2g", { every: 600_000 });
+  await one.clock.advance("10m");
+  expect(one.sickness).toBe("undervolted");
+});
+
+test("an overlay in memory and a worn eMMC are told to Kubernetes", async () => {
+  const one = new Story("compute-module-4-emmc");
+  await one.clock.advance("1m");
+  expect(one.conditions()).toMatchObject({ StorageVolatile: "True" });
+  one.tree.set({ "/proc/self/mountinfo": "20 1 179:2 / / rw - ext4 /dev/mmcblk0p2 rw\n" });
+  await one.clock.advance("5m");
+  expect(one.conditions()).toMatchObject({ StorageVolatile: "False", StorageWearHigh: "True" });
+  expect(one.problems()).toEqual([
+    "StorageWearHigh: mmcblk0: 90 % of its life is used, its reserve is nearly used up (warning)",
+  ]);
+});
+
+test("what was written within a day is counted, and older days are forgotten", async () => {
+  const one = new Story("raspberry-pi-zero-2-w", { every: 600_000 });
+  const wrote = (mebibytes: number): void => one.tree.set({ "/proc/self/io": `write_bytes: ${mebibytes * 2 ** 20}\n` });
+  expect(one.sampler.writtenLastDay).toBe(7 * 2 ** 20);
+  wrote(27);
+  await one.clock.advance("12h");
+  expect(one.sampler.writtenLastDay).toBe(27 * 2 ** 20);
+  wrote(30);
+  await one.clock.advance("36h");
+  expect(one.sampler.writtenLastDay).toBe(0);
+});

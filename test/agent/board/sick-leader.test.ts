@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { reasonNotToStand, reasonToStepDown } from "../../../agent/board/sick-leader.ts";
+
+const at = (seconds: number) => ({ mono: seconds * 1000, wall: 0 });
+const sickness = { why: "undervolted", since: at(100) };
+const peer = (standby: string | undefined, isReady = true) => ({ name: "pi-2", isReady, standby });
+const sickFor = 60_000;
+
+test.each([
+  ["is well", undefined, [peer("ready")], 1000, false],
+  ["is sick for a moment", sickness, [peer("ready")], 159, false],
+  ["is sick for long enough", sickness, [peer("ready")], 160, true],
+  ["is alone", sickness, [], 1000, false],
+  ["has a board beside it that is not ready", sickness, [peer("ready", false)], 1000, false],
+  ["has one beside it that is unwell too", sickness, [peer("unwell")], 1000, false],
+  ["has one beside it whose agent was stopped", sickness, [peer("stopped")], 1000, false],
+  ["has one beside it that never ran an agent", sickness, [peer(undefined)], 1000, false],
+  ["has one of several that stands by", sickness, [peer(undefined), peer("ready")], 1000, true],
+])("a leader that %s: does it step down?", (_, ill, peers, now, does) => {
+  const reason = reasonToStepDown(ill, peers, { now: at(now), sickFor });
+  expect(reason !== undefined).toBe(does);
+  if (reason) expect(reason).toMatch(/^undervolted for .*, and pi-2 stands by$/);
+});
+
+test("a sick board leaves the Lease to others for a while, and takes it where nobody did", () => {
+  const patience = 120_000;
+  expect(reasonNotToStand(undefined, { leaderlessFor: 0, patience })).toBeUndefined();
+  expect(reasonNotToStand(sickness, { leaderlessFor: 0, patience })).toBe("undervolted");
+  expect(reasonNotToStand(sickness, { leaderlessFor: 119_999, patience })).toBe("undervolted");
+  expect(reasonNotToStand(sickness, { leaderlessFor: 120_000, patience })).toBeUndefined();
+});

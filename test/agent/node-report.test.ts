@@ -1,0 +1,220 @@
+import { afterEach, expect, test } from "vitest";
+import type { nodes } from "../../agent/api/resources.ts";
+import type { WantedCondition } from "../../agent/board/node-conditions.ts";
+import { ApiError } from "../../agent/client/api-error.ts";
+import { NodeReport } from "../../agent/node-report.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { RecordingLog } from "../support/recording-log.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
+
+const running: Story[] = [];
+afterEach(async () => {
+  for (const story of running.splice(0)) await story.stop();
+});
+
+interface Patched {
+  readonly metadata: { readonly uid: string; readonly annotations?: Record<string, string> };
+  readonly status?: { readonly conditions: readonly (WantedCondition & { readonly lastTransitionTime: string })[] };
+}
+
+/** An API server with one Node, and the board that reports to it. */
+class Story {
+  clock = new FakeClock("2026-11-20T12:00:00Z");
+  readonly log = new RecordingLog();
+  readonly kept = new Map<string, string>();
+  /** "status: ClockUnsynced=False", "annotation: ready", in the order in which they came, with the minute. */
+  readonly writes: string[] = [];
+  reads = 0;
+  uid = "node-1";
+  annotation: string | undefined;
+  states: Record<string, "True" | "False"> = { PowerUndervoltage: "False", ClockUnsynced: "False" };
+  obstacle: string | undefined;
+  failure: ApiError | undefined;
+  #end = new AbortController();
+  #run: Promise<void> = Promise.resolve();
+  #begun = 0;
+
+  constructor() {
+    running.push(this);
+    this.start();
+  }
+
+  start(): void {
+    this.#end = new AbortController();
+    this.#begun = this.clock.now().mono;
+    const report = new NodeReport(
+      { clock: this.clock, log: this.log, random: new SeededRandom(3) },
+      {
+        client: {
+          get: async () => {
+            this.reads++;
+            this.#mayFail();
+            const annotations = this.annotation === undefined ? {} : { "siteward.dev/standby": this.annotation };
+            return { metadata: { name: "pi-1", uid: this.uid, annotations } };
+          },
+          patch: async (
+            _: typeof nodes,
+            at: { readonly name: string; readonly subresource?: "status" },
+            type: string,
+            patch: object,
+          ) => {
+            expect([at.name, type]).toEqual(["pi-1", "strategic"]);
+            this.#mayFail();
+            this.#take(patch as Patched);
+            return { metadata: { name: "pi-1" } };
+          },
+        } as never,
+        node: "pi-1",
+        version: "0.1.0",
+        conditions: () =>
+          Object.entries(this.states).map(([type, status]) => ({ type, status, reason: "R", message: "m" })),
+        obstacle: () => this.obstacle,
+        facts: {
+          get: (area, key) => this.kept.get(`${area}/${key}`),
+          set: (area, key, value) => void this.kept.set(`${area}/${key}`, value),
+        },
+      },
+    );
+    this.#run = report.run(this.#end.signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#end.abort();
+    await this.#run;
+  }
+
+  #mayFail(): void {
+    if (this.failure) throw this.failure;
+  }
+
+  #take({ metadata, status }: Patched): void {
+    if (metadata.uid !== this.uid) throw refusal(409, "Conflict");
+    const minute = Math.floor((this.clock.now().mono - this.#begun) / 60_000);
+    if (status) {
+      expect(status.conditions.every(({ lastTransitionTime }) => /^\d{4}-.*:\d\dZ$/.test(lastTransitionTime))).toBe(
+        true,
+      );
+      this.writes.push(`${minute}: ${status.conditions.map((one) => `${one.type}=${one.status}`).join(" ")}`);
+    }
+    this.annotation = metadata.annotations?.["siteward.dev/standby"] ?? this.annotation;
+    if (metadata.annotations) this.writes.push(`${minute}: ${this.annotation}`);
+  }
+}
+
+const refusal = (status: number, reason: string): ApiError =>
+  new ApiError({ verb: "patch", target: "node pi-1" }, { status, reason, message: reason });
+
+test("a board that is well says so once, and is silent for a day", async () => {
+  const site = new Story();
+  await site.clock.advance("1d");
+  expect(site.writes).toEqual(["0: PowerUndervoltage=False ClockUnsynced=False", "0: ready"]);
+  expect(site.reads).toBeLessThanOrEqual(3);
+});
+
+test("only what changed is written, and what flutters is written every five minutes at most", async () => {
+  const site = new Story();
+  await site.clock.advance("20m");
+  site.writes.length = 0;
+  for (let i = 0; i < 60; i++) {
+    site.states.PowerUndervoltage = i % 2 === 0 ? "True" : "False";
+    await site.clock.advance("30s");
+  }
+  expect(site.writes.length).toBeGreaterThan(2);
+  expect(site.writes.length).toBeLessThanOrEqual(6);
+  expect(site.writes.every((write) => !write.includes("ClockUnsynced"))).toBe(true);
+});
+
+test("a restart of the agent costs one small read and no write, but the word of its stop and of its return", async () => {
+  const site = new Story();
+  await site.clock.advance("20m");
+  await site.stop();
+  expect(site.annotation).toBe("stopped");
+  site.writes.length = 0;
+  site.reads = 0;
+  site.start();
+  await site.clock.advance("20m");
+  expect(site.writes).toEqual(["0: ready"]);
+  expect(site.reads).toBe(1);
+});
+
+test("what stood there before a restart is not taken back before the sensors were watched for as long as it takes", async () => {
+  const site = new Story();
+  site.states.PowerUndervoltage = "True";
+  await site.clock.advance("20m");
+  await site.stop();
+  site.writes.length = 0;
+  site.states.PowerUndervoltage = "False";
+  site.start();
+  await site.clock.advance("10m");
+  expect(site.writes).toEqual(["0: ready"]);
+  await site.clock.advance("10m");
+  expect(site.writes).toEqual(["0: ready", "11: PowerUndervoltage=False"]);
+});
+
+test("a Node that was deleted and made anew is told everything again", async () => {
+  const site = new Story();
+  await site.clock.advance("20m");
+  site.uid = "node-2";
+  site.annotation = undefined;
+  site.writes.length = 0;
+  site.states.ClockUnsynced = "True";
+  await site.clock.advance("20m");
+  // The write for the former Node is refused; then it is looked at.
+  expect(site.writes).toEqual(
+    ["20: PowerUndervoltage=False ClockUnsynced=True", "20: ready"].map((one) => expect.stringContaining(one.slice(4))),
+  );
+});
+
+test("somebody's hand that took the annotation away is made good within half a day", async () => {
+  const site = new Story();
+  await site.clock.advance("1h");
+  site.annotation = undefined;
+  await site.clock.advance("13h");
+  expect(site.annotation).toBe("ready");
+});
+
+test("a sick board does not stand by, and does again a minute later at the earliest", async () => {
+  const site = new Story();
+  await site.clock.advance("5m");
+  site.writes.length = 0;
+  for (let i = 0; i < 8; i++) {
+    site.obstacle = i % 2 === 0 ? "undervolted" : undefined;
+    await site.clock.advance("15s");
+  }
+  expect(site.writes.length).toBeLessThanOrEqual(3);
+  site.obstacle = "undervolted";
+  await site.clock.advance("2m");
+  expect(site.annotation).toBe("unwell");
+});
+
+test("a link that is down, and a Node that is not there yet, are tried again less and less often", async () => {
+  const site = new Story();
+  site.failure = refusal(404, "NotFound");
+  await site.clock.advance("6h");
+  expect(site.reads).toBeGreaterThan(10);
+  expect(site.reads).toBeLessThan(40);
+  expect(site.log.said("warn")).toEqual(["the board's Node is not written"]);
+  site.failure = undefined;
+  await site.clock.advance("30m");
+  expect(site.annotation).toBe("ready");
+});
+
+test("an agent that is stopped while the link is down does not wait for it", async () => {
+  const site = new Story();
+  await site.clock.advance("5m");
+  site.failure = refusal(0, "Timeout");
+  const before = site.clock.now().mono;
+  await site.stop();
+  expect(site.clock.now().mono - before).toBeLessThan(2000);
+});
+
+test("what a former process left in the memory, if it cannot be read, is as good as nothing", async () => {
+  for (const left of ["{", "[]", '{"uid":1}', '{"uid":"x","conditions":7}', '{"uid":"node-1","conditions":{"A":{}}}']) {
+    const site = new Story();
+    site.kept.set("node-report/written", left);
+    await site.stop();
+    site.start();
+    await site.clock.advance("5m");
+    expect(site.writes.at(-1), left).toContain("ready");
+  }
+});
