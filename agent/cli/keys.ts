@@ -1,0 +1,88 @@
+import { closeSync, constants, fchmodSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { basename, join } from "node:path";
+import { sentenceOf } from "../base/errors.ts";
+import { parseEnvelope } from "../commands/envelope.ts";
+import { kidPattern, newKeyPair, signatureOf } from "../commands/signature.ts";
+import { readText } from "../config/read-text.ts";
+import { exit } from "./exit-codes.ts";
+import type { Io, Run } from "./io.ts";
+
+/** `siteward keygen NAME`: a pair of keys for an operator, on his own machine. */
+export const keygen: Run = async (io, { values, words }) => {
+  const [kid = ""] = words;
+  if (!kidPattern.test(kid))
+    return refuse(io, exit.usage, "keygen: a key is called by letters, digits, dots and dashes");
+  const folder = values.get("dir") ?? ".";
+  const [secret, open] = [join(folder, `${kid}.key`), join(folder, `${kid}.pub`)];
+  const { privateKey, publicKey } = newKeyPair();
+  try {
+    writeNew(secret, privateKey, 0o600);
+    writeNew(open, publicKey, 0o644);
+  } catch (error) {
+    return refuse(io, exit.failed, `keygen: ${sentenceOf(error)}`);
+  }
+  io.stdout.write(
+    `${secret}   keep it to yourself: who has it gives commands in your name\n` +
+      `${open}   install it on the boards: /etc/siteward/trust.d/${kid}.pub, mode 0644\n`,
+  );
+  return exit.ok;
+};
+
+/** `siteward sign`: the signature of a command, for the user properties `sig` and `kid`. */
+export const sign: Run = async (io, { flags, values, words }) => {
+  const [keyFile, topic] = [values.get("key"), values.get("topic")];
+  const [file = ""] = words;
+  if (keyFile === undefined || topic === undefined)
+    return refuse(io, exit.usage, "sign needs --key FILE and --topic TOPIC");
+  const place = /^sw1\/[^/]+\/(?:[^/]+\/[^/]+|_all)\/cmd\/([^/]+)\/([^/]+)$/.exec(topic);
+  if (!place) return refuse(io, exit.usage, "sign: a command's topic is sw1/FLEET/SITE/BOARD/cmd/NAME/ID");
+  const key = readText(keyFile);
+  if ("problem" in key) return refuse(io, exit.failed, `${keyFile}: ${key.problem}`);
+  const payload = payloadOf(file);
+  if (typeof payload === "string") return refuse(io, exit.failed, payload);
+  const [, name = "", id = ""] = place;
+  const read = parseEnvelope(payload, { name, id });
+  if ("refusal" in read) {
+    const { message, field } = read.refusal;
+    return refuse(
+      io,
+      exit.failed,
+      `${file}: no board would take this: ${message}${field === undefined ? "" : ` (${field})`}`,
+    );
+  }
+  const { exp, ctr } = read.envelope;
+  if (exp === undefined && ctr === undefined)
+    return refuse(io, exit.failed, `${file}: it needs exp or ctr, or it could be played again`);
+  try {
+    const sig = signatureOf(topic, payload, key.text);
+    const kid = values.get("kid") ?? basename(keyFile).replace(/\.key$/, "");
+    io.stdout.write(flags.has("json") ? `${JSON.stringify({ kid, sig })}\n` : `${sig}\n`);
+    return exit.ok;
+  } catch (error) {
+    return refuse(io, exit.failed, `${keyFile}: it is not the private key of an operator: ${sentenceOf(error)}`);
+  }
+};
+
+/** The bytes as they will be published: a line break at the end is part of them. */
+function payloadOf(file: string): Uint8Array | string {
+  const source = readText(file === "-" ? "/dev/stdin" : file);
+  return "problem" in source ? `${file}: ${source.problem}` : Buffer.from(source.text, "utf8");
+}
+
+/** Never over a key that is there. */
+function writeNew(file: string, text: string, mode: number): void {
+  const { O_WRONLY, O_CREAT, O_EXCL } = constants;
+  const handle = openSync(file, O_WRONLY | O_CREAT | O_EXCL, mode);
+  try {
+    fchmodSync(handle, mode);
+    writeSync(handle, text);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function refuse({ stderr }: Io, code: number, problem: string): number {
+  stderr.write(`siteward: ${problem}\n`);
+  return code;
+}

@@ -1,0 +1,51 @@
+import type { Command } from "./commands.ts";
+import { exit } from "./exit-codes.ts";
+
+/** Commands to agents: on the board itself, and signed for boards elsewhere. */
+export const operatorCommands: readonly Command[] = [
+  {
+    name: "cmd",
+    summary: "Give a command to the agent on this board, over its socket.",
+    details:
+      "The commands are those of the fleet. A result is printed as JSON; how it is going is told on standard error. " +
+      "The socket is for root and the agent's group.",
+    words: { show: "NAME [JSON]", least: 0, most: 2 },
+    options: [
+      { name: "dry-run", summary: "Check everything and tell what would be done, but do not do it." },
+      { name: "reason", value: "TEXT", summary: "Why: for the log, the status and the site's events." },
+      { name: "socket", value: "FILE", summary: "The agent's socket (default: /run/siteward/ctl.sock)." },
+      { name: "schema", summary: "Print the JSON schema of all commands, or of the one named, and give none." },
+      { name: "json", summary: "Print each answer on a line of JSON, for programs." },
+    ],
+    exits: [exit.ok, exit.failed, exit.usage, exit.unavailable, exit.permission],
+    examples: [
+      "siteward cmd ping",
+      `siteward cmd eviction.freeze '{"ttl":3600}' --reason "radio maintenance"`,
+      "siteward cmd --schema eviction.freeze",
+    ],
+    load: async () => (await import("./cmd.ts")).run,
+  },
+  {
+    name: "keygen",
+    summary: "Make a pair of keys with which an operator signs commands.",
+    words: { show: "NAME", least: 1, most: 1 },
+    options: [{ name: "dir", value: "FOLDER", summary: "Where to write NAME.key and NAME.pub (default: here)." }],
+    exits: [exit.ok, exit.failed, exit.usage],
+    load: async () => (await import("./keys.ts")).keygen,
+  },
+  {
+    name: "sign",
+    summary: "Print the signature of a command, for the user property sig.",
+    details: "The bytes of FILE are signed as they are, together with the topic; - is standard input.",
+    words: { show: "FILE", least: 1, most: 1 },
+    options: [
+      { name: "key", value: "FILE", summary: "The operator's private key, NAME.key." },
+      { name: "topic", value: "TOPIC", summary: "The topic on which the command will be published." },
+      { name: "kid", value: "NAME", summary: "What the boards call the key (default: from the file's name)." },
+      { name: "json", summary: "Print kid and sig as JSON." },
+    ],
+    exits: [exit.ok, exit.failed, exit.usage],
+    examples: ["siteward sign --key alice.key --topic sw1/acme/plant7/_site/cmd/eviction.freeze/F1 f1.json"],
+    load: async () => (await import("./keys.ts")).sign,
+  },
+];

@@ -1,0 +1,93 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Millis } from "./base/clock.ts";
+import { sentenceOf } from "./base/errors.ts";
+import type { JsonRecord } from "./base/json.ts";
+import { readFact } from "./board/read-fact.ts";
+import type { DiagnosticsOptions } from "./commands/board-controls.ts";
+import type { Effect } from "./commands/controls.ts";
+import type { CompanionParts } from "./companions.ts";
+
+const usualLogs: Millis = 2 * 86_400_000;
+
+/** On a card that is almost full the newest are what somebody waits for. */
+const mostArchives = 3;
+
+/** Where secrets of the board lie, beside the files that the configuration names. */
+const etc = "/etc/siteward";
+
+/**
+ * `diagnostics.collect`: the archive of `siteward diag collect`, made by the agent itself. What that takes is loaded for it.
+ * The doctor is not asked: he would ask the agent, and the API server besides.
+ */
+export const collectDiagnostics =
+  ({ ambient, config, origins, io, version }: CompanionParts) =>
+  async (
+    { sections, logsSince = usualLogs, upload }: DiagnosticsOptions,
+    progress: (done: JsonRecord) => void,
+    signal: AbortSignal,
+  ): Promise<Effect> => {
+    const [{ archiveName, collectDiagnostics: collect }, { programRunner }, { knownSecrets }] = await Promise.all([
+      import("./doctor/diagnostics.ts"),
+      import("./doctor/programs.ts"),
+      import("./doctor/secrets.ts"),
+    ]);
+    const folder = join(config.state.folder, "diagnostics");
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    forgetOldest(folder);
+    const { file, bytes, sha256, entries } = await collect(
+      ambient,
+      {
+        ...{ version, config, origins, sections, logsSince },
+        statusFile: join(config.run.folder, "status.json"),
+        isRunning: true,
+        read: readFact,
+        program: programRunner(ambient.clock, io.env.PATH),
+        findings: undefined,
+        secrets: knownSecrets(config, { env: io.env, etc }),
+      },
+      join(folder, archiveName(config.board.name, ambient.clock.now().wall)),
+      signal,
+    );
+    const archive = { path: file, size: bytes, sha256, files: entries.length };
+    if (!upload) return { outcome: "done", result: archive };
+    progress({ ...archive, uploading: upload.host });
+    try {
+      const status = await put(upload, readFileSync(file), signal);
+      if (status >= 200 && status < 300) return { outcome: "done", result: { ...archive, uploaded: upload.host } };
+      return failed(`${upload.host} answered with status ${status}`, archive);
+    } catch (error) {
+      ambient.log.warn("diagnostics could not be sent", { host: upload.host, error });
+      return failed(sentenceOf(error), archive);
+    }
+  };
+
+const failed = (message: string, result: JsonRecord): Effect => ({
+  outcome: "failed",
+  code: 502,
+  error: "upload",
+  message,
+  result,
+});
+
+function forgetOldest(folder: string): void {
+  const archives = readdirSync(folder)
+    .filter((name) => name.endsWith(".tar.gz"))
+    .sort();
+  for (const name of archives.slice(0, Math.max(0, archives.length - mostArchives + 1))) rmSync(join(folder, name));
+}
+
+/** Without Node's fetch, which needs WebAssembly. A redirection is an answer like any other: it may lead anywhere. */
+async function put(url: URL, archive: Uint8Array, signal: AbortSignal): Promise<number> {
+  const { request } = await import("node:https");
+  return await new Promise((resolve, reject) => {
+    const headers = { "content-type": "application/gzip", "content-length": archive.length };
+    const sent = request(url, { method: "PUT", headers, signal, agent: false }, (response) => {
+      response.resume();
+      response.once("end", () => resolve(response.statusCode ?? 0));
+      response.once("error", reject);
+    });
+    sent.once("error", reject);
+    sent.end(archive);
+  });
+}

@@ -1,0 +1,38 @@
+import type { Answer } from "./request.ts";
+
+/**
+ * The answers to come of one command, or of several: for one reader. Who reads slowly misses what is under way, never
+ * a terminal answer.
+ */
+export class AnswerStream implements AsyncIterable<Answer> {
+  readonly #waiting: Answer[] = [];
+  #wake: (() => void) | undefined;
+  #isOver = false;
+
+  push(answer: Answer): void {
+    if (this.#isOver) return;
+    const overtaken = this.#waiting.findIndex(({ id, isTerminal }) => id === answer.id && !isTerminal);
+    if (overtaken >= 0) this.#waiting.splice(overtaken, 1);
+    this.#waiting.push(answer);
+    this.#wake?.();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#wake?.();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<Answer> {
+    for (;;) {
+      const next = this.#waiting.shift();
+      if (next) yield next;
+      else if (this.#isOver) return;
+      else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+        this.#wake = undefined;
+      }
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import type { Millis } from "../base/clock.ts";
+import type { JsonRecord } from "../base/json.ts";
+
+/** Who asked, and what for. `by`: "ops:alice", or "local:1000" for the operator on the board itself. */
+export interface Author {
+  readonly by: string;
+  readonly reason: string | undefined;
+}
+
+/** What a freeze is about. */
+export type Scope =
+  | { readonly scope: "site" }
+  | { readonly scope: "zone"; readonly target: string }
+  | { readonly scope: "board"; readonly target: string };
+
+/** done: what was effected. refused: nothing was. failed: part of it may have been. */
+export type Effect =
+  | { readonly outcome: "done"; readonly result: JsonRecord }
+  | {
+      readonly outcome: "refused" | "failed";
+      readonly code: number;
+      /** A word for programs, such as "busy". */
+      readonly error: string;
+      readonly message?: string;
+      readonly result?: JsonRecord;
+    };
+
+/** Of the election, as it is now. */
+export interface Standing {
+  readonly isLeader: boolean;
+  readonly leader: string | undefined;
+  readonly term: number | undefined;
+}
+
+/**
+ * What commands do to the site. With `dryRun` every condition is looked at, nothing is changed, and the result says what
+ * would be.
+ */
+export interface SiteControls {
+  standing(): Standing;
+  freeze(scope: Scope, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
+  thaw(scope: Scope, author: Author, dryRun: boolean): Promise<Effect>;
+  pause(controller: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
+  resume(controller: string, author: Author, dryRun: boolean): Promise<Effect>;
+  confirmZoneDead(zone: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
+  confirmBoardDead(board: string, author: Author, dryRun: boolean): Promise<Effect>;
+  stepDown(to: string | undefined, holdOff: Millis, author: Author, dryRun: boolean): Promise<Effect>;
+  /** `undefined`: this board. */
+  cordon(board: string | undefined, cordoned: boolean, author: Author, dryRun: boolean): Promise<Effect>;
+  drain(
+    options: { readonly timeout: Millis; readonly gracePeriod?: number; readonly force: boolean },
+    author: Author,
+    progress: (done: JsonRecord) => void,
+    signal: AbortSignal,
+    dryRun?: boolean,
+  ): Promise<Effect>;
+}

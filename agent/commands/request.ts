@@ -1,0 +1,33 @@
+import type { JsonRecord } from "../base/json.ts";
+
+/** A command as a transport received it: nothing in `payload` has been looked at yet. */
+export interface Request {
+  readonly origin: "mqtt" | "local";
+  readonly scope: "board" | "site" | "fleet";
+  /** In full, as the signature covers it; "" for a local one. */
+  readonly topic: string;
+  /** From the topic. */
+  readonly name: string;
+  readonly id: string;
+  readonly payload: Uint8Array;
+  readonly retained: boolean;
+  /** What is left of the message's time. */
+  readonly expirySeconds: number | undefined;
+  readonly signature?: { readonly sig: string; readonly kid: string };
+  /** Of a local one: "local:1000". */
+  readonly author?: string;
+}
+
+/** What is published on `res/<name>/<id>`, and what for how long. */
+export interface Answer {
+  readonly id: string;
+  readonly name: string;
+  readonly scope: Request["scope"];
+  /** The response of interfaces 1.6. */
+  readonly body: JsonRecord;
+  readonly expirySeconds: number;
+  readonly isTerminal: boolean;
+}
+
+/** `later` ends with the terminal answer, or without one where the process stops first: the next one gives it then. */
+export type Taken = "no answer" | { readonly answer: Answer; readonly later?: AsyncIterable<Answer> };

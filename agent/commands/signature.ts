@@ -1,0 +1,42 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from "node:crypto";
+
+/** What a key is called: a file name and a user property. */
+export const kidPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** The topic is part of it: what was signed for one board is worth nothing on the topic of another. */
+function signedBytes(topic: string, payload: Uint8Array): Uint8Array {
+  return Buffer.concat([Buffer.from(`sw1-cmd\0${topic}\0`, "utf8"), payload]);
+}
+
+/** base64url, as it stands in the user property `sig`. */
+export const signatureOf = (topic: string, payload: Uint8Array, privateKeyPem: string): string =>
+  sign(null, signedBytes(topic, payload), readPrivateKey(privateKeyPem)).toString("base64url");
+
+export function isSignatureOf(sig: string, topic: string, payload: Uint8Array, key: KeyObject): boolean {
+  // 64 bytes, written the one way there is: a second spelling of a signature would be a second signature.
+  const bytes = Buffer.from(sig, "base64url");
+  if (bytes.length !== 64 || bytes.toString("base64url") !== sig) return false;
+  return verify(null, signedBytes(topic, payload), key, bytes);
+}
+
+/** Throws where it is none, or one of another kind. */
+export function readPublicKey(pem: string): KeyObject {
+  // Of a private key Node would take the public half: such a file does not belong on a board.
+  if (!pem.includes("-----BEGIN PUBLIC KEY-----")) throw new Error("it does not hold a public key in PEM");
+  return ed25519(createPublicKey(pem));
+}
+
+const readPrivateKey = (pem: string): KeyObject => ed25519(createPrivateKey(pem));
+
+function ed25519(key: KeyObject): KeyObject {
+  if (key.asymmetricKeyType !== "ed25519") throw new Error(`it is a key for ${key.asymmetricKeyType}, not for Ed25519`);
+  return key;
+}
+
+export function newKeyPair(): { readonly privateKey: string; readonly publicKey: string } {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519", {
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+    publicKeyEncoding: { type: "spki", format: "pem" },
+  });
+  return { privateKey, publicKey };
+}

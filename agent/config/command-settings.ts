@@ -1,0 +1,10 @@
+import { path, section } from "./schema.ts";
+
+/** What the owner of the board says about commands, in files of his own: the fleet cannot change them. */
+export const commandSettings = section("Commands of the fleet and of operators on the board.", {
+  trust: path(
+    "/etc/siteward/trust.d",
+    "The folder of the keys whose signatures count; with the first one, what is unsigned changes nothing any more.",
+  ),
+  policy: path("/etc/siteward/policy.yaml", "What is not allowed on this board, whoever signs it."),
+});

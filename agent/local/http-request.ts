@@ -1,0 +1,104 @@
+/** As much of HTTP/1.1 as a person with curl and our own commands need: one request for each connection. */
+export interface HttpRequest {
+  readonly method: string;
+  /** Without the query, which nothing here looks at. */
+  readonly path: string;
+  /** By name in small letters. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Uint8Array;
+}
+
+export interface HttpFault {
+  readonly status: number;
+  readonly message: string;
+}
+
+const longestHead = 8 * 1024;
+export const longestBody = 64 * 1024;
+const mostHeaders = 64;
+
+const lineEnd = "\r\n";
+const headEnd = Buffer.from("\r\n\r\n");
+
+/**
+ * Takes bytes as they come, and holds no more of them than a request may have. It is not Node's own server: that is 3 MB
+ * of memory as soon as it is loaded, for a socket that is asked a few times a day.
+ */
+export class RequestReader {
+  #bytes: Buffer<ArrayBufferLike> = Buffer.alloc(0);
+  #head: Omit<HttpRequest, "body"> | undefined;
+  #bodyAt = 0;
+  #bodyLength = 0;
+
+  /** undefined: more has to come. */
+  push(chunk: Uint8Array): HttpRequest | HttpFault | undefined {
+    const from = Math.max(0, this.#bytes.length - headEnd.length);
+    this.#bytes = Buffer.concat([this.#bytes, chunk]);
+    if (!this.#head) {
+      const end = this.#bytes.indexOf(headEnd, from);
+      if ((end < 0 ? this.#bytes.length : end) > longestHead) return { status: 431, message: "the head is too long" };
+      if (end < 0) return undefined;
+      const fault = this.#readHead(this.#bytes.toString("latin1", 0, end));
+      if (fault) return fault;
+      this.#bodyAt = end + headEnd.length;
+    }
+    const bodyEnd = this.#bodyAt + this.#bodyLength;
+    if (!this.#head || this.#bytes.length < bodyEnd) return undefined;
+    return { ...this.#head, body: this.#bytes.subarray(this.#bodyAt, bodyEnd) };
+  }
+
+  #readHead(text: string): HttpFault | undefined {
+    const [first = "", ...lines] = text.split(lineEnd);
+    const [, method, target] = /^([A-Z]{1,16}) (\/[\x21-\x7e]*) HTTP\/1\.[01]$/.exec(first) ?? [];
+    if (method === undefined || target === undefined) return { status: 400, message: "this is not HTTP/1.1" };
+    if (lines.length > mostHeaders) return { status: 431, message: "there are too many headers" };
+    const headers = new Map<string, string>();
+    for (const line of lines) {
+      const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/.exec(line) ?? [];
+      if (name === undefined || value === undefined) return { status: 400, message: "a header cannot be read" };
+      const key = name.toLowerCase();
+      if (headers.has(key) && key === "content-length") return { status: 400, message: "two lengths are too many" };
+      headers.set(key, value);
+    }
+    const length = headers.get("content-length");
+    if (headers.has("transfer-encoding")) return { status: 411, message: "the length must be told (Content-Length)" };
+    if (length !== undefined && !/^[0-9]{1,12}$/.test(length))
+      return { status: 400, message: "the length is no number" };
+    if (Number(length ?? 0) > longestBody) return { status: 413, message: `more than ${longestBody} bytes` };
+    this.#bodyLength = Number(length ?? 0);
+    this.#head = { method, path: target.replace(/[?#].*$/s, ""), headers };
+    return undefined;
+  }
+}
+
+const reasons: Readonly<Record<number, string>> = {
+  200: "OK",
+  202: "Accepted",
+  400: "Bad Request",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  411: "Length Required",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  431: "Request Header Fields Too Large",
+  500: "Internal Server Error",
+  503: "Service Unavailable",
+};
+
+/** A head without a length is followed by what ends with the connection. */
+export function responseHead(
+  status: number,
+  type: string,
+  length: number | undefined,
+  more: readonly string[] = [],
+): string {
+  return [
+    `HTTP/1.1 ${status} ${reasons[status] ?? "Answer"}`,
+    `Content-Type: ${type}`,
+    ...(length === undefined ? [] : [`Content-Length: ${length}`]),
+    ...more,
+    "Connection: close",
+    lineEnd,
+  ].join(lineEnd);
+}

@@ -1,0 +1,185 @@
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Database } from "../storage/database.ts";
+import { vacuum } from "../storage/give-back.ts";
+import { type Clock, elapsed, type Millis } from "./base/clock.ts";
+import type { JsonRecord } from "./base/json.ts";
+import type { Level } from "./base/logger.ts";
+import type { BoardControls, Source } from "./commands/board-controls.ts";
+import type { Effect } from "./commands/controls.ts";
+import { done, refused } from "./commands/definition.ts";
+import { type Config, settings } from "./config/settings.ts";
+import { settingsIn } from "./config/values.ts";
+import type { ProcessControls } from "./process-controls.ts";
+import type { Status } from "./status/schema.ts";
+
+/** What the fleet's link does for commands; a board without a fleet has none. */
+export interface FleetControls {
+  configVersion(): number | undefined;
+  announce(): JsonRecord;
+  applyConfig(version: number, canary: Millis | undefined, dryRun: boolean): Promise<Effect>;
+  rollbackConfig(toVersion: number | undefined, dryRun: boolean): Promise<Effect>;
+  reloadCredentials(dryRun: boolean): Promise<Effect>;
+}
+
+export interface OwnBoardParts {
+  readonly config: Config;
+  readonly origins: ReadonlyMap<string, string>;
+  readonly version: string;
+  readonly bootId: string;
+  readonly controls: ProcessControls;
+  readonly status: () => Status | undefined;
+  readonly databases: readonly Database[];
+  /** The commands that are allowed here. */
+  readonly known: () => readonly string[];
+  readonly fleet: FleetControls | undefined;
+  readonly collectDiagnostics: BoardControls["collectDiagnostics"];
+}
+
+/** A status that goes over the air is no longer; what is left out first is what the fewest ask for. */
+const longestStatus = 31 * 1024;
+const leftOut = ["traffic", "watches", "commands", "controllers", "zones"] as const;
+
+/** This board and its agent, as commands see them. */
+export class OwnBoard implements BoardControls {
+  readonly version: string;
+  readonly bootId: string;
+  readonly #clock: Clock;
+  readonly #parts: OwnBoardParts;
+  readonly #startedMono: Millis;
+  readonly applyConfig: BoardControls["applyConfig"];
+  readonly rollbackConfig: BoardControls["rollbackConfig"];
+  readonly collectDiagnostics: BoardControls["collectDiagnostics"];
+
+  constructor(clock: Clock, parts: OwnBoardParts) {
+    const { version, bootId, fleet, collectDiagnostics } = parts;
+    this.version = version;
+    this.bootId = bootId;
+    this.#clock = clock;
+    this.#parts = parts;
+    this.#startedMono = clock.now().mono;
+    this.applyConfig = fleet && ((...args) => fleet.applyConfig(...args));
+    this.rollbackConfig = fleet && ((...args) => fleet.rollbackConfig(...args));
+    this.collectDiagnostics = collectDiagnostics;
+  }
+
+  uptime(): Millis {
+    return this.#clock.now().mono - this.#startedMono;
+  }
+
+  status(detail: "summary" | "full"): JsonRecord | undefined {
+    const status = this.#parts.status();
+    if (!status) return undefined;
+    const { schema, writtenAt, version, bootId, startedAt, health, identity, clock, leader, link, eviction, config } =
+      status;
+    if (detail === "summary") {
+      const { level, ready, conditions } = health;
+      return {
+        ...{ schema, writtenAt, version, bootId, startedAt, identity, clock, leader, eviction },
+        health: {
+          level,
+          ready,
+          conditions: conditions.slice(0, 10).map(({ type, subject, severity }) => ({ type, subject, severity })),
+        },
+        link: { api: link?.api.state, mqtt: link?.mqtt?.state },
+        config: {
+          desiredVersion: config?.desiredVersion,
+          appliedVersion: config?.appliedVersion,
+          state: config?.state,
+        },
+      };
+    }
+    const full: Record<string, unknown> = { ...status };
+    for (const member of leftOut) {
+      if (JSON.stringify(full).length <= longestStatus) break;
+      delete full[member];
+    }
+    return full;
+  }
+
+  configVersion(): number | undefined {
+    return this.#parts.fleet?.configVersion();
+  }
+
+  config(source: Source | undefined): JsonRecord {
+    const { config, origins } = this.#parts;
+    const shown = [...settingsIn(settings)].flatMap(({ path, setting }) => {
+      const origin = origins.get(path) ?? "default";
+      if (source !== undefined && sourceOf(origin) !== source) return [];
+      const value = path.split(".").reduce<unknown>(memberOf, config);
+      return [[path, { value: value === undefined ? null : redacted(setting.show(value)), origin }] as const];
+    });
+    return { settings: Object.fromEntries(shown) };
+  }
+
+  announce(): JsonRecord {
+    const { fleet, version, known } = this.#parts;
+    return fleet ? fleet.announce() : { version, bootId: this.bootId, commands: known() };
+  }
+
+  setLogLevel(level: Level | undefined): void {
+    this.#parts.controls.setLogLevel(level);
+  }
+
+  async compact(isThorough: boolean, dryRun: boolean): Promise<Effect> {
+    const { databases } = this.#parts;
+    const begun = this.#clock.now();
+    const before = total(databases);
+    if (isThorough) {
+      const { file } = databases[0] ?? {};
+      const { bavail, bsize } = statfsSync(file === undefined ? "/" : dirname(file));
+      // What is live is written anew, beside the old file and into its log.
+      if (bavail * bsize < 2 * before) {
+        return refused(507, "free-space", "there is less room on the disk than twice what the databases take", {
+          freeBytes: bavail * bsize,
+          bytes: before,
+        });
+      }
+    }
+    if (dryRun) return done({ beforeBytes: before });
+    for (const database of databases) {
+      if (isThorough) vacuum(database);
+      else database.checkpoint();
+    }
+    const ms = Math.round(elapsed(begun, this.#clock.now()));
+    return done({ beforeBytes: before, afterBytes: total(databases), ms });
+  }
+
+  restart(cause: string): void {
+    this.#parts.controls.restart({ cause: "command", message: cause });
+  }
+
+  async reloadCredentials(dryRun: boolean): Promise<Effect> {
+    const { controls, fleet } = this.#parts;
+    const ofFleet = await fleet?.reloadCredentials(dryRun);
+    if (ofFleet && ofFleet.outcome !== "done") return ofFleet;
+    const problem = dryRun ? undefined : await controls.reloadCredentials();
+    if (problem !== undefined) {
+      return {
+        outcome: "failed",
+        code: 500,
+        error: "credentials",
+        message: problem,
+        result: { mqtt: ofFleet?.result },
+      };
+    }
+    return done({ mqtt: ofFleet?.result, api: { taken: !dryRun } });
+  }
+}
+
+const total = (databases: readonly Database[]): number =>
+  databases.reduce((sum, database) => sum + database.sizes().file + database.sizes().wal, 0);
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? Object.entries(value).find(([key]) => key === name)?.[1] : undefined;
+
+/** Origins are written for people: "default", "host name", "profile rpi-4", "fleet, version 3", "SITEWARD_X", "FILE:LINE". */
+function sourceOf(origin: string): Source {
+  if (origin.startsWith("profile ")) return "profile";
+  if (origin.startsWith("fleet, ")) return "remote";
+  if (origin.startsWith("SITEWARD_")) return "environment";
+  return origin.startsWith("/") || /:\d+$/.test(origin) ? "file" : "default";
+}
+
+/** Settings name files and hold no secrets; only an address may have one in front of its host. */
+const redacted = (shown: string): string => shown.replace(/(:\/\/)[^/@\s]+@/g, "$1...@");
