@@ -13,6 +13,7 @@ export interface BoardFiles {
 export type Sections = Readonly<Record<string, unknown>>;
 
 export const siteName = "simulated";
+export const fleetName = "demo";
 const cluster = "siteward-up";
 
 /** Whether a file may be written over. */
@@ -40,21 +41,28 @@ export const statusFileOf = (folder: string, board: string): string =>
   path.join(runFolderOf(folder, board), "status.json");
 
 /** What an agent of the site is started with: its own folders, its own link, and what the scenario says. */
-export function writeBoardFiles(folder: string, board: string, port: number, sections: Sections): BoardFiles {
+export function writeBoardFiles(
+  folder: string,
+  board: string,
+  ports: { readonly api: number; readonly broker: number },
+  sections: Sections,
+): BoardFiles {
   const home = path.join(folder, board);
   const kubeconfig = path.join(home, "kubeconfig");
   const config = path.join(home, "siteward.yaml");
   const run = runFolderOf(folder, board);
   makeFolder(run);
-  writeKubeconfig(kubeconfig, port);
+  writeKubeconfig(kubeconfig, ports.api);
   const own: Sections = {
     apiVersion: "siteward.dev/v1",
     kind: "AgentConfiguration",
     site: { name: siteName },
-    board: { name: board },
+    // Whoever tries it out need not have an NTP client.
+    board: { name: board, clock: "trusted" },
     api: { kubeconfig },
     state: { folder: path.join(home, "state") },
     run: { folder: run },
+    mqtt: { url: `mqtt://127.0.0.1:${ports.broker}`, fleet: fleetName },
     // The table is to show what is, not what was ten seconds ago; these files lie on no flash that could wear out.
     status: { minInterval: "500ms", every: "5s" },
   };

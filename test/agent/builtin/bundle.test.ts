@@ -4,20 +4,27 @@ import { expect, test } from "vitest";
 
 const root = path.resolve(import.meta.dirname, "../../..");
 const bundle = path.join(root, "dist");
-const names = readdirSync(path.join(root, "agent/builtin")).map((file) => path.basename(file, ".ts"));
+const files = readdirSync(path.join(root, "agent/builtin"));
+const names = files.filter((file) => file.endsWith(".ts")).map((file) => path.basename(file, ".ts"));
+const packages = files.filter((file) => file.endsWith(".cjs")).map((file) => path.basename(file, ".cjs"));
 
-test("the build takes each file of this folder for the module of Node that it is called after", () => {
+test("the build takes each file of this folder for the module of Node, or the package, that it is called after", () => {
   const { scripts } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as {
     scripts: { build: string };
   };
   const aliases = scripts.build.split(" ").filter((word) => word.startsWith("--alias:"));
-  expect(aliases.sort()).toEqual(names.map((name) => `--alias:node:${name}=./agent/builtin/${name}.ts`).sort());
+  const expected = [
+    ...names.map((name) => `--alias:node:${name}=./agent/builtin/${name}.ts`),
+    ...packages.map((name) => `--alias:${name}=./agent/builtin/${name}.cjs`),
+  ];
+  expect(expected).toHaveLength(files.length);
+  expect(aliases.sort()).toEqual(expected.sort());
 });
 
 test.skipIf(!existsSync(bundle))("nothing in the bundle imports one of them, which would evaluate all of it", () => {
-  const files = readdirSync(bundle);
-  expect(files).toContain("main.js");
-  const imports = files.flatMap((file) =>
+  const bundled = readdirSync(bundle);
+  expect(bundled).toContain("main.js");
+  const imports = bundled.flatMap((file) =>
     [...readFileSync(path.join(bundle, file), "utf8").matchAll(/\b(?:from|import\()\s*"node:([\w/]+)"/g)].map(
       ([, name]) => name,
     ),

@@ -1,0 +1,2 @@
+/** See events.cjs. */
+module.exports = process.getBuiltinModule("node:buffer");

@@ -1,0 +1,2 @@
+/** Timers of browsers. The MQTT client is told to use Node's own. */
+module.exports = {};

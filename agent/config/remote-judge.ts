@@ -1,0 +1,65 @@
+import { isRecord } from "../base/json.ts";
+import type { Fault } from "./remote-record.ts";
+import type { Entries, Section } from "./schema.ts";
+import { settings } from "./settings.ts";
+
+/**
+ * What the fleet may not set: who the board is, where its files are, how it reaches its API, what it lets the fleet do. With
+ * a slip in those it could not be reached any more to take it back.
+ */
+const ownMatters: readonly string[] = [
+  "site.name",
+  "board.name",
+  "board.node",
+  "api.*",
+  "state.*",
+  "run.*",
+  "remote.*",
+  "mqtt.fleet",
+  "mqtt.certificate",
+  "mqtt.key",
+  "mqtt.ca",
+  "commands.*",
+  "local.*",
+  "diagnostics.*",
+];
+
+/** Everything that is wrong with settings of the fleet, each at its place. `locked`: "nodeLifecycle.*, leader.duration". */
+export function judgeRemote(config: unknown, locked: string | undefined): readonly Fault[] {
+  const faults: Fault[] = [];
+  const isLocked = matcherOf(locked?.split(",").map((key) => key.trim()) ?? []);
+  const isOwn = matcherOf(ownMatters);
+  const visit = (section: Section<Entries>, written: unknown, path: readonly string[]): void => {
+    const pointer = path.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+    if (!isRecord(written)) {
+      faults.push({ path: pointer, code: "schema", message: "is a section" });
+      return;
+    }
+    for (const [name, value] of Object.entries(written)) {
+      const at = [...path, name];
+      const key = at.join(".");
+      const here = `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+      const entry = Object.hasOwn(section.entries, name) ? section.entries[name] : undefined;
+      if (!entry) faults.push({ path: here, code: "unknown-key" });
+      else if (isOwn(key)) faults.push({ path: here, code: "unsupported" });
+      else if (isLocked(key)) faults.push({ path: here, code: "locked" });
+      else if (entry.kind === "section") visit(entry, value, at);
+      else if (entry.parse(value) === undefined)
+        faults.push({ path: here, code: "schema", message: `takes ${entry.accepts}` });
+    }
+  };
+  visit(settings, config, []);
+  return faults.slice(0, mostFaults);
+}
+
+const mostFaults = 20;
+
+/** "leader.*" is the whole section and everything in it, "*" everything. */
+function matcherOf(patterns: readonly string[]): (key: string) => boolean {
+  return (key) =>
+    patterns.some((pattern) => {
+      if (pattern === "*") return true;
+      const inside = pattern.endsWith(".*") ? pattern.slice(0, -2) : undefined;
+      return inside === undefined ? key === pattern : key === inside || key.startsWith(`${inside}.`);
+    });
+}

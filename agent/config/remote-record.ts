@@ -1,0 +1,138 @@
+import { isRecord, type JsonRecord } from "../base/json.ts";
+
+/** One document of the fleet: what is to be set, the number that it came with, and the hash of its bytes. */
+export interface Kept {
+  readonly version: number;
+  readonly hash: string;
+  readonly config: JsonRecord;
+}
+
+export interface Fault {
+  /** JSON pointer into `config`; "" for the document as a whole. */
+  readonly path: string;
+  readonly code: "schema" | "unknown-key" | "locked" | "unsupported" | "unhealthy" | "by-command";
+  readonly message?: string;
+}
+
+/** How things stood before a trial: what was well then must be well at its end. */
+export interface Vitals {
+  readonly lease: boolean;
+  readonly api: boolean;
+  readonly mqtt: boolean;
+}
+
+export interface Trial {
+  readonly document: Kept;
+  readonly canaryMs: number;
+  readonly before: Vitals;
+  /** Processes that began with it. One power cut is nobody's fault. */
+  readonly starts: number;
+}
+
+/** Why the newest document is not in force. */
+export interface Verdict {
+  readonly version: number | undefined;
+  readonly hash: string;
+  readonly state: "rejected" | "rolled-back";
+  readonly faults: readonly Fault[];
+}
+
+/** Everything about the fleet's settings that must survive: one file, replaced as a whole. */
+export interface RemoteRecord {
+  /** The newest document, whatever became of it. */
+  readonly desired: Kept | undefined;
+  /** On trial, and in force meanwhile. */
+  readonly trial: Trial | undefined;
+  /** In force, and found good. */
+  readonly current: Kept | undefined;
+  /** Found good before that, newest first. */
+  readonly good: readonly Kept[];
+  readonly verdict: Verdict | undefined;
+}
+
+export const blank: RemoteRecord = {
+  desired: undefined,
+  trial: undefined,
+  current: undefined,
+  good: [],
+  verdict: undefined,
+};
+
+const mostGood = 3;
+/** The third process that begins with the same trial has seen two of them end. */
+const mostStarts = 2;
+
+/** What the settings of this board are laid over with. */
+export const inForce = ({ trial, current }: RemoteRecord): Kept | undefined => trial?.document ?? current;
+
+export const tried = (record: RemoteRecord, trial: Omit<Trial, "starts">): RemoteRecord => ({
+  ...record,
+  trial: { ...trial, starts: 0 },
+  verdict: undefined,
+});
+
+export const rejected = (record: RemoteRecord, verdict: Verdict): RemoteRecord => ({ ...record, verdict });
+
+/** It is kept; what was in force before is good to go back to. */
+export const committed = (record: RemoteRecord, document: Kept): RemoteRecord => ({
+  ...record,
+  trial: undefined,
+  current: document,
+  good: record.current ? [record.current, ...record.good].slice(0, mostGood) : record.good,
+  verdict: undefined,
+});
+
+export function rolledBack(record: RemoteRecord, why: string): RemoteRecord {
+  const { trial } = record;
+  if (!trial) return record;
+  const { version, hash } = trial.document;
+  const faults = [{ path: "", code: "unhealthy", message: why }] as const;
+  return { ...record, trial: undefined, verdict: { version, hash, state: "rolled-back", faults } };
+}
+
+/** Goes back to a version that was good; the newest one is not taken again by itself. `undefined`: there is none such. */
+export function returned(record: RemoteRecord, to: number | undefined): RemoteRecord | undefined {
+  const target = to === undefined ? record.good[0] : record.good.find(({ version }) => version === to);
+  if (target === undefined) return undefined;
+  return {
+    ...record,
+    trial: undefined,
+    current: target,
+    good: record.good.filter(({ version }) => version < target.version),
+    verdict: record.desired && {
+      version: record.desired.version,
+      hash: record.desired.hash,
+      state: "rolled-back",
+      faults: [{ path: "", code: "by-command" }],
+    },
+  };
+}
+
+/** A process begins. A trial with which several processes ended is no good one. */
+export function started(record: RemoteRecord): RemoteRecord {
+  const { trial } = record;
+  if (!trial) return record;
+  if (trial.starts >= mostStarts) return rolledBack(record, "the agent ended while it was on trial, more than once");
+  return { ...record, trial: { ...trial, starts: trial.starts + 1 } };
+}
+
+export const encodeRecord = (record: RemoteRecord): string => JSON.stringify({ v: 1, ...record });
+
+/** `undefined`: it is none that this version understands. */
+export function decodeRecord(text: string): RemoteRecord | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isRecord(value) || value.v !== 1) return undefined;
+  const { desired, trial, current, good = [], verdict } = value;
+  const documents = [desired, current, ...(Array.isArray(good) ? good : [{}])];
+  if (!documents.every((one) => one === undefined || isKept(one))) return undefined;
+  if (trial !== undefined && !(isRecord(trial) && isKept(trial.document) && isRecord(trial.before))) return undefined;
+  return { ...blank, desired, trial, current, good, verdict } as RemoteRecord;
+}
+
+const isKept = (value: unknown): value is Kept =>
+  isRecord(value) && Number.isSafeInteger(value.version) && typeof value.hash === "string" && isRecord(value.config);

@@ -1,0 +1,81 @@
+import type { Identity } from "./topics.ts";
+import { filtersOf, siteTopic, userNameOf } from "./topics.ts";
+
+export interface AclOptions {
+  readonly fleet: string;
+  /** Boards by site: those that are named get the lines of their site. */
+  readonly sites: ReadonlyMap<string, readonly string[]>;
+  /** User names of who manages the fleet. */
+  readonly operators: readonly string[];
+}
+
+/** What a board writes under its own name. */
+const written = ["up", "birth", "status", "res/#", "event/#", "config/reported"] as const;
+/** What a board may read of its own: what it is sent, and the message by which siteward doctor tries the list. */
+const read = ["cmd/#", "config/desired", "res/_doctor"] as const;
+/** What every board of a site writes while it leads: no pattern can say "of the same site". */
+const siteWritten = ["leader", "status", "res/#", "event/#"] as const;
+
+interface Rights {
+  readonly user: string;
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+}
+
+function* boardRights({ fleet, sites }: AclOptions): IterableIterator<Rights> {
+  for (const [site, boards] of sites) {
+    for (const board of boards) {
+      const identity: Identity = { fleet, site, board };
+      yield {
+        user: userNameOf(identity),
+        read: [filtersOf(identity).site, filtersOf(identity).broadcast],
+        write: [...siteWritten.map((rest) => siteTopic(identity, rest)), `sw1/${fleet}/_reply/#`],
+      };
+    }
+  }
+}
+
+/** mosquitto: patterns for what a board owns, lines for what it shares with its site. A certificate's name is the user. */
+export function mosquittoAcl(options: AclOptions): string {
+  const prefix = "sw1/%u/";
+  const lines = [
+    "# Made by siteward broker-acl. In mosquitto.conf: use_identity_as_username true, use_username_as_clientid true.",
+    ...read.map((rest) => `pattern read ${prefix}${rest}`),
+    ...written.map((rest) => `pattern write ${prefix}${rest}`),
+  ];
+  for (const { user, read, write } of boardRights(options)) {
+    lines.push("", `user ${user}`);
+    lines.push(...read.map((topic) => `topic read ${topic}`), ...write.map((topic) => `topic write ${topic}`));
+  }
+  for (const operator of options.operators)
+    lines.push("", `user ${operator}`, `topic readwrite sw1/${options.fleet}/#`);
+  return `${lines.join("\n")}\n`;
+}
+
+/** EMQX: an ACL file (acl.conf), with the user name from the certificate (`peer_cert_as_username = cn`). */
+export function emqxAcl(options: AclOptions): string {
+  const prefix = `sw1/\${username}/`;
+  const who = (user: string): string => `{user, ${quoted(user)}}`;
+  const rule = (whose: string, action: string, topics: readonly string[]): string =>
+    `{allow, ${whose}, ${action}, [${topics.map(quoted).join(", ")}]}.`;
+  const lines = [
+    "%% Made by siteward broker-acl. Listener: peer_cert_as_username = cn, peer_cert_as_clientid = cn.",
+    rule(
+      "all",
+      "subscribe",
+      read.map((rest) => `${prefix}${rest}`),
+    ),
+    rule(
+      "all",
+      "publish",
+      written.map((rest) => `${prefix}${rest}`),
+    ),
+  ];
+  for (const { user, read, write } of boardRights(options))
+    lines.push(rule(who(user), "subscribe", read), rule(who(user), "publish", write));
+  for (const operator of options.operators) lines.push(rule(who(operator), "all", [`sw1/${options.fleet}/#`]));
+  lines.push("{deny, all}.");
+  return `${lines.join("\n")}\n`;
+}
+
+const quoted = (text: string): string => JSON.stringify(text);

@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+import { isRecord } from "../base/json.ts";
+import type { Fault, Kept } from "../config/remote-record.ts";
+
+/** As much as other fleets allow, and more than every setting takes. */
+const largest = 32 * 1024;
+const deepest = 10;
+
+export type Desired =
+  | { readonly kind: "document"; readonly document: Kept; readonly canaryMs: number | undefined }
+  /** It cannot be taken; `version` where at least that could be read. */
+  | { readonly kind: "malformed"; readonly version: number | undefined; readonly hash: string; readonly fault: Fault }
+  /** Somebody cleared the topic. */
+  | { readonly kind: "nothing" };
+
+/** What came on config/desired: `{"v":1,"version":43,"config":{…}}`, with `"canarySeconds"` if it is to be tried longer or shorter. */
+export function parseDesired(payload: Uint8Array): Desired {
+  if (payload.byteLength === 0) return { kind: "nothing" };
+  const hash = createHash("sha256").update(payload).digest("hex");
+  const malformed = (message: string, version?: number): Desired => ({
+    kind: "malformed",
+    version,
+    hash,
+    fault: { path: "", code: "schema", message },
+  });
+  if (payload.byteLength > largest) return malformed(`is larger than ${largest} bytes`);
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(payload));
+  } catch {
+    return malformed("is not JSON");
+  }
+  if (!isRecord(value)) return malformed("is not an object");
+  const { v, version, config, canarySeconds, ...more } = value;
+  if (typeof version !== "number" || !Number.isSafeInteger(version) || version < 1)
+    return malformed("version must be a whole number from 1 on");
+  if (v !== 1) return malformed("v must be 1", version);
+  const [unknown] = Object.keys(more);
+  if (unknown !== undefined) return malformed(`${unknown.slice(0, 40)} is no member of it`, version);
+  if (!isRecord(config)) return malformed("config must be an object", version);
+  if (isDeeper(value, deepest)) return malformed(`is nested deeper than ${deepest}`, version);
+  const isTime = typeof canarySeconds === "number" && canarySeconds >= 5 && canarySeconds <= 3600;
+  if (canarySeconds !== undefined && !isTime) return malformed("canarySeconds must be from 5 to 3600", version);
+  return {
+    kind: "document",
+    document: { version, hash, config },
+    canaryMs: isTime ? canarySeconds * 1000 : undefined,
+  };
+}
+
+function isDeeper(value: unknown, most: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return most === 0 || Object.values(value).some((inner) => isDeeper(inner, most - 1));
+}

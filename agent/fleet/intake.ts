@@ -1,0 +1,134 @@
+import type { Outbox } from "../../storage/outbox.ts";
+import type { Ambient } from "../base/ambient.ts";
+import type { Millis } from "../base/clock.ts";
+import type { Answer, CommandTaker } from "../commands/desk.ts";
+import type { Incoming } from "./link.ts";
+import { allowedResponseTopic, filtersOf, type Identity, parseCommandTopic, resultTopic } from "./topics.ts";
+
+export interface IntakeParts {
+  readonly identity: Identity;
+  /** Where commands are taken; there when the first one comes. */
+  readonly desk: () => CommandTaker;
+  readonly outbox: Outbox;
+  readonly bootId: string;
+  /** A configuration that the fleet desires. It is durable, or refused, when this resolves. */
+  readonly desired: (payload: Uint8Array) => Promise<void>;
+  /** There is one more answer to send. */
+  readonly added: () => void;
+}
+
+/** Answers of a command are told where its sender asked for them. */
+interface Place {
+  readonly topic: string;
+  readonly retain: boolean;
+  readonly correlation: string | undefined;
+}
+
+/** A message that could not be taken so often is given up: it must not keep the link from ever standing. */
+const mostTries = 3;
+
+const nameless = { origin: "mqtt", scope: "board", name: "", id: "" } as const;
+
+/** Takes what the broker delivers: commands to the desk, the desired configuration to its keeper. */
+export class Intake {
+  readonly #ambient: Ambient;
+  readonly #parts: IntakeParts;
+  readonly #tries = new Map<string, number>();
+  readonly #answering = new Set<Promise<void>>();
+
+  constructor(ambient: Ambient, parts: IntakeParts) {
+    this.#ambient = ambient;
+    this.#parts = parts;
+  }
+
+  /** Resolves when the message is durable, or not wanted: it may be acknowledged then. Rejects: it is to come again. */
+  async receive(message: Incoming): Promise<void> {
+    const { topic } = message;
+    try {
+      if (topic === filtersOf(this.#parts.identity).desired) await this.#parts.desired(message.payload);
+      else await this.#command(message);
+      this.#tries.delete(topic);
+    } catch (error) {
+      const tries = (this.#tries.get(topic) ?? 0) + 1;
+      this.#ambient.log.error("a message of the fleet could not be taken", { topic, tries, error });
+      if (this.#tries.size > 100) this.#tries.clear();
+      this.#tries.set(topic, tries);
+      if (tries < mostTries) throw error;
+    }
+  }
+
+  /** Answers to commands of the process before this one. */
+  async leftover(signal: AbortSignal): Promise<void> {
+    const { desk, identity } = this.#parts;
+    for await (const answer of desk().leftover(signal))
+      this.#tell(answer, { topic: resultTopic(identity, answer), retain: true, correlation: undefined });
+  }
+
+  /** Until what is under way has been answered, or the process ends first. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#answering);
+  }
+
+  async #command(message: Incoming): Promise<void> {
+    const { desk, identity } = this.#parts;
+    const { topic, payload, retained, expirySeconds, userProperties } = message;
+    const found = parseCommandTopic(identity, topic);
+    if (found === undefined) {
+      // There is no place to answer (interfaces 1.7, row 3); the desk counts it.
+      await desk().take({ ...nameless, topic, payload, retained, expirySeconds });
+      return;
+    }
+    const [sig, kid] = [userProperties.get("sig"), userProperties.get("kid")];
+    const taken = await desk().take({
+      origin: "mqtt",
+      ...found,
+      topic,
+      payload,
+      retained,
+      expirySeconds,
+      ...(sig !== undefined && kid !== undefined && { signature: { sig, kid } }),
+    });
+    if (taken === "no answer") return;
+    const place = this.#placeOf(message, resultTopic(identity, found));
+    this.#tell(taken.answer, place);
+    if (taken.later) this.#follow(taken.later, place);
+  }
+
+  /** A place of the sender's own choice is his alone: nothing is retained there. */
+  #placeOf({ responseTopic, correlation }: Incoming, usual: string): Place {
+    const wanted = responseTopic && allowedResponseTopic(this.#parts.identity, responseTopic);
+    return wanted ? { topic: wanted, retain: false, correlation } : { topic: usual, retain: true, correlation };
+  }
+
+  #follow(answers: AsyncIterable<Answer>, place: Place): void {
+    const all = async (): Promise<void> => {
+      for await (const answer of answers) this.#tell(answer, place);
+    };
+    const task = all()
+      .catch((error: unknown) => this.#ambient.log.error("an answer to the fleet could not be kept", { error }))
+      .finally(() => this.#answering.delete(task));
+    this.#answering.add(task);
+  }
+
+  #tell(answer: Answer, { topic, retain, correlation }: Place): void {
+    const { outbox, bootId, desk, added } = this.#parts;
+    const { body, expirySeconds, isTerminal } = answer;
+    const code = typeof body.code === "number" ? String(body.code) : undefined;
+    const ttl: Millis = expirySeconds * 1000;
+    outbox.respond(
+      {
+        topic,
+        payload: JSON.stringify(body),
+        retain,
+        properties: JSON.stringify({ code, correlation }),
+        rank: isTerminal ? 1 : 0,
+        ttl,
+      },
+      { boot: bootId, mono: this.#ambient.clock.now().mono },
+      () => {
+        if (isTerminal) desk().told(answer);
+      },
+    );
+    added();
+  }
+}

@@ -1,0 +1,177 @@
+import type { Memo } from "../../storage/memo.ts";
+import { elapsed, type Instant, type Millis } from "../base/clock.ts";
+import type { JsonRecord } from "../base/json.ts";
+import type { ClockState } from "../board/clock-sync.ts";
+import type { SiteControls } from "../commands/controls.ts";
+import type { Config } from "../config/settings.ts";
+import type { Status } from "../status/schema.ts";
+import { hashOf, leaderDocument, stampOf, timeToLive } from "./documents.ts";
+import { isDue, type Sent } from "./gate.ts";
+import type { State, States } from "./states.ts";
+import { boardStatus, siteStatus } from "./status-document.ts";
+import { boardTopic, type Identity, siteTopic } from "./topics.ts";
+
+export interface ReportParts {
+  readonly identity: Identity;
+  readonly config: Config;
+  readonly memo: Memo;
+  readonly states: States;
+  readonly clockState: () => ClockState;
+  readonly status: () => Status | undefined;
+  readonly standing: SiteControls["standing"];
+  /** Inventory, capabilities and limits; what is in it changes rarely. */
+  readonly birth: () => JsonRecord;
+  /** What is said of the desired configuration; undefined: there never was one. */
+  readonly reported: () => JsonRecord | undefined;
+}
+
+const area = "fleet";
+const birthEvery: Millis = 86_400_000;
+/** What is in a birth changes rarely, and takes some reading. */
+const birthLook: Millis = 60_000;
+const statusLook: Millis = 5000;
+/** The session's number survives restarts, so what is counted within one need not. */
+const messagesPerSession = 1_000_000;
+
+/** What this board says of itself and, while it leads, of its site. `look` puts what is due among the states. */
+export class Reports {
+  readonly #parts: ReportParts;
+  readonly #sent = new Map<string, Sent>();
+  #numbers = 0;
+  #bornAt: Instant | undefined;
+  #seen: { readonly status: Status | undefined; readonly at: Instant } | undefined;
+  #led: { readonly term: number; readonly since: Instant; at: Instant } | undefined;
+
+  constructor(parts: ReportParts) {
+    this.#parts = parts;
+  }
+
+  /** A connection is up. Where the broker knows nothing of us any more, everything is told anew. */
+  begin(session: number, sessionPresent: boolean): void {
+    this.#numbers = session * messagesPerSession;
+    if (!sessionPresent) this.#parts.memo.delete(area, "birth");
+    this.#sent.clear();
+    this.#led = undefined;
+    this.#bornAt = undefined;
+    this.#seen = undefined;
+  }
+
+  /** The birth goes out again although nothing changed. */
+  announce(): JsonRecord {
+    this.#sent.delete("birth");
+    this.#parts.memo.delete(area, "birth");
+    this.#bornAt = undefined;
+    return this.#parts.birth();
+  }
+
+  look(now: Instant): void {
+    if (this.#bornAt === undefined || elapsed(this.#bornAt, now) >= birthLook) {
+      this.#bornAt = now;
+      this.#birth(now);
+    }
+    this.#reported(now);
+    const status = this.#parts.status();
+    const isNew = status !== this.#seen?.status;
+    if (isNew || this.#seen === undefined || elapsed(this.#seen.at, now) >= statusLook) {
+      this.#seen = { status, at: now };
+      this.#status(now);
+    }
+    this.#site(now);
+  }
+
+  /** The goodbye of the leader, if this board was one: the next one will say who it is. */
+  resignation(now: Instant): State | undefined {
+    const led = this.#led;
+    this.#led = undefined;
+    return led && this.#leader(null, led.term, now);
+  }
+
+  #birth(now: Instant): void {
+    const { identity, memo, birth } = this.#parts;
+    const document = birth();
+    const hash = hashOf(document);
+    const last = this.#sent.get("birth");
+    const isKnown = memo.get(area, "birth") === hash;
+    if (last === undefined && isKnown) {
+      this.#sent.set("birth", { text: hash, at: now });
+      return;
+    }
+    if (last !== undefined && last.text === hash && elapsed(last.at, now) < birthEvery) return;
+    this.#sent.set("birth", { text: hash, at: now });
+    this.#put(boardTopic(identity, "birth"), { ...document, hash }, now, timeToLive.birth, () =>
+      memo.set(area, "birth", hash),
+    );
+  }
+
+  #reported(now: Instant): void {
+    const document = this.#parts.reported();
+    if (document === undefined) return;
+    const text = JSON.stringify(document);
+    if (this.#sent.get("reported")?.text === text) return;
+    this.#sent.set("reported", { text, at: now });
+    this.#put(boardTopic(this.#parts.identity, "config/reported"), document, now, undefined);
+  }
+
+  #status(now: Instant): void {
+    const { identity, config, status } = this.#parts;
+    const found = status();
+    if (found) this.#gated("status", boardTopic(identity, "status"), boardStatus(found), config, now);
+  }
+
+  #site(now: Instant): void {
+    const { identity, config, standing, status } = this.#parts;
+    const { isLeader, term } = standing();
+    if (!isLeader || term === undefined) {
+      if (this.#led) {
+        this.#parts.states.forget(siteTopic(identity, "status"));
+        this.#sent.delete("site");
+      }
+      const goodbye = this.resignation(now);
+      if (goodbye) this.#parts.states.put(goodbye);
+      return;
+    }
+    const isNew = this.#led?.term !== term;
+    if (isNew || this.#led === undefined) this.#led = { term, since: now, at: now };
+    if (isNew || elapsed(this.#led.at, now) >= config.leader.duration) {
+      this.#led.at = now;
+      this.#parts.states.put(this.#leader(identity.board, term, now, this.#led.since));
+    }
+    this.#siteStatus(status(), now);
+  }
+
+  #siteStatus(found: Status | undefined, now: Instant): void {
+    const { identity, config } = this.#parts;
+    if (found === undefined) return;
+    this.#gated("site", siteTopic(identity, "status"), siteStatus(found), config, now, () => ({
+      seq: ++this.#numbers,
+    }));
+  }
+
+  #leader(holder: string | null, term: number, now: Instant, since?: Instant): State {
+    const { identity, config, clockState } = this.#parts;
+    const begun = since && { since: stampOf(since, clockState()).at };
+    const stamp = stampOf(now, clockState());
+    const payload = leaderDocument({ holder, term, seq: ++this.#numbers, ...begun }, stamp);
+    return { topic: siteTopic(identity, "leader"), payload, retain: true, expiry: 2 * config.leader.duration };
+  }
+
+  #gated(
+    name: string,
+    topic: string,
+    document: JsonRecord,
+    { mqtt }: Config,
+    now: Instant,
+    more: () => JsonRecord = () => ({}),
+  ): void {
+    const text = JSON.stringify(document);
+    const limits = { gap: mqtt.minInterval, heartbeat: mqtt.heartbeat };
+    if (!isDue(this.#sent.get(name), text, now, limits)) return;
+    this.#sent.set(name, { text, at: now });
+    this.#put(topic, { ...document, ...more() }, now, 3 * mqtt.heartbeat);
+  }
+
+  #put(topic: string, document: JsonRecord, now: Instant, expiry: Millis | undefined, delivered?: () => void): void {
+    const payload = JSON.stringify({ v: 1, ...document, ...stampOf(now, this.#parts.clockState()) });
+    this.#parts.states.put({ topic, payload, retain: true, expiry, ...(delivered && { delivered }) });
+  }
+}

@@ -1,0 +1,72 @@
+import type { JsonRecord } from "../base/json.ts";
+import type { Status } from "../status/schema.ts";
+
+/**
+ * What the fleet is told of a board: a few hundred bytes, of which each change is worth a message. Numbers are rounded to
+ * steps that mean something, so that noise is not sent (interfaces 5.2).
+ */
+export function boardStatus(status: Status): JsonRecord {
+  const { health, identity, leader, link, eviction, controllers = [], memory, board, config, version, bootId } = status;
+  return {
+    version,
+    bootId,
+    node: identity.node,
+    profile: identity.profile,
+    health: {
+      level: health.level,
+      ready: health.ready,
+      conditions: health.conditions.slice(0, mostConditions).map(({ type, subject, severity, since, message }) => ({
+        type,
+        subject,
+        severity,
+        since,
+        message: message.slice(0, longestMessage),
+      })),
+    },
+    role: leader?.role,
+    leader: leader?.holder,
+    term: leader?.term,
+    api: link?.api.state,
+    eviction: eviction && { queue: eviction.queue, held: eviction.held },
+    failing: controllers.filter(({ state }) => state === "failing").map(({ name }) => name),
+    paused: controllers.filter(({ state }) => state === "paused").map(({ name }) => name),
+    rssMiB: memory?.rssBytes === undefined ? undefined : inShares(memory.rssBytes / 2 ** 20, 0.1),
+    tempC: board?.tempC === undefined ? undefined : inSteps(board.tempC, 5),
+    load1: board?.loadavg1 === undefined ? undefined : Math.round(inShares(board.loadavg1, 0.2) * 100) / 100,
+    throttled: board?.throttled?.now,
+    config: config?.state === undefined ? undefined : configStatus(config),
+  };
+}
+
+/** What the leader tells of the site. */
+export function siteStatus(status: Status): JsonRecord {
+  const { zones = [], eviction, controllers = [], leader, holds } = status;
+  return {
+    holder: leader?.holder,
+    term: leader?.term,
+    zones: zones
+      .slice(0, mostZones)
+      .map(({ name, state, nodes, ready, rate }) => ({ name, state, nodes, ready, rate })),
+    eviction: eviction && { queue: eviction.queue, pending: eviction.pending, held: eviction.held },
+    controllers: controllers.map(({ name, state, queue }) => ({ name, state, queue })),
+    holds,
+  };
+}
+
+const configStatus = ({ desiredVersion, appliedVersion, state }: NonNullable<Status["config"]>): JsonRecord => ({
+  desiredVersion,
+  appliedVersion,
+  state,
+});
+
+const mostConditions = 16;
+const longestMessage = 200;
+const mostZones = 100;
+
+const inSteps = (value: number, step: number): number => Math.round(value / step) * step;
+
+/** To the nearest of the numbers that lie `share` apart: a change of less is not seen. */
+function inShares(value: number, share: number): number {
+  if (value < 0.1) return 0;
+  return Math.round((1 + share) ** Math.round(Math.log(value) / Math.log(1 + share)));
+}

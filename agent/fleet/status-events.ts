@@ -1,0 +1,96 @@
+import { elapsed, type Instant, type Millis } from "../base/clock.ts";
+import type { Status } from "../status/schema.ts";
+import type { Happening, Severity } from "./happenings.ts";
+
+/** What flaps is told once in so long, and then as it is. */
+const quiet: Millis = 60_000;
+const mostKeys = 500;
+
+interface Fact {
+  readonly key: string;
+  readonly value: string;
+  /** The event that tells of it; `before`: what was told last, undefined where nothing was. */
+  readonly happening: (before: string | undefined) => Happening | undefined;
+}
+
+/** What changes in the status between one look and the next, as events: conditions, zones, who leads. */
+export class StatusEvents {
+  readonly #told = new Map<string, { readonly value: string; readonly at: Instant | undefined; readonly fact: Fact }>();
+  #isFirst = true;
+
+  look(status: Status, now: Instant): readonly Happening[] {
+    const facts = new Map(factsOf(status).map((fact) => [fact.key, fact]));
+    for (const [key, { fact }] of this.#told) if (!facts.has(key)) facts.set(key, gone(fact));
+    const found = [...facts.values()].flatMap((fact) => this.#tell(fact, now));
+    this.#isFirst = false;
+    return found;
+  }
+
+  #tell(fact: Fact, now: Instant): readonly Happening[] {
+    const { key, value, happening } = fact;
+    const last = this.#told.get(key);
+    if (last?.value === value) return [];
+    if (last?.at !== undefined && elapsed(last.at, now) < quiet) return [];
+    if (value === "" && last) this.#told.delete(key);
+    else if (this.#told.size < mostKeys) this.#told.set(key, { value, at: this.#isFirst ? undefined : now, fact });
+    const event = happening(last?.value);
+    return event ? [event] : [];
+  }
+}
+
+/** It is no longer in the status. */
+const gone = ({ key, happening }: Fact): Fact => ({
+  key,
+  value: "",
+  happening: (before) => {
+    const event = happening(before);
+    if (!event?.type.startsWith("condition.")) return undefined;
+    const { subject, detail } = event;
+    return { type: "condition.cleared", severity: "info", ...(subject !== undefined && { subject }), detail };
+  },
+});
+
+function factsOf({ health, leader, zones = [] }: Status): Fact[] {
+  const conditions = health.conditions.map(({ type, subject, severity, message }): Fact => {
+    const about = subject === undefined ? {} : { subject };
+    return {
+      key: `condition ${type} ${subject ?? ""}`,
+      value: severity,
+      happening: () => ({ type: "condition.raised", severity, ...about, detail: { condition: type, message } }),
+    };
+  });
+  const states = zones.map(
+    ({ name, state, nodes, ready }): Fact => ({
+      key: `zone ${name}`,
+      value: state,
+      // What a zone is at first sight is no news, unless it is bad.
+      happening: (before) =>
+        before === undefined && calm.has(state)
+          ? undefined
+          : {
+              type: "zone.state",
+              severity: severityOf(state),
+              subject: name,
+              detail: { state, before, nodes, ready },
+              isOfSite: true,
+            },
+    }),
+  );
+  const role: Fact = {
+    key: "role",
+    value: leader?.role ?? "standby",
+    happening: (before) => {
+      if (before === undefined && leader?.role !== "leader") return undefined;
+      const { term, holder } = leader ?? {};
+      if (leader?.role === "leader")
+        return { type: "leader.acquired", severity: "info", detail: { term }, isOfSite: true };
+      return { type: "leader.lost", severity: "warning", detail: { term, holder } };
+    },
+  };
+  return [...conditions, ...states, role];
+}
+
+const calm: ReadonlySet<string> = new Set(["Initial", "Normal"]);
+
+const severityOf = (state: string): Severity =>
+  calm.has(state) ? "info" : state === "FullDisruption" ? "critical" : "warning";

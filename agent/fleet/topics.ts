@@ -1,0 +1,78 @@
+/** Who this board is to the fleet; its certificate's name is `fleet/site/board`. */
+export interface Identity {
+  readonly fleet: string;
+  readonly site: string;
+  readonly board: string;
+}
+
+/** The API's major version is the first level, and every document stands at a fixed depth. */
+const root = "sw1";
+const pseudoSite = "_site";
+const everybody = "_all";
+const replies = "_reply";
+
+const namePattern = /^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/;
+const commandPattern = /^[a-z][a-z0-9-]*(\.[a-z][a-z0-9-]*)*$/;
+const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+const longestCommand = 64;
+/** Levels of letters, digits and what names consist of: no wildcard, no control character, nothing that begins with $. */
+const levelPattern = /^[A-Za-z0-9_.:@-]{1,128}$/;
+
+export const isName = (text: string): boolean => namePattern.test(text);
+
+export const userNameOf = ({ fleet, site, board }: Identity): string => `${fleet}/${site}/${board}`;
+
+/** A topic of this board: "up", "birth", "status", "config/reported" … */
+export const boardTopic = (identity: Identity, rest: string): string => `${root}/${userNameOf(identity)}/${rest}`;
+
+/** A topic of the site's leader, at the same depth. */
+export const siteTopic = ({ fleet, site }: Identity, rest: string): string =>
+  `${root}/${fleet}/${site}/${pseudoSite}/${rest}`;
+
+export type CommandScope = "board" | "site" | "fleet";
+
+/** Everything that is sent to this board; the site's commands only while it leads. */
+export const filtersOf = (identity: Identity) => ({
+  commands: boardTopic(identity, "cmd/#"),
+  desired: boardTopic(identity, "config/desired"),
+  broadcast: `${root}/${identity.fleet}/${everybody}/cmd/#`,
+  site: siteTopic(identity, "cmd/#"),
+});
+
+export interface CommandTopic {
+  readonly scope: CommandScope;
+  readonly name: string;
+  readonly id: string;
+}
+
+/** What a command's topic says; `undefined`: it is none of ours, or not of the grammar (interfaces 1.7, row 3). */
+export function parseCommandTopic(identity: Identity, topic: string): CommandTopic | undefined {
+  const scopes: readonly (readonly [string, CommandScope])[] = [
+    [boardTopic(identity, "cmd/"), "board"],
+    [siteTopic(identity, "cmd/"), "site"],
+    [`${root}/${identity.fleet}/${everybody}/cmd/`, "fleet"],
+  ];
+  for (const [prefix, scope] of scopes) {
+    if (!topic.startsWith(prefix)) continue;
+    const [name = "", id = "", ...more] = topic.slice(prefix.length).split("/");
+    const isOfGrammar = name.length <= longestCommand && commandPattern.test(name) && idPattern.test(id);
+    return more.length === 0 && isOfGrammar ? { scope, name, id } : undefined;
+  }
+  return undefined;
+}
+
+/** Where a command is answered unless its sender named a place. */
+export const resultTopic = (identity: Identity, { scope, name, id }: CommandTopic): string =>
+  scope === "site" ? siteTopic(identity, `res/${name}/${id}`) : boardTopic(identity, `res/${name}/${id}`);
+
+/**
+ * A response topic that may be used: the fleet's replies, or our own results. Anything else would let a sender have boards
+ * speak where he may not (interfaces 1.7, row 28).
+ */
+export function allowedResponseTopic(identity: Identity, wanted: string): string | undefined {
+  const prefixes = [`${root}/${identity.fleet}/${replies}/`, boardTopic(identity, "res/")];
+  const prefix = prefixes.find((one) => wanted.startsWith(one));
+  if (prefix === undefined || Buffer.byteLength(wanted) > 512) return undefined;
+  const levels = wanted.slice(prefix.length).split("/");
+  return levels.every((level) => levelPattern.test(level)) ? wanted : undefined;
+}

@@ -1,0 +1,357 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { readRemote, startRemote, writeRemote } from "../../../agent/config/remote-file.ts";
+import { judgeRemote } from "../../../agent/config/remote-judge.ts";
+import { inForce } from "../../../agent/config/remote-record.ts";
+import { ConfigKeeper } from "../../../agent/fleet/config-keeper.ts";
+import type { Happening } from "../../../agent/fleet/happenings.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+class PowerCut extends Error {}
+
+/** A board over the lives of its agent and of its processes. Of the settings only their number matters here. */
+class Board {
+  readonly clock = new FakeClock();
+  readonly folder = mkdtempSync(path.join(tmpdir(), "siteward-remote-"));
+  readonly told: Happening[] = [];
+  vitals = { lease: true, api: true, mqtt: true };
+  locked: string | undefined;
+  /** No life of the agent can begin with these. */
+  readonly unusable = new Set<number>();
+  /** What the settings do to the board. */
+  effectOf: (version: number | undefined) => void = () => {};
+  /** Before the write of this number the power fails. */
+  cutAtWrite = Number.POSITIVE_INFINITY;
+  writes = 0;
+  inForce: number | undefined;
+  reloads = 0;
+  keeper: ConfigKeeper;
+  #stop = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  constructor() {
+    folders.push(this.folder);
+    this.keeper = this.#live(inForce(startRemote(this.folder))?.version);
+  }
+
+  /** The process is gone, and another one begins. */
+  async restart(): Promise<void> {
+    await this.#end();
+    this.keeper = this.#live(inForce(startRemote(this.folder))?.version);
+  }
+
+  /** A new life of the agent in the same process; where none can begin, the former settings are taken again. */
+  async reload(): Promise<void> {
+    await this.#end();
+    const before = this.inForce;
+    const next = inForce(readRemote(this.folder))?.version;
+    this.keeper = this.#live(next !== undefined && this.unusable.has(next) ? before : next);
+  }
+
+  async send(
+    version: number,
+    config: object = { nodeLifecycle: { gracePeriod: `${40 + version}s` } },
+    more: object = {},
+  ): Promise<void> {
+    await this.raw(JSON.stringify({ v: 1, version, config, ...more }));
+  }
+
+  async raw(text: string): Promise<void> {
+    await this.keeper.take(Buffer.from(text));
+    await this.clock.settle();
+  }
+
+  get state(): string {
+    const { state, appliedVersion } = (this.keeper.reported() ?? {}) as {
+      state?: string;
+      appliedVersion?: number | null;
+    };
+    return `${state} ${appliedVersion ?? "-"}`;
+  }
+
+  /** Until the new life that was asked for has begun. */
+  async turn(): Promise<void> {
+    const { reloads } = this;
+    await this.clock.until(() => this.reloads > reloads, "10s");
+    await this.reload();
+  }
+
+  #live(version: number | undefined): ConfigKeeper {
+    this.inForce = version;
+    this.effectOf(version);
+    this.#stop = new AbortController();
+    const ambient = { clock: this.clock, random: new SeededRandom(), log: new RecordingLog() };
+    const keeper = new ConfigKeeper(ambient, {
+      read: () => readRemote(this.folder),
+      write: (record) => {
+        if (++this.writes >= this.cutAtWrite) throw new PowerCut();
+        writeRemote(this.folder, record);
+      },
+      judge: ({ config }) => judgeRemote(config, this.locked),
+      versionInForce: version,
+      reload: () => {
+        this.reloads++;
+      },
+      vitals: () => this.vitals,
+      canary: 120_000,
+      happenings: { note: (event) => this.told.push(event) },
+    });
+    this.#running = keeper.run(this.#stop.signal).catch((error: unknown) => {
+      if (!(error instanceof PowerCut)) throw error;
+    });
+    return keeper;
+  }
+
+  async #end(): Promise<void> {
+    this.#stop.abort();
+    await this.clock.settle();
+    await this.#running;
+  }
+}
+
+test("settings of the fleet are tried for two minutes, and kept where all that was well still is", async () => {
+  const board = new Board();
+  expect(board.keeper.reported()).toBeUndefined();
+  await board.send(1);
+  expect(board.state).toBe("applying -");
+  await board.turn();
+  expect(board.inForce).toBe(1);
+  await board.clock.advance("119s");
+  expect(board.state).toBe("applying 1");
+  await board.clock.advance("2s");
+  expect(board.state).toBe("in-sync 1");
+  expect(board.keeper.reported()).toMatchObject({
+    desiredVersion: 1,
+    hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+    errors: [],
+  });
+  await board.restart();
+  expect(board.state).toBe("in-sync 1");
+});
+
+test("settings with which the board loses its broker are taken back, and never taken again", async () => {
+  const board = new Board();
+  await board.send(1);
+  await board.turn();
+  await board.clock.advance("121s");
+  board.effectOf = (version) => {
+    board.vitals = { lease: true, api: true, mqtt: version !== 2 };
+  };
+  await board.send(2);
+  await board.turn();
+  expect(board.inForce).toBe(2);
+  await board.clock.advance("120s");
+  await board.turn();
+  expect([board.state, board.inForce]).toEqual(["rolled-back 1", 1]);
+  expect(board.keeper.reported()).toMatchObject({
+    desiredVersion: 2,
+    errors: [{ path: "", code: "unhealthy", message: expect.stringContaining("mqtt") }],
+  });
+  expect(board.told.map(({ type }) => type)).toEqual(["config.applied", "config.rolled-back"]);
+  // The broker sends what is retained with every connection.
+  await board.send(2);
+  await board.clock.advance("10m");
+  expect([board.state, board.inForce]).toEqual(["rolled-back 1", 1]);
+  await board.send(3);
+  await board.turn();
+  await board.clock.advance("121s");
+  expect(board.state).toBe("in-sync 3");
+});
+
+test("what was not well before is nobody's fault", async () => {
+  const board = new Board();
+  board.vitals = { lease: false, api: false, mqtt: true };
+  await board.send(1);
+  await board.turn();
+  await board.clock.advance("121s");
+  expect(board.state).toBe("in-sync 1");
+});
+
+test("settings with which no life of the agent can begin are taken back at once", async () => {
+  const board = new Board();
+  board.unusable.add(1);
+  await board.send(1);
+  await board.turn();
+  await board.clock.settle();
+  expect([board.state, board.inForce]).toEqual(["rolled-back -", undefined]);
+  await board.restart();
+  expect([board.state, board.inForce]).toEqual(["rolled-back -", undefined]);
+});
+
+test("a process that ends while settings are on trial begins with them once more, and the one after that without them", async () => {
+  const board = new Board();
+  await board.send(1);
+  await board.turn();
+  await board.clock.advance("60s");
+  // A power cut is forgiven once: the trial begins anew.
+  await board.restart();
+  expect([board.state, board.inForce]).toEqual(["applying 1", 1]);
+  await board.clock.advance("60s");
+  await board.restart();
+  expect(board.inForce).toBe(1);
+  await board.restart();
+  expect([board.state, board.inForce]).toEqual(["rolled-back -", undefined]);
+});
+
+describe("what is not even tried", () => {
+  test.each([
+    ["no JSON", "{", "schema"],
+    ["not an object", "[1]", "schema"],
+    ["no version", '{"v":1,"config":{}}', "schema"],
+    ["a version that is no number", '{"v":1,"version":"7","config":{}}', "schema"],
+    ["another format", '{"v":2,"version":7,"config":{}}', "schema"],
+    ["an unknown member", '{"v":1,"version":7,"config":{},"more":1}', "schema"],
+    ["no settings", '{"v":1,"version":7}', "schema"],
+    ["nested too deeply", `{"v":1,"version":7,"config":${'{"a":'.repeat(12)}1${"}".repeat(12)}}`, "schema"],
+    ["too large", JSON.stringify({ v: 1, version: 7, config: { a: "x".repeat(40_000) } }), "schema"],
+    ["a million brackets", "[".repeat(30_000), "schema"],
+    ["an unknown setting", '{"v":1,"version":7,"config":{"leader":{"durations":"1s"}}}', "unknown-key"],
+    ["a name that every object has", '{"v":1,"version":7,"config":{"__proto__":{"x":1}}}', "unknown-key"],
+    ["a wrong value", '{"v":1,"version":7,"config":{"leader":{"duration":12}}}', "schema"],
+    ["a section that is a list", '{"v":1,"version":7,"config":{"leader":[]}}', "schema"],
+    ["the board's own name", '{"v":1,"version":7,"config":{"board":{"name":"x"}}}', "unsupported"],
+    ["the board's own locks", '{"v":1,"version":7,"config":{"remote":{"locked":"log.*"}}}', "unsupported"],
+    ["the state folder", '{"v":1,"version":7,"config":{"state":{"folder":"/tmp"}}}', "unsupported"],
+    [
+      "what the board has locked",
+      '{"v":1,"version":7,"config":{"nodeLifecycle":{"gracePeriod":"60s"},"log":{"level":"debug"}}}',
+      "locked",
+    ],
+  ])("%s", async (_, text, code) => {
+    const board = new Board();
+    board.locked = "nodeLifecycle.*, leader.retry";
+    await board.raw(text);
+    expect(board.state).toBe("rejected -");
+    expect(board.keeper.reported()).toMatchObject({ errors: [{ code }] });
+    await board.clock.advance("1h");
+    expect(board.reloads).toBe(0);
+    expect(inForce(readRemote(board.folder))).toBeUndefined();
+  });
+
+  test("each fault is told at its place", () => {
+    const config = { leader: { duration: 12, retry: "2s" }, log: { level: "loud" }, nothing: 1, "a/b~c": {} };
+    expect(judgeRemote(config, "leader.retry").map(({ path: at, code }) => `${at} ${code}`)).toEqual([
+      "/leader/duration schema",
+      "/leader/retry locked",
+      "/log/level schema",
+      "/nothing unknown-key",
+      "/a~1b~0c unknown-key",
+    ]);
+  });
+
+  test("an older version, and a topic that somebody cleared", async () => {
+    const board = new Board();
+    await board.send(5);
+    await board.turn();
+    await board.clock.advance("121s");
+    for (const version of [5, 4, 1]) await board.send(version, { log: { level: "debug" } });
+    await board.raw("");
+    await board.clock.advance("1h");
+    expect(board.state).toBe("in-sync 5");
+    expect(board.reloads).toBe(1);
+  });
+});
+
+test("a slip during a trial does not disturb it, and what comes meanwhile has its turn afterwards", async () => {
+  const board = new Board();
+  await board.send(1);
+  await board.turn();
+  await board.raw("{");
+  await board.send(2);
+  expect(board.state).toBe("applying 1");
+  await board.clock.advance("120s");
+  await board.turn();
+  expect(board.inForce).toBe(2);
+  await board.clock.advance("121s");
+  expect(board.state).toBe("in-sync 2");
+});
+
+test("three versions are good to go back to, and what was gone back from is not taken again", async () => {
+  const board = new Board();
+  for (const version of [1, 2, 3, 4, 5]) {
+    await board.send(version);
+    await board.turn();
+    await board.clock.advance("121s");
+  }
+  expect(await board.keeper.rollback(1, false)).toMatchObject({
+    outcome: "refused",
+    code: 404,
+    result: { good: [4, 3, 2] },
+  });
+  expect(await board.keeper.rollback(undefined, true)).toMatchObject({ outcome: "done", result: { version: 4 } });
+  expect(await board.keeper.rollback(3, false)).toMatchObject({ outcome: "done", result: { version: 3 } });
+  await board.turn();
+  await board.send(5);
+  await board.clock.advance("10m");
+  expect([board.state, board.inForce]).toEqual(["rolled-back 3", 3]);
+  expect(await board.keeper.apply(5, undefined, false)).toMatchObject({ outcome: "done" });
+  await board.turn();
+  await board.clock.advance("121s");
+  expect(board.state).toBe("in-sync 5");
+});
+
+test("apply hurries what was seen, and nothing else", async () => {
+  const board = new Board();
+  board.locked = "log.*";
+  await board.send(1, { log: { level: "debug" } });
+  expect(board.state).toBe("rejected -");
+  expect(await board.keeper.apply(2, undefined, false)).toMatchObject({ outcome: "refused", code: 409 });
+  expect(await board.keeper.apply(1, undefined, false)).toMatchObject({ outcome: "refused", code: 422 });
+  board.locked = undefined;
+  expect(await board.keeper.apply(1, 5000, false)).toMatchObject({ outcome: "done" });
+  expect(await board.keeper.apply(1, 5000, false)).toMatchObject({ outcome: "refused", error: "busy" });
+  await board.turn();
+  await board.clock.advance("6s");
+  expect(board.state).toBe("in-sync 1");
+  expect(await board.keeper.apply(1, undefined, false)).toMatchObject({ outcome: "done", result: { changed: false } });
+});
+
+test("the power fails at any write: the next start has the former settings or the new ones, and ends in sync or rolled back", async () => {
+  const tellAll = async (board: Board): Promise<void> => {
+    await board.send(1);
+    await board.turn();
+    await board.clock.advance("121s");
+    await board.send(2);
+    await board.turn();
+    await board.clock.advance("121s");
+  };
+  const whole = new Board();
+  await tellAll(whole);
+  expect(whole.state).toBe("in-sync 2");
+  expect(whole.writes).toBe(4);
+  for (let cut = 1; cut <= whole.writes; cut++) {
+    const board = new Board();
+    board.cutAtWrite = cut;
+    await tellAll(board).catch(() => {});
+    board.cutAtWrite = Number.POSITIVE_INFINITY;
+    await board.restart();
+    // The broker sends the retained document again with the next connection.
+    for (let turns = 0; turns < 4 && board.state !== "in-sync 2"; turns++) {
+      await board.send(2);
+      await board.clock.advance("125s");
+      await board.reload();
+      await board.clock.advance("125s");
+    }
+    expect([cut, board.state]).toEqual([cut, "in-sync 2"]);
+  }
+});
+
+test("a file that is none of ours counts as none", async () => {
+  for (const text of ["", "{", "[]", '{"v":2}', '{"v":1,"current":7}', '{"v":1,"good":{}}', '{"v":1,"trial":{}}']) {
+    const board = new Board();
+    writeFileSync(path.join(board.folder, "remote.json"), text);
+    await board.restart();
+    expect([text, board.inForce]).toEqual([text, undefined]);
+    await board.send(1);
+    expect(board.state).toBe("applying -");
+  }
+});

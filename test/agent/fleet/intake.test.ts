@@ -1,0 +1,157 @@
+import { describe, expect, test } from "vitest";
+import type { Answer, CommandTaker, Request, Taken } from "../../../agent/commands/desk.ts";
+import { Intake } from "../../../agent/fleet/intake.ts";
+import type { Incoming } from "../../../agent/fleet/link.ts";
+import { Database } from "../../../storage/database.ts";
+import { Outbox } from "../../../storage/outbox.ts";
+import { stateMigrations } from "../../../storage/schema.ts";
+import { pragmas } from "../../storage/things.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+
+const identity = { fleet: "acme", site: "plant7", board: "pi-1" };
+const me = "sw1/acme/plant7/pi-1";
+
+const answer = (more: Partial<Answer> = {}): Answer => ({
+  id: "1",
+  name: "ping",
+  scope: "board",
+  body: { v: 1, id: "1", state: "succeeded", code: 200 },
+  expirySeconds: 700,
+  isTerminal: true,
+  ...more,
+});
+
+const message = (topic: string, more: Partial<Incoming> = {}): Incoming => ({
+  topic,
+  payload: Buffer.from("{}"),
+  retained: false,
+  expirySeconds: 60,
+  responseTopic: undefined,
+  correlation: undefined,
+  userProperties: new Map(),
+  ...more,
+});
+
+/** A board whose desk answers as the test says. */
+function board(take: (request: Request) => Promise<Taken> = async () => ({ answer: answer() })) {
+  const asked: Request[] = [];
+  const told: Answer[] = [];
+  const desired: string[] = [];
+  const bound = { rows: 100, bytes: 100_000 };
+  const database = Database.open({ file: ":memory:", migrations: stateMigrations, pragmas });
+  const outbox = new Outbox(database, { event: bound, response: bound });
+  const desk: CommandTaker = {
+    take: (request) => {
+      asked.push(request);
+      return take(request);
+    },
+    async *leftover() {
+      yield answer({ id: "old", scope: "site", name: "eviction.freeze" });
+    },
+    told: (one) => told.push(one),
+    known: () => [],
+  };
+  const ambient = { clock: new FakeClock(), random: new SeededRandom(), log: new RecordingLog() };
+  const intake = new Intake(ambient, {
+    identity,
+    desk: () => desk,
+    outbox,
+    bootId: "boot-1",
+    desired: async (payload) => void desired.push(Buffer.from(payload).toString()),
+    added: () => {},
+  });
+  const waiting = () =>
+    outbox
+      .next("response", 0, 100)
+      .map(({ topic, retain, properties, ttl }) => ({ topic, retain, ttl, ...JSON.parse(properties) }));
+  return { intake, asked, told, desired, waiting };
+}
+
+test("a command is handed over with all that belongs to it, and its answer waits on disk when it is acknowledged", async () => {
+  const { intake, asked, told, waiting } = board();
+  const userProperties = new Map([
+    ["sig", "abc"],
+    ["kid", "ops-1"],
+    ["other", "x"],
+  ]);
+  await intake.receive(message(`${me}/cmd/ping/1`, { userProperties, retained: true }));
+  expect(asked).toMatchObject([
+    {
+      origin: "mqtt",
+      scope: "board",
+      topic: `${me}/cmd/ping/1`,
+      name: "ping",
+      id: "1",
+      retained: true,
+      expirySeconds: 60,
+      signature: { sig: "abc", kid: "ops-1" },
+    },
+  ]);
+  expect(waiting()).toEqual([{ topic: `${me}/res/ping/1`, retain: true, ttl: 700_000, code: "200" }]);
+  expect(told).toHaveLength(1);
+});
+
+test.each([
+  ["sw1/acme/_reply/ops/inbox", "sw1/acme/_reply/ops/inbox", false],
+  [`${me}/res/elsewhere/1`, `${me}/res/elsewhere/1`, false],
+  ["sw1/acme/plant7/pi-2/cmd/ping/1", `${me}/res/ping/1`, true],
+  ["sw1/acme/_reply/#", `${me}/res/ping/1`, true],
+  ["", `${me}/res/ping/1`, true],
+])("who asks for his answer on %j has it on %s", async (responseTopic, topic, retain) => {
+  const { intake, waiting } = board();
+  await intake.receive(message(`${me}/cmd/ping/1`, { responseTopic, correlation: "AQI=" }));
+  expect(waiting()).toMatchObject([{ topic, retain, correlation: "AQI=" }]);
+});
+
+test("progress and the last word follow to the same place", async () => {
+  async function* later() {
+    yield answer({ body: { state: "running", code: 102 }, isTerminal: false });
+    yield answer();
+  }
+  const { intake, told, waiting } = board(async () => ({
+    answer: answer({ body: { state: "accepted", code: 202 }, isTerminal: false }),
+    later: later(),
+  }));
+  await intake.receive(message("sw1/acme/plant7/_site/cmd/ping/1"));
+  await intake.settled();
+  expect(waiting().map(({ topic, code }) => `${topic} ${code}`)).toEqual([
+    "sw1/acme/plant7/_site/res/ping/1 202",
+    "sw1/acme/plant7/_site/res/ping/1 102",
+    "sw1/acme/plant7/_site/res/ping/1 200",
+  ]);
+  expect(told).toHaveLength(1);
+});
+
+test("answers that the process before owed are told where they always go", async () => {
+  const { intake, waiting } = board();
+  await intake.leftover(new AbortController().signal);
+  expect(waiting()).toMatchObject([{ topic: "sw1/acme/plant7/_site/res/eviction.freeze/old", retain: true }]);
+});
+
+test("the desired configuration goes to its keeper alone", async () => {
+  const { intake, asked, desired } = board();
+  await intake.receive(message(`${me}/config/desired`, { payload: Buffer.from('{"v":1}') }));
+  expect([asked, desired]).toEqual([[], ['{"v":1}']]);
+});
+
+test("a topic that is none of ours is counted by the desk, and has no answer", async () => {
+  const { intake, asked, waiting } = board(async () => "no answer");
+  for (const topic of [`${me}/cmd/ping`, `${me}/cmd/ping/a b`, "sw1/acme/plant7/pi-2/cmd/ping/1"])
+    await intake.receive(message(topic));
+  expect(asked.map(({ name, id }) => `${name}|${id}`)).toEqual(["|", "|", "|"]);
+  expect(waiting()).toEqual([]);
+});
+
+describe("a message that cannot be taken", () => {
+  test("is not acknowledged, so that it comes again, and is given up the third time", async () => {
+    const { intake } = board(async () => {
+      throw new Error("the disk is full");
+    });
+    const one = message(`${me}/cmd/ping/1`);
+    await expect(intake.receive(one)).rejects.toThrow("the disk is full");
+    await expect(intake.receive(one)).rejects.toThrow("the disk is full");
+    await intake.receive(one);
+  });
+});

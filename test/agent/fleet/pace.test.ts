@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import { afterEnd, type Ended, type Pace, rested } from "../../../agent/fleet/pace.ts";
+
+const limits = { first: 1000, most: 300_000, refused: 60_000 };
+const at = (mono: number) => ({ mono, wall: 0 });
+
+function pauses(ended: Ended, times: number, chance: number): number[] {
+  let pace = rested;
+  return Array.from({ length: times }, () => {
+    const next = afterEnd(pace, ended, at(0), limits, chance);
+    pace = next.pace;
+    return next.pause;
+  });
+}
+
+test("the time in which a lost broker is looked for doubles up to five minutes, and any moment of it is as likely", () => {
+  const gone = { kind: "unreachable", upFor: undefined } as const;
+  expect(pauses(gone, 11, 0.999_999).map(Math.round)).toEqual([
+    1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000,
+  ]);
+  expect(pauses(gone, 3, 0)).toEqual([0, 0, 0]);
+  expect(pauses(gone, 3, 0.5)).toEqual([500, 1000, 2000]);
+});
+
+test("where the broker turns the board away the first pause is a minute", () => {
+  for (const kind of ["refused", "protocol", "credentials"] as const)
+    expect(pauses({ kind, upFor: undefined }, 4, 0)).toEqual([60_000, 120_000, 240_000, 300_000]);
+  expect(pauses({ kind: "refused", upFor: undefined }, 2, 0.5)).toEqual([90_000, 180_000]);
+});
+
+test("a connection that stood for a minute is forgotten as a failure, one that stood for less is not", () => {
+  let pace: Pace = { failures: 8, short: [] };
+  expect(afterEnd(pace, { kind: "lost", upFor: 59_999 }, at(0), limits, 0.5).pause).toBe(128_000);
+  const next = afterEnd(pace, { kind: "lost", upFor: 60_000 }, at(0), limits, 0.5);
+  expect(next.pause).toBe(500);
+  pace = next.pace;
+  expect(pace.failures).toBe(1);
+});
+
+test("two boards with one certificate throw each other out: four ends within a minute, each soon, and it is told once", () => {
+  let pace = rested;
+  const found = [0, 10_000, 20_000, 59_999, 70_000].map((mono) => {
+    const next = afterEnd(pace, { kind: "lost", upFor: 1000 }, at(mono), limits, 0);
+    pace = next.pace;
+    return [next.isDuplicate, next.pause];
+  });
+  expect(found).toEqual([
+    [false, 0],
+    [false, 0],
+    [false, 0],
+    [true, 300_000],
+    [false, 0],
+  ]);
+});
+
+test("a link that flaps slowly, or one that never came up, is no duplicate", () => {
+  for (const [ended, step] of [
+    [{ kind: "lost", upFor: 5000 }, 1000],
+    [{ kind: "lost", upFor: 1000 }, 20_000],
+    [{ kind: "unreachable", upFor: undefined }, 1000],
+  ] as const) {
+    let pace = rested;
+    for (let n = 0; n < 20; n++) {
+      const next = afterEnd(pace, ended, at(n * step), limits, 0);
+      pace = next.pace;
+      expect(next.isDuplicate).toBe(false);
+    }
+  }
+});
+
+test("where the broker says that another client took over, it counts however long the link stood", () => {
+  let pace = rested;
+  const told = [0, 1, 2, 3].map((n) => {
+    const next = afterEnd(pace, { kind: "taken", upFor: 14_000 }, at(n * 15_000), limits, 0);
+    pace = next.pace;
+    return next.isDuplicate;
+  });
+  expect(told).toEqual([false, false, false, true]);
+});

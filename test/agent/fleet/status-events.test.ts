@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+import { StatusEvents } from "../../../agent/fleet/status-events.ts";
+import type { Status } from "../../../agent/status/schema.ts";
+
+type Part = Partial<Pick<Status, "leader" | "zones">> & { readonly conditions?: readonly string[] };
+
+function status({ conditions = [], ...more }: Part): Status {
+  return {
+    schema: "siteward.status/1",
+    writtenAt: "2026-01-01T00:00:00Z",
+    writtenBootMs: 0,
+    staleAfterMs: 90_000,
+    bootId: "boot-1",
+    pid: 1,
+    version: "0.1.0",
+    startedAt: "2026-01-01T00:00:00Z",
+    writeFailures: 0,
+    identity: { site: "plant7", board: "pi-1", node: "pi-1" },
+    health: {
+      level: "ok",
+      ready: true,
+      conditions: conditions.map((type) => ({
+        type,
+        status: true,
+        severity: "warning",
+        since: "2026-01-01T00:00:00Z",
+        message: `${type} it is`,
+      })),
+    },
+    ...more,
+  };
+}
+
+const zone = (state: string) => [{ name: "a", state, nodes: 4, ready: 1, rate: 0 }];
+const leads = { role: "leader", holder: "pi-1", term: 3, leaseDurationMs: 60_000 } as const;
+
+/** What is told at each of the moments. */
+function story(...looks: readonly (readonly [seconds: number, Part])[]): string[][] {
+  const events = new StatusEvents();
+  return looks.map(([seconds, part]) =>
+    events
+      .look(status(part), { mono: seconds * 1000, wall: 0 })
+      .map(({ type, severity, subject, isOfSite }) =>
+        [isOfSite ? "site" : "board", type, subject, severity].filter(Boolean).join(" "),
+      ),
+  );
+}
+
+test("a condition is told when it comes and when it goes, and not in between", () => {
+  expect(
+    story(
+      [0, {}],
+      [2, { conditions: ["Hot"] }],
+      [4, { conditions: ["Hot"] }],
+      [70, {}],
+      [72, {}],
+      [140, { conditions: ["Hot"] }],
+    ),
+  ).toEqual([
+    [],
+    ["board condition.raised warning"],
+    [],
+    ["board condition.cleared info"],
+    [],
+    ["board condition.raised warning"],
+  ]);
+});
+
+test("what was there before the agent began is told at once, and its end as well", () => {
+  expect(story([0, { conditions: ["Hot"] }], [2, {}])).toEqual([
+    ["board condition.raised warning"],
+    ["board condition.cleared info"],
+  ]);
+});
+
+test("a condition that flaps is told once a minute, as it is then", () => {
+  const flaps = Array.from({ length: 120 }, (_, at) => [at + 1, { conditions: at % 2 === 0 ? ["Hot"] : [] }] as const);
+  const told = story([0, {}], ...flaps).flat();
+  expect(told.length).toBeLessThanOrEqual(4);
+});
+
+test("a zone is the site's: its first state is no news unless it is bad", () => {
+  expect(
+    story(
+      [0, {}],
+      [2, { zones: zone("Normal") }],
+      [100, { zones: zone("FullDisruption") }],
+      [200, { zones: zone("Normal") }],
+      [300, {}],
+    ),
+  ).toEqual([[], [], ["site zone.state a critical"], ["site zone.state a info"], []]);
+  expect(story([0, { zones: zone("PartialDisruption") }])).toEqual([["site zone.state a warning"]]);
+});
+
+test("leadership is told by the site when it is won, and by the board when it is lost", () => {
+  expect(
+    story([0, {}], [2, { leader: leads }], [100, { leader: { ...leads, role: "standby", holder: "pi-2" } }]),
+  ).toEqual([[], ["site leader.acquired info"], ["board leader.lost warning"]]);
+});

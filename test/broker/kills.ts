@@ -1,0 +1,210 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { MqttClient } from "mqtt";
+import { mosquittoAcl } from "../../agent/fleet/broker-acl.ts";
+import { FleetBoard } from "../support/fleet-board.ts";
+import { Mosquitto } from "../support/mosquitto.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
+
+export interface KillOptions {
+  readonly kills: number;
+  readonly seed: number;
+  readonly progress?: (what: string) => void;
+}
+
+export interface KillReport {
+  readonly kills: number;
+  readonly commands: number;
+  readonly succeeded: number;
+  readonly expired: number;
+  /** Never answered, and never effected: their time was over before anybody took them. */
+  readonly unheard: number;
+  readonly resent: number;
+  readonly sessions: number;
+  readonly problems: readonly string[];
+}
+
+interface Command {
+  readonly id: string;
+  readonly payload: string;
+  /** Milliseconds since the issuer began. */
+  readonly until: number;
+  readonly expiry: number;
+  terminal: string | undefined;
+  sent: number;
+}
+
+/** A board takes sixty commands at once and then one a second: a long story asks no more of it. */
+const perKill = (kill: number): number => (kill <= 12 ? 3 : 1);
+/** So many milliseconds without a terminal answer, and a command is sent again. */
+const patience = 3000;
+/** A command lives for so many seconds; one in eight only for the shortest time that is allowed. */
+const [long, short] = [600, 5];
+
+/**
+ * Commands flow while the broker is killed at points that the seed names: before it has them, between it and the board,
+ * while the board carries them out, while it answers. The issuer does what a careful one does: it sends what is unanswered
+ * again, under the same id. Each command must have had its effect once, or be reported as expired with no effect.
+ */
+export async function killBroker({ kills, seed, progress = () => {} }: KillOptions): Promise<KillReport> {
+  const random = new SeededRandom(seed);
+  const folder = mkdtempSync(path.join(tmpdir(), "siteward-kills-"));
+  const acl = mosquittoAcl({ fleet: "acme", sites: new Map([["plant7", ["pi-1"]]]), operators: ["ops"] });
+  const broker = await new Mosquitto({ acl }).start();
+  const board = new FleetBoard({
+    broker,
+    folder,
+    effect: () => pause(random.integer(15)),
+  });
+  board.standing = { isLeader: true, leader: "pi-1", term: 1 };
+  board.start();
+  const issuer = new Issuer(board, random);
+  try {
+    await issuer.connect(broker);
+    for (let kill = 1; kill <= kills; kill++) {
+      // Most kills meet a board that is connected, some one that just comes back.
+      if (random.integer(5) > 0) await until(() => board.fleet?.told(instant()).mqtt?.state === "up");
+      for (let n = 0; n < perKill(kill); n++) issuer.send();
+      // Into the middle of what follows from a command, or into the answers, of which ten a second are sent.
+      await pause(random.integer(random.integer(2) === 0 ? 150 : 1800));
+      await broker.kill();
+      // Once in a while for longer than the shortest command lives.
+      await pause(random.integer(25) === 0 ? (short + 1) * 1000 : random.integer(100));
+      await broker.restart();
+      await pause(random.integer(200));
+      if (kill % 20 === 0) progress(`${kill} kills, ${issuer.settled} of ${issuer.commands.length} commands answered`);
+    }
+    const isDone = (): boolean => issuer.isDone && board.outbox.usage("response").rows === 0;
+    for (let waited = 0; !isDone() && waited < 180_000; waited += 250) await pause(250);
+    // What was answered twice, or effected after its answer, shows now.
+    await pause(1000);
+    return issuer.report(kills, board);
+  } finally {
+    await issuer.end();
+    await board.stop();
+    await broker.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+class Issuer {
+  readonly commands: Command[] = [];
+  readonly #board: FleetBoard;
+  readonly #random: SeededRandom;
+  readonly #begun = performance.now();
+  #client: MqttClient | undefined;
+  #again: NodeJS.Timeout | undefined;
+  #resent = 0;
+
+  constructor(board: FleetBoard, random: SeededRandom) {
+    this.#board = board;
+    this.#random = random;
+  }
+
+  get settled(): number {
+    return this.commands.filter(({ terminal }) => terminal !== undefined).length;
+  }
+
+  get isDone(): boolean {
+    return this.commands.every(({ terminal, until }) => terminal !== undefined || this.#now > until + 2000);
+  }
+
+  async connect(broker: Mosquitto): Promise<void> {
+    const client = await broker.client("ops", {
+      reconnectPeriod: 50,
+      clean: false,
+      properties: { sessionExpiryInterval: 600 },
+    });
+    client.removeAllListeners("error");
+    client.on("error", () => {});
+    client.on("message", (topic, payload) => this.#hear(topic, String(payload)));
+    await client.subscribeAsync(this.#board.siteTopic("res/#"), { qos: 1 });
+    // Whoever has no answer asks again: by the same id it is the same command.
+    this.#again = setInterval(() => {
+      for (const command of this.commands) {
+        const { terminal, until, sent } = command;
+        if (terminal !== undefined || this.#now > until || this.#now < sent + patience || !client.connected) continue;
+        this.#resent++;
+        this.#publish(command);
+      }
+    }, 500);
+    this.#client = client;
+  }
+
+  send(): void {
+    const id = `K-${this.commands.length}`;
+    const expiry = this.#random.integer(8) === 0 ? short : long;
+    const envelope = {
+      v: 1,
+      id,
+      name: "zone.confirm-dead",
+      args: { zone: id.toLowerCase(), ttl: 3600 },
+      by: `ops:${id}`,
+      reason: "a test",
+    };
+    const command = {
+      id,
+      payload: JSON.stringify(envelope),
+      expiry,
+      until: this.#now + expiry * 1000,
+      terminal: undefined,
+      sent: 0,
+    };
+    this.commands.push(command);
+    this.#publish(command);
+  }
+
+  #publish(command: Command): void {
+    const { id, payload, until } = command;
+    command.sent = this.#now;
+    const left = Math.max(1, Math.ceil((until - this.#now) / 1000));
+    const topic = this.#board.siteTopic(`cmd/zone.confirm-dead/${id}`);
+    this.#client?.publish(topic, payload, { qos: 1, properties: { messageExpiryInterval: left } }, () => {});
+  }
+
+  #hear(topic: string, payload: string): void {
+    const [, id] = /res\/[^/]+\/([^/]+)$/.exec(topic) ?? [];
+    const command = this.commands.find((one) => one.id === id);
+    if (!command) return;
+    const { state, code, error } = JSON.parse(payload) as { state: string; code: number; error?: string };
+    if (state === "accepted" || state === "running") return;
+    const said = state === "rejected" || state === "failed" ? `${state} ${code} ${error}` : state;
+    // The limits of the rate say nothing of a command: it is sent again.
+    if (code === 429) return;
+    command.terminal ??= said;
+    if (command.terminal !== said) command.terminal = `${command.terminal}, then ${said}`;
+  }
+
+  report(kills: number, board: FleetBoard): KillReport {
+    const problems: string[] = [];
+    const counts = { succeeded: 0, expired: 0, unheard: 0 };
+    for (const { id, terminal, expiry } of this.commands) {
+      const effects = board.effects.filter((effect) => effect === `confirm ${id.toLowerCase()}`).length;
+      const isShort = expiry === short;
+      if (terminal === "succeeded" && effects === 1) counts.succeeded++;
+      else if (terminal === "expired" && effects === 0) counts.expired++;
+      else if (terminal === undefined && effects === 0 && isShort) counts.unheard++;
+      else problems.push(`${id}: ${terminal ?? "never answered"}, effects: ${effects}, time: ${expiry} s`);
+    }
+    const sessions = board.outbox.count("session") - 1;
+    return { kills, commands: this.commands.length, ...counts, resent: this.#resent, sessions, problems };
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.#again);
+    await this.#client?.endAsync(true);
+  }
+
+  get #now(): number {
+    return performance.now() - this.#begun;
+  }
+}
+
+const instant = () => ({ mono: performance.now(), wall: 0 });
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let waited = 0; !holds() && waited < 5000; waited += 10) await pause(10);
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

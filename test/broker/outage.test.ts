@@ -1,0 +1,111 @@
+import { describe, expect, test } from "vitest";
+import { lack, TestFleet } from "./site.ts";
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe.skipIf(lack)("a broker that is away", () => {
+  test("what happened meanwhile is told afterwards, in order, slowly, each once; commands that waited are carried out", async () => {
+    const fleet = await new TestFleet().start();
+    const board = fleet.board();
+    board.start();
+    await expect.poll(() => fleet.last(board.topic("birth"))).toBeDefined();
+    board.standing = { isLeader: true, leader: "pi-1", term: 1 };
+    await expect.poll(() => fleet.last(board.siteTopic("leader")), { timeout: 5000 }).toBeDefined();
+    // The board's process is away, the broker keeps what comes for it.
+    await board.stop();
+    const kept = await fleet.command(board.siteTopic("").slice(0, -1), "zone.confirm-dead", { zone: "a", ttl: 600 });
+    // A broker writes down what it took when it comes to it; what was not would be its sender's to send again.
+    await pause(2500);
+    await fleet.broker.kill();
+    board.start();
+    for (let n = 0; n < 40; n++) board.fleet?.note({ type: "noise", severity: "info", detail: { n } });
+    await pause(500);
+    await fleet.broker.restart();
+    const noise = () => fleet.heard.filter(({ topic }) => topic === board.topic("event/noise"));
+    await expect.poll(() => noise().length, { timeout: 30_000, interval: 50 }).toBeGreaterThan(0);
+    const begun = performance.now();
+    await expect.poll(() => noise().length, { timeout: 30_000 }).toBe(40);
+    // Forty at ten a second.
+    expect(performance.now() - begun).toBeGreaterThan(3500);
+    expect(noise().map(({ payload }) => JSON.parse(payload).detail.n)).toEqual(Array.from({ length: 40 }, (_, n) => n));
+    const seqs = noise().map(({ payload }) => JSON.parse(payload).seq);
+    expect(seqs.every((seq, at) => at === 0 || seq === seqs[at - 1] + 1)).toBe(true);
+    expect(noise()[0]?.expirySeconds).toBeGreaterThan(86_000);
+    await expect
+      .poll(() => fleet.last(board.siteTopic(`res/zone.confirm-dead/${kept}`)), { timeout: 20_000 })
+      .toMatchObject({ state: "succeeded" });
+    expect(board.effects).toEqual(["confirm a"]);
+    expect(board.outbox.usage("event").rows).toBe(0);
+  });
+
+  test("an event that is larger than the broker takes is put aside and told, and the link stays", async () => {
+    const fleet = await new TestFleet({ more: ["max_packet_size 3000"] }).start();
+    const board = fleet.board();
+    board.start();
+    await expect.poll(() => fleet.last(board.topic("birth"))).toBeDefined();
+    board.fleet?.note({ type: "large", severity: "info", detail: { text: "x".repeat(5000) } });
+    await expect
+      .poll(() => fleet.last(board.topic("event/outbox.oversize")), { timeout: 15_000 })
+      .toMatchObject({
+        severity: "warning",
+        detail: { topic: board.topic("event/large"), limit: 3000 },
+      });
+    await pause(1000);
+    expect(board.outbox.usage("dead").rows).toBe(1);
+    expect(fleet.said(board.topic("up"))).toHaveLength(1);
+  });
+
+  test("a broker without our lines in its ACL: events wait and are told later, the link stays", async () => {
+    const fleet = await new TestFleet({ acl: "user ops\ntopic readwrite sw1/#\npattern write sw1/%u/up\n" }).start();
+    const board = fleet.board();
+    board.start();
+    await expect
+      .poll(() => board.log.said("warn"), { timeout: 10_000 })
+      .toContain("the broker refuses what this board sends");
+    board.fleet?.note({ type: "x", severity: "info", detail: {} });
+    await pause(2000);
+    expect(fleet.said(board.topic("up"))).toHaveLength(1);
+    // The event itself, and that it was denied.
+    expect(board.outbox.usage("event").rows).toBeGreaterThanOrEqual(2);
+    expect(board.fleet?.told({ mono: performance.now(), wall: 0 }).mqtt).toMatchObject({ state: "up" });
+  });
+
+  test("a broker that lost everything is told everything anew", async () => {
+    const fleet = await new TestFleet({ more: ["persistence false"] }).start();
+    const board = fleet.board();
+    board.start();
+    await expect.poll(() => fleet.said(board.topic("birth"))).toHaveLength(1);
+    await fleet.broker.kill();
+    await fleet.broker.restart();
+    await expect.poll(() => fleet.ops?.connected, { timeout: 10_000 }).toBe(true);
+    await fleet.ops?.subscribeAsync("sw1/acme/#", { qos: 1 });
+    await expect.poll(() => fleet.said(board.topic("birth")).length, { timeout: 20_000 }).toBeGreaterThan(1);
+    const id = await fleet.command("sw1/acme/plant7/pi-1", "ping");
+    await expect
+      .poll(() => fleet.last(board.topic(`res/ping/${id}`)), { timeout: 10_000 })
+      .toMatchObject({ state: "succeeded" });
+  });
+});
+
+describe.skipIf(lack)("answers", () => {
+  test("go where the sender asked, if that is a place for it; else where they always go", async () => {
+    const fleet = await new TestFleet().start();
+    const board = fleet.board();
+    board.start();
+    await expect.poll(() => fleet.last(board.topic("birth"))).toBeDefined();
+    const ask = async (id: string, responseTopic: string): Promise<void> => {
+      const properties = { messageExpiryInterval: 60, responseTopic, correlationData: Buffer.from("me") };
+      const payload = JSON.stringify({ v: 1, id, name: "ping", by: "ops:alice" });
+      await fleet.ops?.publishAsync(board.topic(`cmd/ping/${id}`), payload, { qos: 1, properties });
+    };
+    await ask("A", "sw1/acme/_reply/ops/inbox");
+    await expect.poll(() => fleet.last("sw1/acme/_reply/ops/inbox")).toMatchObject({ id: "A", code: 200 });
+    expect(await fleet.retained("sw1/acme/_reply/ops/inbox")).toBeUndefined();
+    await ask("B", "sw1/acme/plant7/pi-2/cmd/agent.restart/1");
+    await expect.poll(() => fleet.last(board.topic("res/ping/B"))).toMatchObject({ id: "B" });
+    const retained = await fleet.retained(board.topic("res/ping/B"));
+    expect(retained?.expirySeconds).toBeGreaterThan(300);
+    expect(fleet.heard.find(({ topic }) => topic === board.topic("res/ping/B"))?.code).toBe("200");
+    expect(fleet.heard.some(({ topic }) => topic.includes("agent.restart"))).toBe(false);
+  });
+});

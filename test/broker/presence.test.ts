@@ -1,0 +1,175 @@
+import { describe, expect, test } from "vitest";
+import type { Status } from "../../agent/status/schema.ts";
+import { lack, TestFleet } from "./site.ts";
+
+const status = (more: Partial<Status> = {}): Status => ({
+  schema: "siteward.status/1",
+  writtenAt: "2026-01-01T00:00:00Z",
+  writtenBootMs: 0,
+  staleAfterMs: 90_000,
+  bootId: "boot-1",
+  pid: 1,
+  version: "0.1.0",
+  startedAt: "2026-01-01T00:00:00Z",
+  writeFailures: 0,
+  health: { level: "ok", ready: true, conditions: [] },
+  identity: { site: "plant7", board: "pi-1", node: "pi-1" },
+  ...more,
+});
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe.skipIf(lack)("a board and its fleet", () => {
+  test("it is online before anything else, and says goodbye with the number that it came with", async () => {
+    const fleet = await new TestFleet().start();
+    const board = fleet.board();
+    board.status = status();
+    board.start();
+    await expect.poll(() => fleet.last(board.topic("status"))).toBeDefined();
+    expect(fleet.heard[0]?.topic).toBe(board.topic("up"));
+    expect(fleet.said(board.topic("up"))).toMatchObject([
+      { v: 1, state: "online", session: 1, bootId: "boot-1", cause: "connect", clock: "synced" },
+    ]);
+    expect(fleet.last(board.topic("birth"))).toMatchObject({
+      v: 1,
+      version: "0.1.0",
+      commands: expect.arrayContaining(["ping"]),
+    });
+    await board.stop();
+    await expect
+      .poll(() => fleet.last(board.topic("up")))
+      .toMatchObject({ state: "offline", session: 1, cause: "stop" });
+    // The will was discarded: nobody tells it later.
+    board.start();
+    await expect.poll(() => fleet.last(board.topic("up"))).toMatchObject({ state: "online", session: 2 });
+    expect(fleet.said(board.topic("up"))).toHaveLength(3);
+  });
+
+  test("what is retained says what is true now, and goes by itself where the board is gone for good", async () => {
+    const fleet = await new TestFleet().start();
+    const board = fleet.board({ mqtt: { heartbeat: "10s", minInterval: "1s" } });
+    board.status = status();
+    board.start();
+    await expect.poll(() => fleet.last(board.topic("status"))).toBeDefined();
+    const found = await fleet.retained(board.topic("status"));
+    expect(found).toMatchObject({ retained: true });
+    expect(found?.expirySeconds).toBeGreaterThan(25);
+    expect(found?.expirySeconds).toBeLessThanOrEqual(30);
+    expect(await fleet.retained(board.topic("up"))).toMatchObject({ retained: true, expirySeconds: undefined });
+    expect((await fleet.retained(board.topic("birth")))?.expirySeconds).toBeGreaterThan(6 * 86_400);
+  });
+
+  test("the will is told by the broker when the board does not come back, and not when it does", async () => {
+    const fleet = await new TestFleet().start();
+    const board = fleet.board();
+    board.start();
+    await expect.poll(() => fleet.last(board.topic("up"))).toMatchObject({ state: "online" });
+    // Another client with its certificate throws it out; the board takes its session back within the will's delay.
+    const thief = await fleet.broker.clientWith(board.files, {
+      clientId: "thief",
+      reconnectPeriod: 0,
+      clean: false,
+      properties: { sessionExpiryInterval: 60 },
+    });
+    await expect.poll(() => thief.connected, { timeout: 10_000 }).toBe(false);
+    await expect
+      .poll(() => fleet.last(board.topic("up")), { timeout: 10_000 })
+      .toMatchObject({ state: "online", session: 2 });
+    await pause(1000);
+    expect(fleet.said(board.topic("up")).map(({ state, session }) => `${state} ${session}`)).toEqual([
+      "online 1",
+      "online 2",
+    ]);
+  });
+
+  test("a will that comes late has the number of the connection that it belongs to", async () => {
+    const fleet = await new TestFleet().start();
+    const name = "acme/plant7/pi-2";
+    const topic = "sw1/acme/plant7/pi-2/up";
+    // A connection as a board's, with a will that waits for one second.
+    const payload = Buffer.from(JSON.stringify({ v: 1, state: "offline", session: 7 }));
+    const will = { topic, payload, qos: 1 as const, retain: true, properties: { willDelayInterval: 1 } };
+    const dying = await fleet.broker.client(name, {
+      reconnectPeriod: 0,
+      will,
+      clean: false,
+      properties: { sessionExpiryInterval: 60 },
+    });
+    dying.stream.destroy();
+    await expect.poll(() => fleet.last(topic), { timeout: 10_000 }).toMatchObject({ state: "offline", session: 7 });
+  });
+
+  test("the birth is told again only where it changed, or the broker knows nothing of us any more", async () => {
+    const fleet = await new TestFleet().start();
+    const board = fleet.board();
+    for (let starts = 0; starts < 3; starts++) {
+      board.start();
+      await expect
+        .poll(() => fleet.said(board.topic("up")).filter(({ state }) => state === "online"))
+        .toHaveLength(starts + 1);
+      await expect.poll(() => fleet.said(board.topic("birth")).length).toBeGreaterThan(0);
+      await pause(300);
+      await board.stop();
+    }
+    expect(fleet.said(board.topic("birth"))).toHaveLength(1);
+    await fleet.command("sw1/acme/plant7/pi-1", "capabilities.get");
+    board.start();
+    await expect.poll(() => fleet.said(board.topic("birth"))).toHaveLength(2);
+  });
+
+  test("of a status only what means something is told, and at most every ten seconds", async () => {
+    const fleet = await new TestFleet().start();
+    const board = fleet.board({ mqtt: { minInterval: "2s", heartbeat: "1h" } });
+    board.status = status({ board: { tempC: 51 } });
+    board.start();
+    await expect.poll(() => fleet.said(board.topic("status")).length).toBe(1);
+    board.status = status({ board: { tempC: 52.4 }, writtenBootMs: 99 });
+    await pause(3000);
+    expect(fleet.said(board.topic("status"))).toHaveLength(1);
+    board.status = status({ board: { tempC: 61 } });
+    await expect.poll(() => fleet.last(board.topic("status")), { timeout: 5000 }).toMatchObject({ tempC: 60 });
+    board.status = status({ board: { tempC: 71 } });
+    await pause(500);
+    expect(fleet.said(board.topic("status"))).toHaveLength(2);
+  });
+
+  test("only the leader speaks for the site, takes its commands, and says when it goes", async () => {
+    const fleet = await new TestFleet().start();
+    const board = fleet.board();
+    board.status = status();
+    board.start();
+    await expect.poll(() => fleet.last(board.topic("status"))).toBeDefined();
+    await fleet.command("sw1/acme/plant7/_site", "leader.step-down", { holdOff: 60 }, { id: "EARLY" });
+    board.standing = { isLeader: true, leader: "pi-1", term: 17 };
+    await expect
+      .poll(() => fleet.last(board.siteTopic("leader")), { timeout: 5000 })
+      .toMatchObject({ holder: "pi-1", term: 17, seq: expect.any(Number) });
+    await expect.poll(() => fleet.last(board.siteTopic("status"))).toMatchObject({ v: 1, seq: expect.any(Number) });
+    await pause(300);
+    const id = await fleet.command("sw1/acme/plant7/_site", "controllers.pause", { controller: "pod-gc", ttl: 60 });
+    await expect
+      .poll(() => fleet.last(board.siteTopic(`res/controllers.pause/${id}`)), { timeout: 5000 })
+      .toMatchObject({ state: "succeeded", code: 200, term: 17 });
+    board.standing = { isLeader: false, leader: "pi-2", term: 18 };
+    await expect
+      .poll(() => fleet.last(board.siteTopic("leader")), { timeout: 5000 })
+      .toMatchObject({ holder: null, term: 17 });
+    await pause(300);
+    await fleet.command(
+      "sw1/acme/plant7/_site",
+      "controllers.pause",
+      { controller: "pod-gc", ttl: 60 },
+      { id: "LATE" },
+    );
+    await pause(500);
+    expect(board.effects).toEqual(["pause pod-gc"]);
+    expect(fleet.heard.filter(({ topic }) => /res\/.*\/(EARLY|LATE)$/.test(topic))).toEqual([]);
+    // A leader that stops does not leave its name behind either.
+    board.standing = { isLeader: true, leader: "pi-1", term: 19 };
+    await expect
+      .poll(() => fleet.last(board.siteTopic("leader")), { timeout: 5000 })
+      .toMatchObject({ holder: "pi-1", term: 19 });
+    await board.stop();
+    await expect.poll(() => fleet.last(board.siteTopic("leader"))).toMatchObject({ holder: null, term: 19 });
+  });
+});

@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { MqttClient } from "mqtt";
+import { afterEach } from "vitest";
+import { mosquittoAcl } from "../../agent/fleet/broker-acl.ts";
+import { FleetBoard, type FleetBoardOptions } from "../support/fleet-board.ts";
+import { type BrokerOptions, lackOfMosquitto, Mosquitto } from "../support/mosquitto.ts";
+
+/** Why these suites are left out here, if they are. */
+export const lack = lackOfMosquitto();
+if (lack) console.log(`left out: the fleet against a real broker, because ${lack}`);
+
+/** What an operator gets from `siteward broker-acl` for two sites, with himself as `ops`. */
+export const acl = mosquittoAcl({
+  fleet: "acme",
+  sites: new Map([
+    ["plant7", ["pi-1", "pi-2"]],
+    ["plant8", ["pi-1"]],
+  ]),
+  operators: ["ops", "newcomer"],
+});
+
+export interface Heard {
+  readonly topic: string;
+  readonly payload: string;
+  readonly retained: boolean;
+  readonly code: string | undefined;
+  readonly expirySeconds: number | undefined;
+}
+
+/** A fleet for the length of one test: broker, boards, and an operator who hears everything. */
+export class TestFleet {
+  readonly broker: Mosquitto;
+  readonly heard: Heard[] = [];
+  ops: MqttClient | undefined;
+  readonly #folder = mkdtempSync(path.join(tmpdir(), "siteward-fleet-"));
+  readonly #boards: FleetBoard[] = [];
+  #number = 0;
+
+  constructor(options: BrokerOptions = {}) {
+    this.broker = new Mosquitto({ acl, ...options });
+    open.push(this);
+  }
+
+  async start(): Promise<this> {
+    await this.broker.start();
+    this.ops = await this.broker.client("ops");
+    this.ops.on("message", (topic, payload, { retain, properties }) => {
+      const code = properties?.userProperties?.code;
+      this.heard.push({
+        topic,
+        payload: String(payload),
+        retained: retain,
+        code: typeof code === "string" ? code : undefined,
+        expirySeconds: properties?.messageExpiryInterval,
+      });
+    });
+    await this.ops.subscribeAsync("sw1/acme/#", { qos: 1 });
+    return this;
+  }
+
+  board(options: Omit<FleetBoardOptions, "broker" | "folder"> = {}): FleetBoard {
+    const board = new FleetBoard({ broker: this.broker, folder: this.#folder, ...options });
+    this.#boards.push(board);
+    return board;
+  }
+
+  /** The documents that were published on a topic, in order. */
+  said(topic: string): readonly Record<string, unknown>[] {
+    return this.heard.filter((one) => one.topic === topic).map(({ payload }) => JSON.parse(payload));
+  }
+
+  last(topic: string): Record<string, unknown> | undefined {
+    return this.said(topic).at(-1);
+  }
+
+  /** What a newcomer is sent of a topic: what is retained there now. */
+  async retained(topic: string): Promise<Heard | undefined> {
+    const newcomer = await this.broker.client("newcomer");
+    const found = await new Promise<Heard | undefined>((resolve) => {
+      const late = setTimeout(() => resolve(undefined), 400);
+      newcomer.on("message", (at, payload, { retain, properties }) => {
+        clearTimeout(late);
+        const expirySeconds = properties?.messageExpiryInterval;
+        resolve({ topic: at, payload: String(payload), retained: retain, code: undefined, expirySeconds });
+      });
+      void newcomer.subscribeAsync(topic, { qos: 1 });
+    });
+    await newcomer.endAsync(true);
+    return found;
+  }
+
+  /** Sends a command as the operator; answers with its id. */
+  async command(
+    prefix: string,
+    name: string,
+    args: Record<string, unknown> = {},
+    more: { readonly id?: string; readonly expiry?: number; readonly envelope?: Record<string, unknown> } = {},
+  ): Promise<string> {
+    const { id = `CMD-${++this.#number}`, expiry = 60, envelope = {} } = more;
+    const document = { v: 1, id, name, args, by: "ops:alice", reason: "a test", ...envelope };
+    const properties = { messageExpiryInterval: expiry };
+    await this.ops?.publishAsync(`${prefix}/cmd/${name}/${id}`, JSON.stringify(document), { qos: 1, properties });
+    return id;
+  }
+
+  async stop(): Promise<void> {
+    for (const board of this.#boards) await board.stop();
+    await this.broker.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+const open: TestFleet[] = [];
+afterEach(async () => {
+  for (const fleet of open.splice(0)) await fleet.stop();
+});

@@ -1,0 +1,214 @@
+import { copyFileSync, mkdirSync } from "node:fs";
+import path from "node:path";
+import type { Ambient } from "../../agent/base/ambient.ts";
+import { SystemClock } from "../../agent/base/clock.ts";
+import type { JsonRecord } from "../../agent/base/json.ts";
+import { SystemRandom } from "../../agent/base/random.ts";
+import type { BoardControls } from "../../agent/commands/board-controls.ts";
+import type { Effect, SiteControls, Standing } from "../../agent/commands/controls.ts";
+import { CommandDesk, type CommandTaker } from "../../agent/commands/desk.ts";
+import { Ledger } from "../../agent/commands/ledger.ts";
+import { LogLevels } from "../../agent/commands/log-levels.ts";
+import { openPolicy } from "../../agent/commands/policy.ts";
+import { noTrust } from "../../agent/commands/trust.ts";
+import { judgeRemote } from "../../agent/config/remote-judge.ts";
+import { type Config, settings } from "../../agent/config/settings.ts";
+import { defaultsOf, layTree, treeOf } from "../../agent/config/values.ts";
+import { BoardFleet } from "../../agent/fleet/board-fleet.ts";
+import { mqttLinks } from "../../agent/fleet/mqtt-link.ts";
+import type { Identity } from "../../agent/fleet/topics.ts";
+import type { Status } from "../../agent/status/schema.ts";
+import { CommandLog } from "../../storage/command-log.ts";
+import { Database } from "../../storage/database.ts";
+import { Memo } from "../../storage/memo.ts";
+import { Outbox } from "../../storage/outbox.ts";
+import { stateMigrations } from "../../storage/schema.ts";
+import type { Certificate, Mosquitto } from "./mosquitto.ts";
+import { RecordingLog } from "./recording-log.ts";
+
+const pragmas = {
+  synchronous: "FULL",
+  cacheKiB: 512,
+  mmapMiB: 0,
+  walAutocheckpointPages: 1000,
+  journalSizeLimitKiB: 4096,
+} as const;
+
+/** Settings with these sections over the defaults. */
+export function configWith(tree: JsonRecord): Config {
+  const values = defaultsOf(settings);
+  const problems = layTree(values, settings, tree, { where: (at) => at.join(".") });
+  if (problems.length > 0) throw new Error(problems.join("\n"));
+  return treeOf(settings, values);
+}
+
+export interface FleetBoardOptions {
+  readonly broker: Mosquitto;
+  readonly folder: string;
+  readonly board?: string;
+  readonly site?: string;
+  /** Settings of the section `mqtt`. */
+  readonly mqtt?: JsonRecord;
+  /** What every command of the site comes to. */
+  readonly effect?: (what: string) => Promise<void>;
+}
+
+/** A board's link to its fleet with the real desk behind it, over a site of which only the effects of commands are seen. */
+export class FleetBoard {
+  readonly log = new RecordingLog();
+  readonly identity: Identity;
+  readonly config: Config;
+  readonly files: Certificate;
+  /** The effects that commands had, with the id that each was asked with as its zone. */
+  readonly effects: string[] = [];
+  standing: Standing = { isLeader: false, leader: undefined, term: undefined };
+  status: Status | undefined;
+  bootId = "boot-1";
+  remoteVersion: number | undefined;
+  reloads = 0;
+  fleet: BoardFleet | undefined;
+  readonly #options: FleetBoardOptions;
+  readonly #file: string;
+  #database: Database | undefined;
+  #stop = new AbortController();
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(options: FleetBoardOptions) {
+    const { broker, folder, board = "pi-1", site = "plant7", mqtt = {} } = options;
+    this.#options = options;
+    this.identity = { fleet: "acme", site, board };
+    const home = path.join(folder, `${site}-${board}`);
+    mkdirSync(home, { recursive: true });
+    this.#file = path.join(home, "state.db");
+    this.files = { certificate: path.join(home, "mqtt.crt"), key: path.join(home, "mqtt.key") };
+    this.use(broker.authority.issue(`acme/${site}/${board}`));
+    this.config = configWith({
+      site: { name: site },
+      board: { name: board },
+      state: { folder: home },
+      mqtt: {
+        url: broker.url,
+        fleet: "acme",
+        ...this.files,
+        ca: broker.authority.file,
+        reconnect: { first: "100ms", most: "1s", refused: "1s" },
+        ...mqtt,
+      },
+    });
+  }
+
+  /** Puts these files where the board looks for its own. */
+  use({ certificate, key }: Certificate): void {
+    copyFileSync(certificate, this.files.certificate);
+    copyFileSync(key, this.files.key);
+  }
+
+  topic(rest: string): string {
+    const { fleet, site, board } = this.identity;
+    return `sw1/${fleet}/${site}/${board}/${rest}`;
+  }
+
+  siteTopic(rest: string): string {
+    return `sw1/acme/${this.identity.site}/_site/${rest}`;
+  }
+
+  get outbox(): Outbox {
+    const bound = { rows: 1000, bytes: 2 ** 20 };
+    if (!this.#database) throw new Error("the board is off");
+    return new Outbox(this.#database, { event: bound, response: bound });
+  }
+
+  /** A process begins. */
+  start(): this {
+    const database = Database.open({ file: this.#file, migrations: stateMigrations, pragmas });
+    const ambient: Ambient = { clock: new SystemClock(), random: new SystemRandom(), log: this.log };
+    this.#database = database;
+    this.#stop = new AbortController();
+    const desk = this.#desk(ambient, database);
+    const { config, identity } = this;
+    const fleet = new BoardFleet(ambient, {
+      config,
+      identity,
+      url: new URL(config.mqtt.url ?? ""),
+      open: mqttLinks(ambient.clock),
+      database,
+      env: {},
+      bootId: this.bootId,
+      remoteVersion: this.remoteVersion,
+      reload: () => {
+        this.reloads++;
+      },
+      judge: ({ config: remote }) => judgeRemote(remote, config.remote.locked),
+      clockState: () => "synced",
+      status: () => this.status,
+      standing: () => this.standing,
+      birth: () => ({ version: "0.1.0", commands: desk.known() }),
+      desk: (): CommandTaker => desk,
+      news: () => {},
+    });
+    this.fleet = fleet;
+    this.#running = Promise.all([desk.run(this.#stop.signal), fleet.run(this.#stop.signal)]);
+    return this;
+  }
+
+  /** In good order, as at SIGTERM. */
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error("stopped"));
+    await this.#running;
+    this.#database?.close();
+    this.#database = undefined;
+  }
+
+  #desk(ambient: Ambient, database: Database): CommandDesk {
+    const moment = () => ({ now: ambient.clock.now(), bootId: this.bootId, isSynced: true });
+    const controls: BoardControls = {
+      version: "0.1.0",
+      bootId: this.bootId,
+      uptime: () => 1000,
+      status: (detail) => ({ detail }),
+      configVersion: () => this.fleet?.configVersion(),
+      config: () => ({}),
+      announce: () => this.fleet?.announce() ?? {},
+      setLogLevel: () => {},
+      collectDiagnostics: () => this.#effect("diagnostics"),
+      compact: () => this.#effect("compact"),
+      restart: () => {},
+      reloadCredentials: (dryRun) => this.fleet?.reloadCredentials(dryRun) ?? this.#effect("nothing"),
+      applyConfig: (...asked) => this.fleet?.applyConfig(...asked) ?? this.#effect("nothing"),
+      rollbackConfig: (...asked) => this.fleet?.rollbackConfig(...asked) ?? this.#effect("nothing"),
+    };
+    return new CommandDesk(ambient, {
+      board: this.identity.board,
+      ledger: new Ledger(ambient, { log: new CommandLog(database), moment }),
+      levels: new LogLevels(ambient, { memo: new Memo(database), board: controls, moment }),
+      site: this.#site(),
+      controls,
+      clock: () => "synced",
+      rules: () => ({ trust: noTrust, policy: openPolicy }),
+      obstacle: () => undefined,
+      changed: () => {},
+    });
+  }
+
+  async #effect(what: string): Promise<Effect> {
+    this.effects.push(what);
+    await this.#options.effect?.(what);
+    return { outcome: "done", result: { what } };
+  }
+
+  #site(): SiteControls {
+    const does = (what: string): Promise<Effect> => this.#effect(what);
+    return {
+      standing: () => this.standing,
+      freeze: (scope) => does(`freeze ${"target" in scope ? scope.target : "site"}`),
+      thaw: () => does("thaw"),
+      pause: (controller) => does(`pause ${controller}`),
+      resume: () => does("resume"),
+      confirmZoneDead: (zone) => does(`confirm ${zone}`),
+      confirmBoardDead: (board) => does(`confirm ${board}`),
+      stepDown: (to) => does(`step down ${to}`),
+      cordon: (board) => does(`cordon ${board}`),
+      drain: () => does("drain"),
+    };
+  }
+}
