@@ -3,40 +3,45 @@ import type { StateFolder } from "../storage/state-folder.ts";
 import type { KubeObject } from "./api/meta.ts";
 import { leases, namespaces, nodes, pods, type Resource } from "./api/resources.ts";
 import type { Ambient } from "./base/ambient.ts";
-import { elapsed, type Instant, type Millis, sleep } from "./base/clock.ts";
+import type { Instant, Millis } from "./base/clock.ts";
+import type { Progress } from "./base/progress.ts";
 import { TaskGroup } from "./base/tasks.ts";
+import type { BoardHealth } from "./board/board-health.ts";
+import { reasonNotToStand, reasonToStepDown } from "./board/sick-leader.ts";
 import { KubeClient } from "./client/kube-client.ts";
 import { Permissions } from "./client/permissions.ts";
 import { RequestLimiter, type RequestRate } from "./client/request-limiter.ts";
 import { Traffic } from "./client/traffic.ts";
 import type { Transport } from "./client/transport.ts";
 import type { Config } from "./config/settings.ts";
-import { controlLoops, type Loop, lifecycleSettings, type OpenLoop } from "./control-loops.ts";
-import { decodeBudget, encodeBudget } from "./controllers/node-lifecycle/budget.ts";
-import { siteKey } from "./controllers/node-lifecycle/controller.ts";
-import type { BoardRecord, SiteMemory } from "./controllers/node-lifecycle/memory.ts";
-import { type Workload, workloadsOf } from "./controllers/registry.ts";
-import type { SightParts } from "./controllers/sight.ts";
+import { lifecycleSettings } from "./control-loops.ts";
+import { workloadsOf } from "./controllers/registry.ts";
+import { freezeOnBoard } from "./controllers/sight.ts";
 import { InformerSet } from "./informer/informer-set.ts";
+import { peersOf } from "./peers.ts";
 import { ApiLink } from "./runtime/api-link.ts";
-import { leaderOwnsAll } from "./runtime/assignment.ts";
-import { ControlLoop } from "./runtime/control-loop.ts";
-import type { Term } from "./runtime/controller.ts";
 import { EventRecorder } from "./runtime/event-recorder.ts";
 import { Executor } from "./runtime/executor.ts";
+import { type Ended, HoldBook, type Quiet } from "./runtime/hold-book.ts";
+import type { Holds } from "./runtime/holds.ts";
 import { HomeCluster } from "./runtime/home-cluster.ts";
 import { LeaderElector } from "./runtime/leader-elector.ts";
 import { LeaderMemo } from "./runtime/leader-memo.ts";
-import type { Found } from "./runtime/leadership.ts";
-import { budgetAnnotation, LeaseLock } from "./runtime/lease-lock.ts";
-import { memoryArea } from "./runtime/memory-store.ts";
-import { Permits } from "./runtime/permits.ts";
-import { SiteClaims, selectorAnnotation, siteLabels } from "./runtime/site-claims.ts";
-import { followNamespaces, siteNamespaces } from "./runtime/site-namespaces.ts";
-import { CachedSiteView, type Caches } from "./runtime/site-view.ts";
-import { TermOver } from "./runtime/term.ts";
+import { budgetAnnotation, holdsAnnotation, LeaseLock } from "./runtime/lease-lock.ts";
+import { SiteClaims } from "./runtime/site-claims.ts";
+import { siteAnnotations, siteLabels } from "./runtime/site-lease.ts";
+import { namespacesOf, siteNamespaces } from "./runtime/site-namespaces.ts";
+import type { Caches } from "./runtime/site-view.ts";
 import { uncontestedCaches } from "./runtime/uncontested-caches.ts";
+import { AgentSiteControls } from "./site-controls.ts";
+import { TermWork } from "./term-work.ts";
 import { type AgentViews, viewsOf } from "./views.ts";
+
+/** What is known of this board itself, where somebody watches over it. */
+export interface WatchedBoard extends Pick<BoardHealth, "sickness"> {
+  /** Hours in which nothing is evicted. */
+  isQuiet(now: Instant): Quiet | undefined;
+}
 
 export interface Edges {
   readonly config: Config;
@@ -55,13 +60,13 @@ export interface Edges {
   readonly news: () => void;
 }
 
+/** A leader that is unwell leaves the Lease to the others for so many durations of a term, and then stands if none came. */
+const patienceWithOthers = 2;
+
 const electionRate: RequestRate = { qps: 5, burst: 10 };
 
 /** Other sites are looked for once in so many durations of a term: every five minutes by default. */
 const termsBetweenLooks = 5;
-
-/** How often the end of an outage is looked for. */
-const outageLook: Millis = 1000;
 
 /** What is read whatever is configured: of boards, and where the site has namespaces of its own, these. */
 const alwaysMirrored = ({ site }: Config): readonly Resource<KubeObject>[] =>
@@ -72,101 +77,149 @@ const alwaysMirrored = ({ site }: Config): readonly Resource<KubeObject>[] =>
  * executor; and beside them the election, which says when the controllers run.
  */
 export class Agent {
+  /** For what runs beside the agent. Of objects that no controller reads nothing is cached, and of a cold standby nothing is new. */
+  readonly client: KubeClient;
+  readonly caches: Caches;
+  readonly elector: LeaderElector;
+  /** What commands do to the site, and to this board's Node. */
+  readonly siteControls: AgentSiteControls;
   readonly #ambient: Ambient;
   readonly #config: Config;
-  readonly #bootId: string;
   readonly #openedAt: Instant;
   readonly #rebuilt: Error | undefined;
-  readonly #news: () => void;
   readonly #folder: Edges["folder"];
-  readonly #memo: Memo;
-  readonly #leaderMemo: LeaderMemo;
   readonly #link: ApiLink;
   readonly #traffic = new Traffic();
   readonly #permissions: Permissions;
-  readonly #client: KubeClient;
   readonly #home: HomeCluster;
   readonly #informers: InformerSet;
   readonly #claims: SiteClaims;
-  readonly #caches: Caches;
-  readonly #uncontested: Caches;
   readonly #events: EventRecorder;
   readonly #executor: Executor;
-  readonly #elector: LeaderElector;
-  readonly #sight: SightParts;
-  readonly #sweeps = new Permits(1);
-  readonly #workloads: readonly Workload[];
-  readonly #mirrored: readonly Resource<KubeObject>[];
-  #loops: readonly Loop[] = [];
-  #judge: { memoryOf(key: string): SiteMemory | undefined } | undefined;
+  readonly #work: TermWork;
+  readonly #holds: HoldBook;
+  #self: WatchedBoard | undefined;
   #isListening = false;
 
   constructor(ambient: Ambient, { config, folder, transport, address, bootId, place, version, rebuilt, news }: Edges) {
     const { board, cache, client, leader, link, site } = config;
     this.#ambient = ambient;
     this.#config = config;
-    this.#bootId = bootId;
-    this.#news = news;
     this.#openedAt = ambient.clock.now();
 
     this.#folder = folder;
     this.#rebuilt = folder.cache.rebuilt ?? rebuilt;
-    this.#memo = new Memo(folder.state.database);
-    this.#leaderMemo = new LeaderMemo({ facts: this.#memo, place });
+    const memo = new Memo(folder.state.database);
+    const leaderMemo = new LeaderMemo({ facts: memo, place });
+    const identity = `${board.name}_${ambient.random.uuid()}`;
 
     this.#link = new ApiLink(ambient, { transport, changed: news });
     this.#permissions = new Permissions({ clock: ambient.clock, changed: news });
-    this.#client = this.#clientOf(version, client, this.#permissions);
+    this.client = this.#clientOf(version, client, this.#permissions);
     // What it may not ask it does without: that is no problem to tell anybody about.
     const inquirer = this.#clientOf(version, electionRate);
-    this.#home = new HomeCluster(ambient, { client: inquirer, address, facts: this.#memo });
+    this.#home = new HomeCluster(ambient, { client: inquirer, address, facts: memo });
     this.#informers = new InformerSet(ambient, {
-      client: this.#client,
+      client: this.client,
       database: folder.cache.database,
       settings: { ...cache, limits: { stall: link.watchStall, blip: link.blip }, heartbeats: link.heartbeats },
       scope: site,
-      isUrgent: () => this.#loops.length > 0,
+      isUrgent: () => this.#work.loops.length > 0,
       rank: () => this.#claims.rank,
       patience: leader.renewDeadline / 4,
     });
-    const judge = (): SiteMemory | "by nobody" | undefined =>
-      this.#judge ? this.#judge.memoryOf(siteKey) : "by nobody";
-    this.#sight = { settings: lifecycleSettings(config), judge };
-    this.#workloads = workloadsOf({ config, sight: this.#sight });
-    this.#mirrored = [...new Set([...alwaysMirrored(config), ...this.#workloads.flatMap(({ reads }) => reads)])];
-    for (const resource of this.#mirrored) this.#informers.informer(resource);
+    this.#holds = new HoldBook(ambient, {
+      facts: memo,
+      bootId,
+      recovery: config.judgement.recovery,
+      isQuiet: (now) => this.#self?.isQuiet(now),
+      publish: () => this.elector.renewNow(),
+      changed: () => this.#work.holdsChanged(),
+      over: (what) => this.#tellEnd(what),
+    });
+    const holds = (now: Instant): Holds => this.#holds.now(now);
+    const sight = { settings: lifecycleSettings(config), judge: () => this.#work.judged(), holds };
+    const workloads = workloadsOf({ config, sight });
+    const mirrored = [...new Set([...alwaysMirrored(config), ...workloads.flatMap(({ reads }) => reads)])];
+    for (const resource of mirrored) this.#informers.informer(resource);
 
     const at = { namespace: leader.namespace, name: `siteward-${site.name}` };
     this.#claims = new SiteClaims(ambient, {
       client: inquirer,
       at,
       boards: this.#informers.informer(nodes).lister,
+      namespaces: namespacesOf(this.#informers, site),
       period: termsBetweenLooks * leader.duration,
-      changed: () => this.#wakeAll(),
+      changed: () => this.#work.wakeAll(),
     });
-    this.#caches = siteNamespaces(this.#informers, site);
-    this.#uncontested = uncontestedCaches(this.#caches, this.#claims);
+    this.caches = siteNamespaces(this.#informers, site, this.#claims);
 
-    this.#events = new EventRecorder(ambient, { client: this.#client, host: board.name });
-    this.#executor = new Executor(ambient, { client: this.#client, events: this.#events, inflight: client.inflight });
-    this.#elector = new LeaderElector(ambient, {
-      identity: `${board.name}_${ambient.random.uuid()}`,
+    this.#events = new EventRecorder(ambient, { client: this.client, host: board.name });
+    this.#executor = new Executor(ambient, {
+      client: this.client,
+      events: this.#events,
+      inflight: client.inflight,
+      isFrozen: (name) => this.#isFrozen(name),
+    });
+    const uncontested = uncontestedCaches(this.caches, this.#claims);
+    this.#work = new TermWork(ambient, {
+      config,
+      identity,
+      bootId,
+      memo,
+      leaderMemo,
+      client: this.client,
+      informers: this.#informers,
+      claims: this.#claims,
+      caches: this.caches,
+      uncontested,
+      executor: this.#executor,
+      sight,
+      workloads,
+      holds: this.#holds,
+      mirrored,
+      whyToLeave: (now) => this.#whyToLeave(now),
+      leave: (why) => this.elector.stepDown(why, patienceWithOthers * leader.duration),
+      listen: (signal) => this.#listen(signal),
+      news,
+    });
+    this.elector = new LeaderElector(ambient, {
+      identity,
+      board: board.node,
       timing: leader,
-      formerIdentity: this.#leaderMemo.formerIdentity(),
-      formerTerm: this.#leaderMemo.formerTerm(),
-      remember: (term) => this.#leaderMemo.saw(term),
+      formerIdentity: leaderMemo.formerIdentity(),
+      formerTerm: leaderMemo.formerTerm(),
+      formerRest: leaderMemo.formerRest(bootId, this.#openedAt),
+      rests: (rest) => leaderMemo.rests(rest, bootId, ambient.clock.now()),
+      remember: (term) => leaderMemo.saw(term),
       followers: leader.followers,
       lock: new LeaseLock({
         // An allowance of its own: a burst of evictions must not delay a renewal.
         client: this.#clientOf(version, electionRate, this.#permissions, (signal) => this.#informers.inTurn(signal)),
         at,
         labels: siteLabels(site.name),
-        annotations: { [selectorAnnotation]: site.nodeSelector ?? "" },
+        annotations: siteAnnotations(site),
       }),
-      mayStand: () => folder.obstacle(),
+      mayStand: (leaderlessFor) => folder.obstacle() ?? this.#whyNotToStand(leaderlessFor),
       announce: (event, under) => this.#events.record(event, under),
-      budget: () => this.#budget(),
-      lead: (under, found) => this.#lead(under, found),
+      carried: {
+        [budgetAnnotation]: () => this.#work.budget(),
+        [holdsAnnotation]: () => this.#holds.carried(),
+      },
+      saw: ({ annotations, written }) => this.#holds.saw(annotations[holdsAnnotation], written),
+      lead: (under, found) => this.#work.lead(under, found),
+    });
+    this.siteControls = new AgentSiteControls({
+      ambient,
+      config,
+      client: this.client,
+      elector: this.elector,
+      work: this.#work,
+      holds: this.#holds,
+      caches: uncontested,
+      sight,
+      executor: this.#executor,
+      announce: (event, under) => this.#events.record(event, under),
     });
   }
 
@@ -174,23 +227,46 @@ export class Agent {
   async run(signal: AbortSignal): Promise<void> {
     const tasks = new TaskGroup(signal);
     tasks.start("events", (inner) => this.#events.run(inner));
-    tasks.start("election", (inner) => this.#elector.run(inner));
+    tasks.start("election", (inner) => this.elector.run(inner));
     if (this.#config.standby === "warm") tasks.start("informers", (inner) => this.#listen(inner));
     await tasks.join();
+  }
+
+  /** How far the API server's clock is ahead of this board's; undefined: no answer told. */
+  get clockSkew(): Millis | undefined {
+    return this.#link.skew;
+  }
+
+  /** Before `run`, by whoever watches over this board. */
+  heed(self: WatchedBoard): void {
+    this.#self = self;
+  }
+
+  /** How far the loops have come that must never stand still. */
+  progress(now: Instant): readonly Progress[] {
+    return [this.elector.progress(), ...this.#work.loops.map((loop) => loop.progress(now))];
+  }
+
+  /** Gives back memory whose content can be read or made again. */
+  shed(): void {
+    this.#informers.shed();
+    this.#folder.cache.database.shrink();
   }
 
   views(now: Instant): AgentViews {
     return viewsOf(
       {
         config: this.#config,
-        elector: this.#elector,
+        elector: this.elector,
         link: this.#link,
         permissions: this.#permissions,
         claims: this.#claims,
         informers: this.#informers,
         isListening: this.#isListening,
-        loops: this.#loops,
-        site: this.#judge?.memoryOf(siteKey),
+        loops: this.#work.loops,
+        site: this.#work.site,
+        holds: this.#holds.ordered,
+        quiet: this.elector.view().role === "leader" ? this.#holds.quiet(now) : undefined,
         executor: this.#executor,
         traffic: this.#traffic,
         folder: this.#folder,
@@ -201,78 +277,31 @@ export class Agent {
     );
   }
 
-  /** The work of a term. The caches are in step with the site before the first rule sees them. */
-  async #lead(term: Term, { annotations }: Found): Promise<void> {
-    const begun = this.#ambient.clock.now();
-    this.#takeStock(term);
-    const tasks = new TaskGroup(term.signal);
-    const under: Term = { number: term.number, signal: tasks.signal, standsAt: (now) => term.standsAt(now) };
-    const budget = decodeBudget(annotations[budgetAnnotation], begun);
-    const judged = (board: string): BoardRecord | "by nobody" | undefined =>
-      this.#judge ? this.#judge.memoryOf(siteKey)?.boards.get(board) : "by nobody";
-    const left = { inherited: () => budget, boot: this.#bootId };
-    const sight = this.#sight;
-    const { settings } = sight;
-    const parts = {
-      nodeLifecycle: { settings, ...left },
-      taintEviction: { settings, ...left, judged },
-      podGC: { sight, terminatedThreshold: this.#config.podGC.terminatedThreshold },
-    };
-    const { judge, loops } = controlLoops(this.#config, parts, { workloads: this.#workloads, open: this.#open });
-    this.#judge = judge;
-    this.#loops = loops;
-    if (this.#config.standby === "cold") tasks.start("informers", (signal) => this.#listen(signal));
-    // Nothing is done to a board before it is known whether it is ours.
-    const claims = this.#claims.learn(tasks.signal);
-    tasks.start("claims", async (signal) => {
-      // Which boards are claimed twice is told by the boards that are known.
-      await Promise.all([claims, this.#informers.synced([nodes], signal)]);
-      await this.#claims.follow(signal);
-    });
-    for (const loop of this.#loops) tasks.start("controller", () => this.#runLoop(loop, claims, under));
-    tasks.start("outages", (signal) => this.#afterOutages(signal));
-    const cameOrWent = (signal: AbortSignal): Promise<void> =>
-      followNamespaces(this.#ambient.clock, { caches: this.#informers, changed: () => this.#wakeAll() }, signal);
-    if (this.#mirrored.includes(namespaces)) tasks.start("namespaces", cameOrWent);
-    this.#news();
-    try {
-      await tasks.join();
-    } finally {
-      this.#loops = [];
-      this.#judge = undefined;
-      if (this.#config.standby === "cold") this.#rest(term);
-      this.#news();
-    }
+  #isFrozen(board: string): boolean {
+    const now = this.#ambient.clock.now();
+    const holds = this.#holds.now(now);
+    if (holds.freezes.size === 0) return false;
+    return freezeOnBoard(holds, board, this.caches.informer(nodes).lister.get(board), now) !== undefined;
   }
 
-  /** The watches were off because the term ended: that is an outage only where an outage ended the term. */
-  #rest({ signal: { reason } }: Term): void {
-    if (reason instanceof TermOver && reason.heard) this.#informers.pause(reason.at);
+  #whyNotToStand(leaderlessFor: Millis): string | undefined {
+    const patience = patienceWithOthers * this.#config.leader.duration;
+    return reasonNotToStand(this.#self?.sickness(this.#ambient.clock.now()), { leaderlessFor, patience });
   }
 
-  /** A controller whose resources the API server does not serve waits for them; the others do not. */
-  async #runLoop(loop: Loop, claims: Promise<unknown>, term: Term): Promise<void> {
-    const { clock, log } = this.#ambient;
-    const begun = clock.now();
-    // Before it is known which namespaces are the site's, none is.
-    const selected = this.#mirrored.includes(namespaces) ? [namespaces] : [];
-    const filled = this.#informers.synced([...loop.reads, ...selected], term.signal);
-    const caught = loop.restsOn.length > 0 ? [...loop.restsOn, ...selected] : [];
-    await Promise.all([filled, this.#informers.caughtUp(caught, term.signal), claims]);
-    if (term.signal.aborted) return;
-    const { name: controller } = loop.stats(clock.now());
-    log.info("controller started", { controller, waitedMs: Math.round(elapsed(begun, clock.now())) });
-    this.#news();
-    await loop.run(term);
+  #whyToLeave(now: Instant): string | undefined {
+    const sickness = this.#self?.sickness(now);
+    const { leader, board } = this.#config;
+    return sickness && reasonToStepDown(sickness, peersOf(this.caches, board.node), { now, sickFor: leader.sickFor });
   }
 
-  /**
-   * Toleration times that this board stored are worth something only where nobody led in between: another leader may have
-   * taken a taint away and put it on again, and one without timeAdded looks the same then.
-   */
-  #takeStock({ number }: Term): void {
-    const isNext = this.#leaderMemo.leads(this.#elector.view().identity, number);
-    if (!isNext) this.#memo.clear(memoryArea("taint-eviction"));
+  #tellEnd({ kind, subject, hold: { by } }: Ended): void {
+    this.#ambient.log.info("a hold is over", { kind, subject, by });
+    const { lease: about } = this.elector;
+    const { term } = this.#work;
+    if (about === undefined || term === undefined) return;
+    const message = `The time of a ${kind} is over that ${by} ordered: ${subject}`;
+    this.#events.record({ do: "event", about, severity: "Normal", reason: "HoldOver", message }, term);
   }
 
   /** They share the connection and the account of bytes; each has an allowance of its own. */
@@ -305,41 +334,5 @@ export class Agent {
     } finally {
       this.#isListening = false;
     }
-  }
-
-  /** What was given up during an outage is looked at once more when it is over, and need not wait for its next change. */
-  async #afterOutages(signal: AbortSignal): Promise<void> {
-    const restored = (): number =>
-      Math.max(...this.#mirrored.map((resource) => this.#informers.informer(resource).health.restoredAt?.mono ?? 0));
-    for (let last = restored(); !signal.aborted; ) {
-      await sleep(this.#ambient.clock, outageLook, signal);
-      const latest = restored();
-      if (latest > last) this.#wakeAll();
-      last = latest;
-    }
-  }
-
-  #wakeAll(): void {
-    for (const loop of this.#loops) loop.wakeAll();
-    this.#news();
-  }
-
-  readonly #open: OpenLoop = (of) => (controller, workers) => {
-    const caches = of === "boards" ? this.#uncontested : this.#caches;
-    return new ControlLoop(this.#ambient, {
-      controller,
-      workers,
-      caches,
-      site: (pass) => new CachedSiteView({ caches, client: this.#client }, pass),
-      executor: this.#executor,
-      assignment: leaderOwnsAll,
-      store: this.#memo,
-      sweeps: this.#sweeps,
-    });
-  };
-
-  #budget(): string | undefined {
-    const memory = this.#judge?.memoryOf(siteKey);
-    return memory && encodeBudget(memory, this.#ambient.clock.now());
   }
 }

@@ -5,7 +5,10 @@ import type { ControlLoop } from "./runtime/control-loop.ts";
 import type { Controller } from "./runtime/controller.ts";
 
 /** What is asked of every control loop, whatever its controller thinks about. */
-export type Loop = Pick<ControlLoop<never, never>, "reads" | "restsOn" | "run" | "stats" | "wakeAll">;
+export type Loop = Pick<
+  ControlLoop<never, never>,
+  "reads" | "restsOn" | "run" | "stats" | "progress" | "wakeAll" | "pause" | "resume"
+>;
 
 /**
  * Opens the loop of a controller. Controllers of boards do not see the boards that another site claims; those of
@@ -33,6 +36,7 @@ export function controlLoops(
       judge,
       ofBoards(registry["node-taints"](), judgeWorkers),
       ofBoards(registry["pod-readiness"](parts), judgeWorkers),
+      ofBoards(registry["out-of-service"](), 1),
     );
   }
   if (controllers.taintEviction.mode === "act") {

@@ -10,6 +10,8 @@ import type { InformerStats } from "./informer/informer-stats.ts";
 import type { ApiLink, ApiLinkView } from "./runtime/api-link.ts";
 import type { ControlLoop, ControllerStats } from "./runtime/control-loop.ts";
 import type { Executor } from "./runtime/executor.ts";
+import type { Quiet } from "./runtime/hold-book.ts";
+import type { Holds } from "./runtime/holds.ts";
 import type { ElectorView, LeaderElector } from "./runtime/leader-elector.ts";
 import type { Conflict, SiteClaims } from "./runtime/site-claims.ts";
 
@@ -28,6 +30,8 @@ export interface AgentViews {
   /** What the leader holds of boards and zones; undefined: another board leads. */
   readonly site: SiteMemory | undefined;
   readonly harmLastHour: number;
+  readonly holds: Holds;
+  readonly quiet: Quiet | undefined;
   readonly traffic: readonly TrafficRow[];
   readonly cache: { readonly file: string; readonly fileBytes: number; readonly walBytes: number };
   readonly rebuilt: Error | undefined;
@@ -41,7 +45,8 @@ export interface ControllerView extends ControllerStats {
 }
 
 /** The parts that are asked, and what only the agent itself knows. */
-export interface Viewed extends Pick<AgentViews, "config" | "isListening" | "site" | "rebuilt" | "openedAt"> {
+export interface Viewed
+  extends Pick<AgentViews, "config" | "isListening" | "site" | "holds" | "quiet" | "rebuilt" | "openedAt"> {
   readonly elector: LeaderElector;
   readonly link: ApiLink;
   readonly permissions: Permissions;
@@ -72,6 +77,8 @@ export function viewsOf(parts: Viewed, now: Instant): AgentViews {
     isListening: parts.isListening,
     controllers: loops.map((loop) => viewOf(loop, parts.informers, now)),
     site: parts.site,
+    holds: parts.holds,
+    quiet: parts.quiet,
     harmLastHour: parts.executor.harmLastHour(now),
     traffic: parts.traffic.snapshot(),
     cache: { file: cache.database.file, fileBytes: file, walBytes: wal },

@@ -9,6 +9,7 @@ import { endpointSliceMirroring } from "./endpoint-slice-mirroring/controller.ts
 import { endpointsOfServices } from "./endpoints/controller.ts";
 import { type NodeLifecycleParts, nodeLifecycle } from "./node-lifecycle/controller.ts";
 import { nodeTaints } from "./node-lifecycle/node-taints.ts";
+import { outOfServiceBoards } from "./node-lifecycle/out-of-service.ts";
 import { podReadiness } from "./node-lifecycle/pod-readiness.ts";
 import { type PodGcParts, podGC } from "./pod-gc/controller.ts";
 import type { SightParts } from "./sight.ts";
@@ -27,6 +28,7 @@ type Of<Name extends keyof ControllerParts> = Pick<ControllerParts, Name>;
 export const registry = {
   "node-lifecycle": (parts: Of<"nodeLifecycle">) => nodeLifecycle(parts.nodeLifecycle),
   "node-taints": () => nodeTaints,
+  "out-of-service": () => outOfServiceBoards,
   "pod-readiness": ({
     nodeLifecycle: { settings },
     taintEviction: { judged },

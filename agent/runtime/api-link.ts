@@ -4,6 +4,7 @@ import { hintOf } from "../base/errors.ts";
 import { CredentialsError } from "../client/credentials-error.ts";
 import type { HttpResponse, Transport } from "../client/transport.ts";
 import { TransportError } from "../client/transport-error.ts";
+import { skewIn } from "./clock-skew.ts";
 import { DurationSample } from "./duration-sample.ts";
 
 export interface ApiLinkView {
@@ -31,6 +32,7 @@ export class ApiLink {
   #state: ApiLinkView["state"] = "starting";
   #since: Instant;
   #failure: ApiFailure | undefined;
+  #skew: Millis | undefined;
 
   /** `changed` is called when the link comes or goes, or fails for another reason than before. */
   constructor(ambient: Ambient, parts: { readonly transport: Transport; readonly changed: () => void }) {
@@ -44,7 +46,9 @@ export class ApiLink {
     const begun = this.#ambient.clock.now();
     try {
       const response = await this.#transport(request);
-      this.#roundTrips.add(elapsed(begun, this.#ambient.clock.now()));
+      const now = this.#ambient.clock.now();
+      this.#roundTrips.add(elapsed(begun, now));
+      this.#skew = skewIn(response.headers.date, begun, now) ?? this.#skew;
       this.#answered(response);
       return response;
     } catch (error) {
@@ -61,6 +65,11 @@ export class ApiLink {
       rttP95: this.#roundTrips.p95,
       failure: this.#failure,
     };
+  }
+
+  /** How far the API server's clock is ahead of this board's; undefined: no answer told. */
+  get skew(): Millis | undefined {
+    return this.#skew;
   }
 
   #answered({ status }: HttpResponse): void {

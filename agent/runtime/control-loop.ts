@@ -1,14 +1,17 @@
 import type { Ambient } from "../base/ambient.ts";
 import { Bell } from "../base/bell.ts";
-import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
-import { type Disposed, dispositionOf, hintOf, isUnforeseen, sentenceOf } from "../base/errors.ts";
+import { elapsed, type Instant, type Millis, shifted, sleep } from "../base/clock.ts";
+import { type Disposed, dispositionOf, hintOf, sentenceOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
+import type { Progress } from "../base/progress.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import { ApiError } from "../client/api-error.ts";
 import type { Action, Outcome } from "./actions.ts";
 import type { Assignment } from "./assignment.ts";
 import type { Controller, Decision, SiteView, Term } from "./controller.ts";
 import { DurationSample } from "./duration-sample.ts";
+import { FailureLog } from "./failure-log.ts";
+import { Gate } from "./gate.ts";
 import { KeptMemories, type MemoryStore, memoryArea } from "./memory-store.ts";
 import { Permits } from "./permits.ts";
 import { gravest, isFatal } from "./reaction.ts";
@@ -19,7 +22,7 @@ import { WorkQueue } from "./work-queue.ts";
 
 /** Performs decisions. An Executor does; what only reports them (shadow) may too. */
 export interface Acts {
-  execute(actions: readonly Action[], term: Term): Promise<readonly Outcome[]>;
+  execute(actions: readonly Action[], term: Term, moved?: () => void): Promise<readonly Outcome[]>;
 }
 
 export interface ControlLoopParts<State, Memory> {
@@ -41,8 +44,8 @@ export interface ControlLoopParts<State, Memory> {
 
 export interface ControllerStats {
   readonly name: string;
-  /** standby: no term. starting: the cached objects are being gone through. */
-  readonly state: "standby" | "starting" | "running";
+  /** standby: no term. starting: the cached objects are being gone through. paused: an operator wants no pass of it. */
+  readonly state: "standby" | "starting" | "running" | "paused";
   readonly queue: number;
   readonly oldestWait: Millis | undefined;
   readonly syncs: number;
@@ -55,8 +58,6 @@ export interface ControllerStats {
 const mostRounds = 10;
 /** The watch needs a moment to bring what somebody else wrote. */
 const refreshDelay: Millis = 1000;
-/** Failures of a broken link come for every key: the log hears of them once in a while. */
-const warnEvery: Millis = 60_000;
 
 class Endless extends Error implements Disposed {
   override readonly name = "Endless";
@@ -74,14 +75,17 @@ export class ControlLoop<State, Memory> {
   readonly #kept: KeptMemories<Memory> | undefined;
   readonly #bell: Bell;
   readonly #sweeps: Permits;
+  readonly #gate = new Gate();
   readonly #durations = new DurationSample();
   readonly #errors: RollingCount;
+  readonly #failures: FailureLog;
+  /** Those under way, each with when it moved last. */
+  readonly #passes = new Set<{ movedAt: Instant }>();
   #memories = new Map<string, Memory>();
   #queue: WorkQueue | undefined;
-  #state: ControllerStats["state"] = "standby";
+  #state: Exclude<ControllerStats["state"], "paused"> = "standby";
   #syncs = 0;
   #lastError: ControllerStats["lastError"];
-  #warned: Instant | undefined;
 
   constructor(ambient: Ambient, parts: ControlLoopParts<State, Memory>) {
     const { controller, store } = parts;
@@ -91,6 +95,7 @@ export class ControlLoop<State, Memory> {
     this.#bell = new Bell(ambient.clock);
     this.#sweeps = parts.sweeps ?? new Permits(1);
     this.#errors = new RollingCount();
+    this.#failures = new FailureLog(this.#log);
     if (store && controller.durable) {
       this.#kept = new KeptMemories({ store, area: memoryArea(controller.name), durable: controller.durable });
     }
@@ -107,7 +112,7 @@ export class ControlLoop<State, Memory> {
   stats(now: Instant): ControllerStats {
     return {
       name: this.#parts.controller.name,
-      state: this.#state,
+      state: this.#gate.isShut && this.#state !== "standby" ? "paused" : this.#state,
       queue: this.#queue?.size ?? 0,
       oldestWait: this.#queue?.oldestWait(now),
       syncs: this.#syncs,
@@ -120,6 +125,29 @@ export class ControlLoop<State, Memory> {
   /** What the controller remembers of a key in the present term. */
   memoryOf(key: string): Memory | undefined {
     return this.#memories.get(key);
+  }
+
+  /** Of the pass that has stood still longest; where none is under way, of the key that should long have had one. */
+  progress(now: Instant): Progress {
+    const stillest = [...this.#passes].reduce<Instant | undefined>(
+      (at, { movedAt }) => (at && elapsed(at, movedAt) > 0 ? at : movedAt),
+      undefined,
+    );
+    const waited = this.#gate.isShut ? undefined : this.#queue?.oldestWait(now);
+    const at = stillest ?? (waited === undefined ? "idle" : shifted(now, -waited));
+    return { name: this.#parts.controller.name, at };
+  }
+
+  /** No key is taken until `resume`; what is under way comes to its end. */
+  pause(): void {
+    this.#gate.shut();
+  }
+
+  /** Every key is looked at after a pause. */
+  resume(): void {
+    if (!this.#gate.isShut) return;
+    this.#gate.open();
+    this.wakeAll();
   }
 
   /** Every key is looked at once more, as when a term begins: after an outage nothing waits for its next change. */
@@ -174,7 +202,7 @@ export class ControlLoop<State, Memory> {
         isWhole = true;
       } catch (error) {
         if (isFatal(error)) throw error;
-        this.#say("*", error, this.#ambient.clock.now());
+        this.#failures.say("*", error, this.#ambient.clock.now());
       } finally {
         this.#sweeps.release();
       }
@@ -186,9 +214,14 @@ export class ControlLoop<State, Memory> {
   }
 
   async #work(queue: WorkQueue, term: Term, signal: AbortSignal): Promise<void> {
-    for (;;) {
+    while (await this.#gate.pass(signal)) {
       const key = await queue.take(signal);
       if (key === undefined) return;
+      if (this.#gate.isShut) {
+        queue.add(key);
+        queue.done(key);
+        continue;
+      }
       try {
         await this.#reconcile(key, queue, term);
       } finally {
@@ -207,12 +240,19 @@ export class ControlLoop<State, Memory> {
     const now = this.#ambient.clock.now();
     let error: unknown;
     let requeueAfter: Millis | undefined;
+    const underWay = { movedAt: now };
+    this.#passes.add(underWay);
+    const moved = (): void => {
+      underWay.movedAt = this.#ambient.clock.now();
+    };
     try {
-      const pass = await this.#pass(key, term, now);
+      const pass = await this.#pass(key, term, now, moved);
       requeueAfter = pass.requeueAfter;
       error = gravest(pass.errors);
     } catch (thrown) {
       error = thrown ?? new Error("a pass failed without saying why");
+    } finally {
+      this.#passes.delete(underWay);
     }
     this.#syncs++;
     this.#durations.add(elapsed(now, this.#ambient.clock.now()));
@@ -226,7 +266,12 @@ export class ControlLoop<State, Memory> {
   }
 
   /** Observes, decides and executes, all at the same `now`. */
-  async #pass(key: string, term: Term, now: Instant): Promise<{ errors: readonly Error[]; requeueAfter?: Millis }> {
+  async #pass(
+    key: string,
+    term: Term,
+    now: Instant,
+    moved: () => void,
+  ): Promise<{ errors: readonly Error[]; requeueAfter?: Millis }> {
     const { controller, site } = this.#parts;
     const before = this.#memories.get(key) ?? controller.initialMemory;
     const state = await controller.observe(key, site({ now, signal: term.signal }), before);
@@ -234,7 +279,8 @@ export class ControlLoop<State, Memory> {
       this.#memories.delete(key);
       return { errors: this.#keep(key, undefined, now) };
     }
-    const { decision, errors } = await this.#execute(controller.decide(state, before, now), before, term, now);
+    moved();
+    const { decision, errors } = await this.#execute(controller.decide(state, before, now), before, term, now, moved);
     const { requeueAfter } = decision;
     const pass = requeueAfter === undefined ? { errors } : { errors, requeueAfter };
     // What a term did not get to do is for the next one to decide anew.
@@ -258,12 +304,13 @@ export class ControlLoop<State, Memory> {
     before: Memory,
     term: Term,
     now: Instant,
+    moved: () => void,
   ): Promise<{ decision: Decision<Memory>; errors: readonly Error[] }> {
     const { controller, executor } = this.#parts;
     const errors: Error[] = [];
     let decision = first;
     for (let round = 1; ; round++) {
-      const outcomes = await executor.execute(decision.actions, term);
+      const outcomes = await executor.execute(decision.actions, term, moved);
       const failures = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.error]));
       errors.push(...failures);
       if (!controller.remember) {
@@ -282,7 +329,7 @@ export class ControlLoop<State, Memory> {
   #react(key: string, error: unknown, queue: WorkQueue): void {
     const now = this.#ambient.clock.now();
     const disposition = dispositionOf(error);
-    this.#say(key, error, now);
+    this.#failures.say(key, error, now);
     if (disposition === "refresh") {
       queue.retry(key, refreshDelay);
       return;
@@ -292,19 +339,5 @@ export class ControlLoop<State, Memory> {
     if (isFatal(error)) throw error;
     if (disposition === "drop") queue.forget(key);
     else queue.retry(key, error instanceof ApiError ? error.retryAfter : 0);
-  }
-
-  #say(key: string, error: unknown, now: Instant): void {
-    if (isUnforeseen(error)) {
-      this.#log.error("pass failed", { key, error, stack: error instanceof Error ? error.stack : undefined });
-      return;
-    }
-    const quiet = this.#warned !== undefined && elapsed(this.#warned, now) < warnEvery;
-    if (quiet || dispositionOf(error) === "refresh") {
-      this.#log.debug("pass failed", { key, error });
-      return;
-    }
-    this.#warned = now;
-    this.#log.warn("pass failed", { key, error });
   }
 }

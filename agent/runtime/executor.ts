@@ -4,7 +4,7 @@ import type { Ambient } from "../base/ambient.ts";
 import type { Instant } from "../base/clock.ts";
 import { type Disposed, type Disposition, dispositionOf } from "../base/errors.ts";
 import { isNotFound } from "../client/api-error.ts";
-import type { Action, EventAction, ObjectRef, Outcome } from "./actions.ts";
+import type { Action, Cause, EventAction, ObjectRef, Outcome } from "./actions.ts";
 import { type Chain, chainsOf, creates, OwnVersions } from "./chains.ts";
 import type { Term } from "./controller.ts";
 import { FencedError, fence } from "./fence.ts";
@@ -46,6 +46,12 @@ export interface Events {
   record(event: EventAction, term: Term): void;
 }
 
+/** An operator froze evictions after it was decided. */
+export class FrozenError extends Error implements Disposed {
+  override readonly name = "FrozenError";
+  readonly disposition = "refresh";
+}
+
 /** Was not tried, because what it builds on failed. It fares as that did. */
 export class NotAttemptedError extends Error implements Disposed {
   override readonly name = "NotAttemptedError";
@@ -70,17 +76,25 @@ export class Executor {
   readonly #client: Writer;
   readonly #events: Events;
   readonly #inflight: number;
+  readonly #isFrozen: (board: string) => boolean;
   readonly #permits: Permits;
   readonly #harm = new RollingCount();
 
   constructor(
     ambient: Ambient,
-    parts: { readonly client: Writer; readonly events: Events; readonly inflight: number },
+    parts: {
+      readonly client: Writer;
+      readonly events: Events;
+      readonly inflight: number;
+      /** Whether nobody may be evicted from a board; left out: never. */
+      readonly isFrozen?: (board: string) => boolean;
+    },
   ) {
     this.#ambient = ambient;
     this.#client = parts.client;
     this.#events = parts.events;
     this.#inflight = parts.inflight;
+    this.#isFrozen = parts.isFrozen ?? (() => false);
     this.#permits = new Permits(parts.inflight);
   }
 
@@ -89,10 +103,10 @@ export class Executor {
     return this.#harm.total(now);
   }
 
-  /** Never rejects: what became of each action, in the order of the actions. */
-  async execute(actions: readonly Action[], term: Term): Promise<readonly Outcome[]> {
+  /** Never rejects: what became of each action, in the order of the actions. `moved` is called after each of them. */
+  async execute(actions: readonly Action[], term: Term, moved = (): void => {}): Promise<readonly Outcome[]> {
     const outcomes: Outcome[] = new Array(actions.length);
-    const run = (chain: Chain): Promise<Error | undefined> => this.#chain(chain, outcomes, term);
+    const run = (chain: Chain): Promise<Error | undefined> => this.#chain(chain, outcomes, term, moved);
     const chains = chainsOf(actions);
     const rest = chains.filter((chain) => !creates(chain)).values();
     const lanes = Array.from({ length: Math.min(this.#inflight, chains.length) }, async () => {
@@ -103,7 +117,7 @@ export class Executor {
   }
 
   /** Answers the first failure. */
-  async #chain(chain: Chain, outcomes: Outcome[], term: Term): Promise<Error | undefined> {
+  async #chain(chain: Chain, outcomes: Outcome[], term: Term, moved: () => void): Promise<Error | undefined> {
     const versions = new OwnVersions();
     let failure: Error | undefined;
     for (const { action, index } of chain) {
@@ -121,12 +135,19 @@ export class Executor {
         failure = error instanceof Error ? error : new Error(String(error));
         outcomes[index] = { action, ok: false, at: this.#ambient.clock.now(), error: failure };
       }
+      moved();
     }
     return failure;
   }
 
   async #perform(action: Action, term: Term): Promise<KubeObject | undefined> {
-    const guard = fence(this.#ambient.clock, term);
+    const stands = fence(this.#ambient.clock, term);
+    const guard = (): void => {
+      stands();
+      if (evicts(action) && this.#isFrozen(action.cause.board)) {
+        throw new FrozenError(`evictions from ${action.cause.board} are frozen`);
+      }
+    };
     guard();
     if (action.do === "event") {
       this.#events.record(action, term);
@@ -189,6 +210,13 @@ async function slowStart(
     return;
   }
 }
+
+/** Of harmful acts those that take pods away: deletions, and the taint that leads to them. A mark takes none. */
+const evicts = (action: Action): action is Action & { readonly cause: Cause } =>
+  action.cause !== undefined &&
+  (action.do === "delete" ||
+    action.do === "evict" ||
+    (action.do === "patch" && action.target.resource.kind === "Node"));
 
 const placeOf = ({ namespace, name }: ObjectRef): { namespace?: string; name: string } =>
   namespace === undefined ? { name } : { namespace, name };

@@ -2,10 +2,12 @@ import type { Ambient } from "../base/ambient.ts";
 import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { ConfigError, hintOf, sentenceOf } from "../base/errors.ts";
+import type { Progress } from "../base/progress.ts";
 import { jitter } from "../base/random.ts";
 import { isOfLink } from "../client/api-error.ts";
+import type { ObjectRef } from "./actions.ts";
 import { FencedError } from "./fence.ts";
-import { Leadership, type LeadershipParts } from "./leadership.ts";
+import { type Found, Leadership, type LeadershipParts } from "./leadership.ts";
 import {
   type Candidate,
   jitterFactor,
@@ -17,15 +19,31 @@ import {
 import { LeaseSight, patience, within } from "./lease-sight.ts";
 import { isFatal } from "./reaction.ts";
 
-export interface ElectorParts extends Candidate, Omit<LeadershipParts, "candidate" | "sight" | "announce"> {
+export interface ElectorParts
+  extends Omit<Candidate, "headStart">,
+    Omit<LeadershipParts, "candidate" | "sight" | "announce"> {
   /** expiry: followers look when the observed term would end. poll: as client-go, after each jittered retry period. */
   readonly followers: "expiry" | "poll";
   /** Why this board should not lead at present. */
-  readonly mayStand: () => string | undefined;
+  readonly mayStand: (leaderlessFor: Millis) => string | undefined;
+  /** Is told what the Lease carries each time that a board which does not lead looks at it. */
+  readonly saw?: (found: Found) => void;
+  /** Until when this board does not stand, by what an earlier process of it was told. */
+  readonly formerRest?: Rest | undefined;
+  /**
+   * Is told how long it shall not stand, before the Lease is given back: the next process finds it as `formerRest`.
+   * Undefined: that is over.
+   */
+  readonly rests?: (rest: Rest | undefined) => void;
   /** Is told each term that is higher than all that this board knew; the next process finds it as `formerTerm`. */
   readonly remember?: (term: number) => void;
   /** Takes the Events "became leader" and "stopped leading". */
   readonly announce?: LeadershipParts["announce"];
+}
+
+export interface Rest {
+  readonly until: Instant;
+  readonly why: string;
 }
 
 export interface ElectorView {
@@ -49,7 +67,14 @@ export interface ElectorView {
   readonly lastError: { readonly message: string; readonly hint: string | undefined } | undefined;
 }
 
-type Attempt = { readonly won: { readonly record: LeaseRecord; readonly began: Instant } } | { readonly pause: Millis };
+interface Won {
+  readonly record: LeaseRecord;
+  readonly began: Instant;
+  /** What the Lease carries was written before that. */
+  readonly written: Instant;
+}
+
+type Attempt = { readonly won: Won } | { readonly pause: Millis };
 
 /** Where followers sleep, a try that failed is repeated after 1 to 5 retry periods, further ones after 3 to 7. */
 const [soonest, soonestAgain, spread] = [1, 3, 4];
@@ -61,17 +86,26 @@ const [soonest, soonestAgain, spread] = [1, 3, 4];
 export class LeaderElector {
   readonly #ambient: Ambient;
   readonly #parts: ElectorParts;
+  readonly #candidate: Candidate;
   readonly #sight: LeaseSight;
   readonly #bell: Bell;
   #leadership: Leadership | undefined;
-  #rest: { readonly until: Instant; readonly why: string } | undefined;
+  /** The work of the present term, or of the last one. */
+  #leading: Promise<unknown> = Promise.resolve();
+  #rest: (Rest & { readonly isNoted: boolean }) | undefined;
+  /** Since when nobody holds the Lease, as far as we looked. */
+  #freeSince: Instant | undefined;
   #notStanding: string | undefined;
   #error: unknown;
+  /** When the attempt under way is over, or the next one begins. */
+  #next: Instant | "idle" = "idle";
 
   constructor(ambient: Ambient, parts: ElectorParts) {
     this.#ambient = ambient;
     this.#parts = parts;
-    this.#sight = new LeaseSight(ambient, { candidate: parts, remember: parts.remember ?? (() => {}) });
+    this.#candidate = { ...parts, headStart: headStart(parts) };
+    this.#rest = parts.formerRest && { ...parts.formerRest, isNoted: true };
+    this.#sight = new LeaseSight(ambient, { candidate: this.#candidate, remember: parts.remember ?? (() => {}) });
     this.#bell = new Bell(ambient.clock);
   }
 
@@ -98,6 +132,17 @@ export class LeaderElector {
     };
   }
 
+  /** The site's Lease, for Events about the site; undefined: this board does not lead, or did not yet. */
+  get lease(): ObjectRef | undefined {
+    return this.#leadership?.about;
+  }
+
+  /** Of the attempts: to see the Lease, to win it, to renew it. Nothing but the end of the process makes them end. */
+  progress(): Progress {
+    const [next, renewal] = [this.#next, this.#leadership?.next];
+    return { name: "election", at: next !== "idle" && renewal && elapsed(next, renewal) > 0 ? renewal : next };
+  }
+
   /** Looks at the Lease now: a hint that its holder may be gone. It shortens nobody's term. */
   look(): void {
     this.#bell.ring();
@@ -105,8 +150,35 @@ export class LeaderElector {
 
   /** Gives the Lease away, where we hold it, and does not stand again for so long. */
   stepDown(why: string, rest: Millis): void {
-    this.#rest = { until: shifted(this.#ambient.clock.now(), rest), why };
+    this.#rest = { until: shifted(this.#ambient.clock.now(), rest), why, isNoted: false };
     this.#leadership?.leave(why);
+  }
+
+  /**
+   * The same by an operator's will: for `to`, where a board is named, and over restarts of this one. Answers once the work
+   * of the term is over; false: the Lease was not ours, or could not be given back, and others have to wait for its end.
+   */
+  async handOver(
+    why: string,
+    { rest, to, message }: { readonly rest: Millis; readonly to: string | undefined; readonly message: string },
+  ): Promise<boolean> {
+    const leadership = this.#leadership;
+    const until = shifted(this.#ambient.clock.now(), rest);
+    // Before it is given back: whatever happens then, this board does not take it again.
+    this.#parts.rests?.({ until, why });
+    this.#rest = { until, why, isNoted: true };
+    if (leadership === undefined) return false;
+    const { about, trusted } = leadership;
+    this.#parts.announce?.({ do: "event", about, severity: "Normal", reason: "LeaderStepDown", message }, trusted);
+    leadership.leave(why, to);
+    await this.#leading;
+    return leadership.isReleased;
+  }
+
+  /** Writes what rides along with renewals into the Lease now. Rejects where we do not lead, or do not any more. */
+  async renewNow(): Promise<void> {
+    if (this.#leadership === undefined) throw new FencedError("another board leads");
+    await this.#leadership.renewNow();
   }
 
   /** Ends when the signal aborts; the work of a term has ended by then, and its Lease is released. */
@@ -116,8 +188,12 @@ export class LeaderElector {
     while (!signal.aborted) {
       const next = await this.#attempt(signal);
       if ("won" in next) await this.#lead(next.won, signal);
-      else await this.#bell.wait(signal, next.pause);
+      else {
+        this.#next = shifted(this.#ambient.clock.now(), next.pause);
+        await this.#bell.wait(signal, next.pause);
+      }
     }
+    this.#next = "idle";
   }
 
   async #attempt(signal: AbortSignal): Promise<Attempt> {
@@ -125,11 +201,19 @@ export class LeaderElector {
     const { lock, timing } = this.#parts;
     const pause = jitter(random, timing.retry, jitterFactor);
     const bound = within(clock, patience(timing), signal);
+    this.#next = shifted(clock.now(), patience(timing));
     try {
       const step = this.#sight.take(await lock.read(bound.signal), false);
       const wasAway = this.#error !== undefined;
       this.#error = undefined;
-      if (step.do === "wait") return { pause: this.#pauseUntil(step.until, pause, wasAway) };
+      const written = this.#sight.seen?.since ?? clock.now();
+      const { record: seen } = this.#sight.seen ?? {};
+      if (seen) this.#parts.saw?.({ annotations: seen.annotations, written });
+      if (step.do === "wait") {
+        this.#freeSince = undefined;
+        return { pause: this.#pauseUntil(step.until, pause, wasAway) };
+      }
+      this.#freeSince ??= clock.now();
       const reason = this.#reasonNotToStand();
       if (reason !== this.#notStanding) log.info(reason ? "not standing for election" : "standing again", { reason });
       this.#notStanding = reason;
@@ -137,7 +221,7 @@ export class LeaderElector {
       const began = clock.now();
       const record = await this.#sight.write(began, () => this.#claim(step, began, bound.signal));
       this.#sight.take(record, true);
-      return { won: { record, began } };
+      return { won: { record, began, written } };
     } catch (error) {
       if (signal.aborted) return { pause };
       const isFirst = this.#error === undefined;
@@ -164,33 +248,48 @@ export class LeaderElector {
       case "take":
         return lock.take(step.record, { holder: identity, durationSeconds, term: step.term }, began, write);
       case "renew":
-        return lock.renew(step.record, { durationSeconds, budget: undefined }, began, write);
+        return lock.renew(step.record, { durationSeconds, carried: {} }, began, write);
       default:
         throw new Error(`a candidate cannot ${step.do}`);
     }
   }
 
-  async #lead(won: { readonly record: LeaseRecord; readonly began: Instant }, signal: AbortSignal): Promise<void> {
+  async #lead(won: Won, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#ambient;
-    const { lock, lead, budget, announce = () => {}, timing } = this.#parts;
-    const parts = { lock, lead, budget, announce, candidate: this.#parts, sight: this.#sight };
+    const { lock, lead, carried, announce = () => {}, timing } = this.#parts;
+    const parts = { lock, lead, carried, announce, candidate: this.#candidate, sight: this.#sight };
     const leadership = new Leadership(this.#ambient, parts, won);
     if (!leadership.term.standsAt(clock.now())) return;
     this.#leadership = leadership;
+    this.#freeSince = undefined;
     try {
-      const ending = await leadership.run(signal);
+      const work = leadership.run(signal);
+      this.#leading = work.catch(() => {});
+      const ending = await work;
       if (ending === "idle") this.stepDown("its work ended", timing.duration);
     } catch (error) {
       if (isFatal(error)) throw error;
       log.error("the work of the term failed", { term: leadership.term.number, error });
       this.stepDown(`its work failed: ${sentenceOf(error)}`, timing.duration);
+    } finally {
+      this.#next = clock.now();
     }
   }
 
   #reasonNotToStand(): string | undefined {
     if (this.#rest && elapsed(this.#ambient.clock.now(), this.#rest.until) > 0) return this.#rest.why;
+    const over = this.#rest;
     this.#rest = undefined;
-    return this.#parts.mayStand();
+    if (over?.isNoted) this.#forgetRest();
+    return this.#parts.mayStand(this.#freeSince ? elapsed(this.#freeSince, this.#ambient.clock.now()) : 0);
+  }
+
+  #forgetRest(): void {
+    try {
+      this.#parts.rests?.(undefined);
+    } catch (error) {
+      this.#ambient.log.warn("a rest that is over stays noted", { error });
+    }
   }
 
   /** Nobody can take the Lease before `until`. Who polls looks earlier, to see renewals, at client-go's pace. */
@@ -213,3 +312,7 @@ export class LeaderElector {
     return this.#parts.timing.retry * ((isFirst ? soonest : soonestAgain) + spread * random.next());
   }
 }
+
+/** As long as the named board may sleep before it looks at the Lease the next time. */
+const headStart = ({ followers, timing: { duration, retry } }: ElectorParts): Millis =>
+  followers === "poll" ? 2 * jitterFactor * retry : duration + retry;

@@ -1,3 +1,5 @@
+import { elapsed, type Instant, shifted } from "../base/clock.ts";
+import type { Rest } from "./leader-elector.ts";
 import { isTerm, lastTerm } from "./lease-rules.ts";
 
 /** Small facts that survive a restart of this board. A Memo is one. */
@@ -32,6 +34,23 @@ export class LeaderMemo {
     return termIn(this.#facts.get(area, "seen") ?? this.#facts.get(area, "term"));
   }
 
+  /** Until when this board shall not stand. After a reboot what was left when it was written counts from now on. */
+  formerRest(boot: string, now: Instant): Rest | undefined {
+    const { boot: written, until, left, why } = recordOf(this.#facts.get(area, "rest"));
+    if (typeof until !== "number" || typeof left !== "number" || typeof why !== "string") return undefined;
+    const rest = written === boot ? Math.min(left, until - now.mono) : left;
+    if (rest > 0) return { until: shifted(now, rest), why };
+    // Or it would count once more after every reboot to come.
+    this.#facts.set(area, "rest", "");
+    return undefined;
+  }
+
+  rests(rest: Rest | undefined, boot: string, now: Instant): void {
+    const { until, why } = rest ?? {};
+    const text = until && JSON.stringify({ boot, until: until.mono, left: elapsed(now, until), why });
+    this.#facts.set(area, "rest", text ?? "");
+  }
+
   saw(term: number): void {
     this.#facts.set(area, "seen", String(term));
   }
@@ -50,4 +69,13 @@ export class LeaderMemo {
 function termIn(text: string | undefined): number | undefined {
   const term = Number(text ?? Number.NaN);
   return isTerm(term) ? term : undefined;
+}
+
+function recordOf(text: string | undefined): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text || "{}");
+    return typeof value === "object" && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
 }

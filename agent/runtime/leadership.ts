@@ -1,9 +1,10 @@
 import type { Ambient } from "../base/ambient.ts";
-import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
+import { Bell } from "../base/bell.ts";
+import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import { dispositionOf } from "../base/errors.ts";
 import { isOfLink } from "../client/api-error.ts";
-import type { EventAction } from "./actions.ts";
+import type { EventAction, ObjectRef } from "./actions.ts";
 import type { Term } from "./controller.ts";
 import { DurationSample } from "./duration-sample.ts";
 import { FencedError, fence } from "./fence.ts";
@@ -16,7 +17,12 @@ import { LeaseTerm, TermOver } from "./term.ts";
 /** What the Lease carried when the term began. */
 export interface Found {
   readonly annotations: Readonly<Record<string, string>>;
+  /** They were written before that. */
+  readonly written: Instant;
 }
+
+/** What rides along with renewals, by annotation; undefined: it is left as it is. */
+export type Carried = Readonly<Record<string, () => string | undefined>>;
 
 export interface LeadershipParts {
   readonly lock: LeaderLock;
@@ -24,8 +30,7 @@ export interface LeadershipParts {
   readonly sight: LeaseSight;
   /** The work of a term, until its signal aborts. Nobody leads here again, nor is the Lease released, before it ended. */
   readonly lead: (term: Term, found: Found) => Promise<void>;
-  /** The zone budget that rides along with renewals. */
-  readonly budget: () => string | undefined;
+  readonly carried: Carried;
   readonly announce: (event: EventAction, term: Term) => void;
 }
 
@@ -33,6 +38,11 @@ export interface LeadershipParts {
 interface Loss {
   readonly why: string;
   readonly told: boolean;
+}
+
+interface Renewal {
+  resolve(): void;
+  reject(why: Error): void;
 }
 
 /** How long a stop may wait for the Lease to be given back. */
@@ -49,36 +59,76 @@ export class Leadership {
   readonly #ambient: Ambient;
   readonly #parts: LeadershipParts;
   readonly #leaving = new AbortController();
+  readonly #bell: Bell;
+  readonly #found: Found;
   readonly #renewals = new DurationSample();
   #record: LeaseRecord;
   /** When the attempt began that renewed last. */
   #renewed: Instant;
+  /** When the attempt to renew that is under way is over, or the next one begins; later: when the term's work had to end. */
+  #next: Instant;
   #why: string | undefined;
+  #successor: string | undefined;
   #idle = false;
+  #isReleased = false;
+  /** Who waits for the next renewal. */
+  #waiting: Renewal[] = [];
   #missed = 0;
   #error: unknown;
 
   constructor(
     ambient: Ambient,
     parts: LeadershipParts,
-    won: { readonly record: LeaseRecord; readonly began: Instant },
+    won: { readonly record: LeaseRecord; readonly began: Instant; readonly written: Instant },
   ) {
     this.#ambient = ambient;
     this.#parts = parts;
+    this.#bell = new Bell(ambient.clock);
     this.#record = won.record;
+    this.#found = { annotations: won.record.annotations, written: won.written };
     this.#renewed = won.began;
+    this.#next = won.began;
     const until = trustedUntil(won.began, parts.candidate.timing.duration);
     this.term = new LeaseTerm(ambient.clock, { number: won.record.transitions, until });
+  }
+
+  get next(): Instant {
+    return this.#next;
+  }
+
+  get about(): ObjectRef {
+    return this.#parts.lock.about(this.#record);
+  }
+
+  /** For what is told at its end: stands while nobody else can lead, and not after the Lease was given back. */
+  get trusted(): Term {
+    const { number, signal } = this.term;
+    return { number, signal, standsAt: (now) => this.term.isTrustedAt(now) };
+  }
+
+  /** The Lease was given back: whoever comes next need not wait. */
+  get isReleased(): boolean {
+    return this.#isReleased;
   }
 
   stats(): { readonly renewP95: Millis | undefined; readonly missed: number; readonly error: unknown } {
     return { renewP95: this.#renewals.p95, missed: this.#missed, error: this.#error };
   }
 
-  /** Ends the term by our own will: the work is stopped and the Lease released. */
-  leave(why: string): void {
+  /** Ends the term by our own will: the work is stopped and the Lease released, for `successor` where one is named. */
+  leave(why: string, successor?: string): void {
     this.#why ??= why;
+    this.#successor ??= successor;
     this.#leaving.abort();
+  }
+
+  /** Renews without waiting for its time. Once this resolves, the Lease holds what rides along as it was when it was called. */
+  renewNow(): Promise<void> {
+    if (this.#leaving.signal.aborted) return Promise.reject(new FencedError(`term ${this.term.number} is over`));
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      this.#bell.ring();
+    });
   }
 
   /**
@@ -97,6 +147,7 @@ export class Leadership {
     this.#announce("became leader", term);
     const work = this.#work();
     const lost = await this.#keep();
+    for (const { reject } of this.#waiting.splice(0)) reject(new FencedError(`term ${term.number} is over`));
     const ours = lost === undefined && !term.signal.aborted;
     const isAnswered = this.#error === undefined && (lost?.told ?? this.#why !== undefined);
     term.end(lost?.why ?? this.#why ?? notInTime.why, isAnswered);
@@ -109,8 +160,7 @@ export class Leadership {
     // Somebody else may lead, or will once they see the Lease as it is.
     if (lost?.told) term.forfeit(this.#ambient.clock.now());
     // Told however the term ended, as client-go does; written only while nobody else leads, and before the release is sent.
-    const { number, signal: over } = term;
-    this.#announce("stopped leading", { number, signal: over, standsAt: (now) => term.isTrustedAt(now) });
+    this.#announce("stopped leading", this.trusted);
     if (ours) await this.#release();
     signal.removeEventListener("abort", stop);
     if (failure) throw failure.error;
@@ -122,7 +172,7 @@ export class Leadership {
   async #work(): Promise<{ readonly error: unknown } | undefined> {
     const { term } = this;
     try {
-      await this.#parts.lead(term, { annotations: this.#record.annotations });
+      await this.#parts.lead(term, this.#found);
       return undefined;
     } catch (error) {
       if (!term.signal.aborted || isFatal(error)) return { error };
@@ -143,12 +193,16 @@ export class Leadership {
     let attempt = this.#renewed;
     while (!leaving.aborted) {
       // From one attempt to the next: what an attempt without an answer has used up is not waited for again.
-      const pause = Math.max(shortestPause, timing.retry - elapsed(attempt, clock.now()));
-      await sleep(clock, Math.min(pause, Math.max(0, rest())), leaving);
+      const longest = Math.max(shortestPause, timing.retry - elapsed(attempt, clock.now()));
+      const pause = Math.min(longest, Math.max(0, rest()));
+      this.#next = shifted(clock.now(), pause);
+      await this.#bell.wait(leaving, pause);
       if (leaving.aborted) return undefined;
       if (rest() <= 0) return { why: `no renewal for ${formatDuration(timing.renewDeadline)}`, told: false };
       attempt = clock.now();
-      const bound = within(clock, Math.min(patience(timing), rest()), leaving);
+      const longestAttempt = Math.min(patience(timing), rest());
+      this.#next = shifted(attempt, longestAttempt);
+      const bound = within(clock, longestAttempt, leaving);
       try {
         const lost = await this.#renew(bound.signal);
         if (lost !== undefined) return { why: lost, told: true };
@@ -189,11 +243,13 @@ export class Leadership {
     const { lock, sight, candidate } = this.#parts;
     const { duration } = candidate.timing;
     const began = clock.now();
-    const renewal = { durationSeconds: writtenSeconds(duration), budget: this.#budget() };
+    const asked = this.#waiting.length;
+    const renewal = { durationSeconds: writtenSeconds(duration), carried: this.#carried() };
     const guard = fence(clock, this.term);
     guard();
     this.#record = await sight.write(began, () => lock.renew(record, renewal, began, { signal, guard }));
     this.#renewed = began;
+    for (const { resolve } of this.#waiting.splice(0, asked)) resolve();
     sight.take(this.#record, true);
     this.#renewals.add(elapsed(began, clock.now()));
     this.term.extend(trustedUntil(began, duration));
@@ -216,8 +272,9 @@ export class Leadership {
         const record = await lock.read(bound.signal);
         if (sight.take(record, false).do !== "renew" || record === undefined) return;
         try {
-          await lock.release(record, clock.now(), { signal: bound.signal, guard });
-          log.info("lease released", { term: this.term.number });
+          await lock.release(record, this.#successor, clock.now(), { signal: bound.signal, guard });
+          this.#isReleased = true;
+          log.info("lease released", { term: this.term.number, successor: this.#successor });
           return;
         } catch (error) {
           if (dispositionOf(error) !== "refresh") throw error;
@@ -231,13 +288,17 @@ export class Leadership {
   }
 
   /** A bug in what rides along must not cost the term. */
-  #budget(): string | undefined {
-    try {
-      return this.#parts.budget();
-    } catch (error) {
-      this.#ambient.log.error("no budget for the Lease", { error });
-      return undefined;
+  #carried(): Readonly<Record<string, string>> {
+    const carried: Record<string, string> = {};
+    for (const [annotation, tell] of Object.entries(this.#parts.carried)) {
+      try {
+        const text = tell();
+        if (text !== undefined) carried[annotation] = text;
+      } catch (error) {
+        this.#ambient.log.error("an annotation of the Lease cannot be told", { annotation, error });
+      }
     }
+    return carried;
   }
 
   #announce(what: string, term: Term): void {

@@ -11,6 +11,10 @@ import { renewalMark } from "./own-writes.ts";
 
 /** Zone budgets of the site travel from leader to leader in this annotation. */
 export const budgetAnnotation = "siteward.dev/budget";
+/** What operators hold back, likewise. */
+export const holdsAnnotation = "siteward.dev/holds";
+/** On a Lease that was given back in favour of somebody: the board that shall have it. */
+export const successorAnnotation = "siteward.dev/successor";
 
 /** What a winner writes. */
 export interface Claim {
@@ -27,15 +31,15 @@ export interface LeaderLock {
   read(signal: AbortSignal): Promise<LeaseRecord | undefined>;
   create(claim: Claim, now: Instant, write: Write): Promise<LeaseRecord>;
   take(record: LeaseRecord, claim: Claim, now: Instant, write: Write): Promise<LeaseRecord>;
-  /** `budget`: what is to stand in the annotation; undefined: leave it as it is. */
+  /** `carried`: what is to stand in these annotations; others are left as they are. */
   renew(
     record: LeaseRecord,
-    renewal: { readonly durationSeconds: number; readonly budget: string | undefined },
+    renewal: { readonly durationSeconds: number; readonly carried: Readonly<Record<string, string>> },
     now: Instant,
     write: Write,
   ): Promise<LeaseRecord>;
-  /** Nobody holds it any more, and nobody needs to wait. */
-  release(record: LeaseRecord, now: Instant, write: Write): Promise<void>;
+  /** Nobody holds it any more, and nobody needs to wait; the others let `successor` go first, where there is one. */
+  release(record: LeaseRecord, successor: string | undefined, now: Instant, write: Write): Promise<void>;
   /** For Events. */
   about(record: LeaseRecord): ObjectRef;
 }
@@ -87,25 +91,32 @@ export class LeaseLock implements LeaderLock {
   }
 
   async take(record: LeaseRecord, claim: Claim, now: Instant, write: Write): Promise<LeaseRecord> {
-    const patch = { metadata: { labels: this.#labels, annotations: this.#annotations }, spec: claimed(claim, now) };
+    const { [successorAnnotation]: successor, ...left } = record.annotations;
+    const ended = successor === undefined ? {} : { [successorAnnotation]: null };
+    const metadata = { labels: this.#labels, annotations: { ...this.#annotations, ...ended } };
     const { holder, durationSeconds, term } = claim;
-    const written = await this.#patch(record, patch, write);
-    const annotations = { ...record.annotations, ...this.#annotations };
+    const written = await this.#patch(record, { metadata, spec: claimed(claim, now) }, write);
+    const annotations = { ...left, ...this.#annotations };
     const renewal = renewalMark(microTimestamp(now));
-    return { ...record, ...written, holder, durationSeconds, transitions: term, renewal, annotations };
+    const taken = { holder, durationSeconds, transitions: term, renewal, annotations, successor: undefined };
+    return { ...record, ...written, ...taken };
   }
 
   async renew(
     record: LeaseRecord,
-    { durationSeconds, budget }: { readonly durationSeconds: number; readonly budget: string | undefined },
+    {
+      durationSeconds,
+      carried,
+    }: { readonly durationSeconds: number; readonly carried: Readonly<Record<string, string>> },
     now: Instant,
     write: Write,
   ): Promise<LeaseRecord> {
     const renewTime = microTimestamp(now);
     const spec = { leaseDurationSeconds: durationSeconds, renewTime };
     // What stands there already is not sent again: renewals are most of an idle site's traffic.
-    const wanted = { ...this.#annotations, ...(budget !== undefined && { [budgetAnnotation]: budget }) };
-    const changed = Object.entries(wanted).filter(([name, text]) => record.annotations[name] !== text);
+    const changed = Object.entries({ ...this.#annotations, ...carried }).filter(
+      ([name, text]) => record.annotations[name] !== text,
+    );
     const annotations = Object.fromEntries(changed);
     const patch = changed.length > 0 ? { metadata: { annotations }, spec } : { spec };
     const written = await this.#patch(record, patch, write);
@@ -113,10 +124,11 @@ export class LeaseLock implements LeaderLock {
     return { ...record, ...written, ...told, annotations: { ...record.annotations, ...annotations } };
   }
 
-  async release(record: LeaseRecord, now: Instant, write: Write): Promise<void> {
+  async release(record: LeaseRecord, successor: string | undefined, now: Instant, write: Write): Promise<void> {
     const time = microTimestamp(now);
     const spec = { holderIdentity: "", leaseDurationSeconds: 1, acquireTime: time, renewTime: time };
-    await this.#patch(record, { spec }, write);
+    const metadata = successor === undefined ? {} : { annotations: { [successorAnnotation]: successor } };
+    await this.#patch(record, { metadata, spec }, write);
   }
 
   about({ uid, resourceVersion }: LeaseRecord): ObjectRef {
@@ -155,6 +167,7 @@ export function recordOf({ metadata, spec }: Lease): LeaseRecord {
     transitions: isTerm(transitions) ? transitions : 0,
     renewal: renewalMark(spec?.renewTime),
     annotations: metadata.annotations ?? {},
+    successor: metadata.annotations?.[successorAnnotation],
     managed: isManaged(metadata),
   };
 }

@@ -36,6 +36,8 @@ export interface LeaseRecord {
   /** By which write it was renewed last; undefined: nobody can tell. */
   readonly renewal: number | undefined;
   readonly annotations: Readonly<Record<string, string>>;
+  /** Its last holder gave it back for this board to have. */
+  readonly successor?: string | undefined;
   /** The server notes who manages which of its fields. */
   readonly managed?: true | undefined;
 }
@@ -66,7 +68,11 @@ export interface Look {
 
 export interface Candidate {
   readonly identity: string;
+  /** The board that stands; undefined: it is never named as a successor. */
+  readonly board?: string | undefined;
   readonly timing: LeaseTiming;
+  /** How long a Lease that was given back in favour of another board is left to it: as long as that may sleep. */
+  readonly headStart?: Millis | undefined;
   /** Who led from this board before, where that process is provably gone. */
   readonly formerIdentity?: string | undefined;
   /** The highest term that this board remembers. */
@@ -193,8 +199,8 @@ const later = (a: Instant, b: Instant): Instant => (a.mono >= b.mono ? a : b);
 
 /** What to do about the Lease, as it was observed. `leading`: we hold a term right now. */
 export function nextLeaseStep(
-  { record, heldUntil, highestTerm, namesake }: Observation,
-  { identity, formerIdentity }: Candidate,
+  { record, since, heldUntil, highestTerm, namesake }: Observation,
+  { identity, board, headStart = 0, formerIdentity }: Candidate,
   leading: boolean,
   now: Instant,
 ): LeaseStep {
@@ -211,5 +217,9 @@ export function nextLeaseStep(
     return { do: "stepDown", why: holder === "" ? "the Lease was released for us" : `the Lease went to ${holder}` };
   }
   if (holder !== "" && holder === formerIdentity) return { do: "take", record, term, why: "ours before" };
-  return wait ?? { do: "take", record, term, why: holder === "" ? "free" : "expired" };
+  if (wait) return wait;
+  if (holder !== "") return { do: "take", record, term, why: "expired" };
+  const { successor } = record;
+  const others = shifted(since, successor === undefined || successor === board ? 0 : headStart);
+  return elapsed(now, others) > 0 ? { do: "wait", until: others } : { do: "take", record, term, why: "free" };
 }

@@ -87,7 +87,8 @@ function silenceOf(node: Node, sight: Sight, { settings }: SightParts): Silence 
   if (readyOf(node)?.status !== "Unknown") return undefined;
   const { name } = node.metadata;
   const { verdict, rule } = sight.verdictOn(name) ?? { verdict: "unproven", rule: "nobody judges boards here" };
-  const isHeld = sight.held !== undefined || !permitsHarm({ verdict, rule }, settings.policy);
+  const isFrozen = sight.freezeOn(name) !== undefined;
+  const isHeld = sight.held !== undefined || isFrozen || !permitsHarm({ verdict, rule }, settings.policy);
   return { cause: { board: name, verdict, rule: `its pods do not serve: ${rule}` }, isHeld };
 }
 

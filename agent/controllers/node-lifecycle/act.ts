@@ -4,6 +4,7 @@ import type { Instant } from "../../base/clock.ts";
 import { isHeld } from "../../judgement/link.ts";
 import type { Action } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
+import { freezeOn } from "../../runtime/holds.ts";
 import { addAll, putFirst, removeAll } from "./eviction-queue.ts";
 import { causeOf, type Judged, judgeBoard, recordOf, type TaintPlan, taintPlan } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
@@ -13,6 +14,7 @@ import type { NodeLifecycleSettings } from "./settings.ts";
 import { judgeZones } from "./site-zones.ts";
 import { deservedBy, swapped, withoutNoExecute } from "./taints.ts";
 import { mayHaveTurn, planTurns } from "./turn-writes.ts";
+import { zoneName } from "./zones.ts";
 
 /**
  * The second round of a monitor pass: zones are judged and acted upon only now, because a board whose conditions could
@@ -26,13 +28,20 @@ export function act(
   const boards = pass.examined.map((examined) =>
     judgeBoard(examined, pass.written.get(examined.sighting.node.metadata.name), memory, { settings, now }),
   );
-  const { zones: judgedZones, disruption } = judgeZones(boards, memory, { settings, inherited: pass.inherited, now });
+  const { holds, inherited } = pass;
+  const { zones: judgedZones, disruption } = judgeZones(boards, memory, { settings, inherited, holds, now });
   // What a new Node brings along stays where its word deserves it; one that never said a word has nothing to deserve it.
   const isToClear = (board: Judged): boolean =>
     disruption === "silenced" ||
     (isNew(board, memory) && deservedBy(board.ready) === undefined) ||
     (disruption === "all-silent" && (memory.uncleared.has(board.name) || hasJoined(board, memory)));
-  const plans = new Map(boards.map((board) => [board, isToClear(board) ? "clear" : taintPlan(board)]));
+  const isFrozen = ({ name, zone }: Judged): boolean =>
+    freezeOn(holds, { board: name, zone: zoneName(zone) }, now) !== undefined;
+  const planOf = (board: Judged): TaintPlan => {
+    const plan = isToClear(board) ? "clear" : taintPlan(board);
+    return plan === "swap" && isFrozen(board) ? "held" : plan;
+  };
+  const plans = new Map(boards.map((board) => [board, planOf(board)]));
   const records = recordsOf(boards, pass, memory, { fresh: disruption === "resumed", now });
   const queued = queueBoards(judgedZones, plans, memory, { settings, now });
   const writes = new Map<string, TaintWrite>();
@@ -41,7 +50,7 @@ export function act(
     if (write) writes.set(board.name, write);
   }
   const held = isHeld(memory.quarantine);
-  const may = mayHaveTurn(records, { link: pass.link, held });
+  const may = mayHaveTurn(records, { link: pass.link, held, holds, now });
   const byName = new Map(boards.map((board) => [board.name, board]));
   const { zones, writes: turns } = planTurns(queued, { may, board: (name) => byName.get(name) }, now);
   for (const [name, write] of turns) writes.set(name, write);
@@ -54,7 +63,7 @@ export function act(
       zones,
       unmarked: pods.unmarked,
       uncleared: new Set(),
-      pass: { stage: "acts", link: pass.link, writes, marks: pods.marks },
+      pass: { stage: "acts", link: pass.link, holds, writes, marks: pods.marks },
     },
   };
 }

@@ -1,9 +1,10 @@
 import type { Node, Pod } from "../../api/core.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
-import type { Millis } from "../../base/clock.ts";
+import type { Instant, Millis } from "../../base/clock.ts";
 import { isHeld, type Link, linkOf } from "../../judgement/link.ts";
 import { permitsHarm } from "../../judgement/verdict.ts";
 import type { Controller, SiteView } from "../../runtime/controller.ts";
+import { type Holds, noHolds } from "../../runtime/holds.ts";
 import type { Budget } from "./budget.ts";
 import { decide, remember } from "./decide.ts";
 import { deservesUnknown, type Examined, type Sighting } from "./health.ts";
@@ -19,6 +20,8 @@ export interface NodeLifecycleParts {
   readonly settings: NodeLifecycleSettings;
   /** What the former leader left behind, asked for at the first pass of a term. */
   readonly inherited: () => Budget | undefined;
+  /** What operators hold back; left out: nothing ever. */
+  readonly holds?: (now: Instant) => Holds;
 }
 
 /** The whole site is one key: whether a board may be tainted depends on all the others. */
@@ -36,7 +39,11 @@ const early: Millis = 1;
  * Judges the boards every monitor period, and hands out turns in between. Changes of Nodes and Leases wake nothing: a
  * board is judged by what did not happen.
  */
-export const nodeLifecycle = ({ settings, inherited }: NodeLifecycleParts): Controller<SiteState, SiteMemory> => ({
+export const nodeLifecycle = ({
+  settings,
+  inherited,
+  holds: held = () => noHolds,
+}: NodeLifecycleParts): Controller<SiteState, SiteMemory> => ({
   name: "node-lifecycle",
   reads: [nodes, leases, pods],
   wakes: [],
@@ -46,15 +53,17 @@ export const nodeLifecycle = ({ settings, inherited }: NodeLifecycleParts): Cont
     if (memory.pass?.stage === "retry") return await observeRetry(site, memory.pass);
     const watches = { nodes: site.watch(nodes), leases: site.watch(leases) };
     const link = linkOf(watches, settings, site.now);
+    const holds = held(site.now);
     if (memory.monitorAt !== undefined && site.now.mono < memory.monitorAt.mono - early) {
-      return observeTurns(site, memory, link);
+      return observeTurns(site, memory, { link, holds });
     }
-    const examined = await readProofs(sightings(site, memory), { site, memory, link, settings });
+    const examined = await readProofs(sightings(site, memory), { site, memory, link, holds, settings });
     const boards = examined.map(({ sighting }) => sighting);
     const missing = link.live ? await departures(site, memory, boards) : new Map();
     return {
       kind: "monitor",
       link,
+      holds,
       boards,
       missing,
       pods: podsOfSilent(site, memory, examined, settings),
@@ -95,8 +104,12 @@ async function observeRetry(site: SiteView, pass: MonitorPass): Promise<SiteStat
   return { kind: "retry", pass, boards };
 }
 
-function observeTurns(site: SiteView, memory: SiteMemory, link: Link): SiteState {
-  const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine) });
+function observeTurns(
+  site: SiteView,
+  memory: SiteMemory,
+  { link, holds }: { readonly link: Link; readonly holds: Holds },
+): SiteState {
+  const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine), holds, now: site.now });
   const names = [...memory.zones.values()].flatMap((zone) => nextInTurn(zone, may));
   const boards: Sighting[] = [];
   const gone: string[] = [];
@@ -106,7 +119,7 @@ function observeTurns(site: SiteView, memory: SiteMemory, link: Link): SiteState
     if (node === undefined) gone.push(name);
     else boards.push(sighting(node, lease?.metadata.resourceVersion, memory.boards.get(name)));
   }
-  return { kind: "drain", link, boards, gone };
+  return { kind: "drain", link, holds, boards, gone };
 }
 
 /** A board that left the cache was deleted, or it left the selection of the site. Those not asked about stay known. */

@@ -92,9 +92,9 @@ function monitor(
   settings: NodeLifecycleSettings,
   now: Instant,
 ): Decision<SiteMemory> {
-  const { link, pods, inherited } = state;
+  const { link, holds, pods, inherited } = state;
   const examined = state.boards.map((sighting) =>
-    examine(memory.boards.get(sighting.node.metadata.name)?.health, sighting, { link, settings, now }),
+    examine(memory.boards.get(sighting.node.metadata.name)?.health, sighting, { link, holds, settings, now }),
   );
   const writes = writesOf(examined, timestamp(now));
   const next: SiteMemory = {
@@ -105,6 +105,7 @@ function monitor(
     pass: {
       stage: "conditions",
       link,
+      holds,
       examined,
       pods,
       inherited,
@@ -124,11 +125,11 @@ function retry(
   settings: NodeLifecycleSettings,
   now: Instant,
 ): Decision<SiteMemory> {
-  const { link } = pass;
+  const { link, holds } = pass;
   const again = new Map(
     boards.map((sighting) => {
       const { name } = sighting.node.metadata;
-      return [name, examine(memory.boards.get(name)?.health, sighting, { link, settings, now })] as const;
+      return [name, examine(memory.boards.get(name)?.health, sighting, { link, holds, settings, now })] as const;
     }),
   );
   const examined = pass.examined.map((board) => again.get(board.sighting.node.metadata.name) ?? board);
@@ -201,7 +202,7 @@ function withConditions(node: Node, conditions: readonly NodeCondition[], resour
 
 /** Looks once more at the boards whose turn it is: since the last monitor pass they may have spoken. */
 function drain(
-  { link, boards, gone }: DrainState,
+  { link, holds, boards, gone }: DrainState,
   memory: SiteMemory,
   settings: NodeLifecycleSettings,
   now: Instant,
@@ -215,17 +216,17 @@ function drain(
     const record = records.get(name);
     // The turn is that of a deleted Node; the one that was made anew since waits for the next monitor pass.
     if (record === undefined) continue;
-    const { observed, verdict } = examine(record.health, sighting, { link, settings, now });
+    const { observed, verdict } = examine(record.health, sighting, { link, holds, settings, now });
     candidates.set(name, { name, node, cached, ready: observed, verdict });
     if (observed === "Unknown" && !permitsHarm(verdict, settings.policy)) {
       records.set(name, { ...record, mayTaint: false });
     }
   }
-  const mayNow = mayHaveTurn(records, { link, held: isHeld(quarantine) });
+  const mayNow = mayHaveTurn(records, { link, held: isHeld(quarantine), holds, now });
   const may = (name: string): boolean =>
     mayNow(name) && (candidates.has(name) || gone.includes(name) || !records.has(name));
   const { zones, writes } = planTurns(memory.zones, { may, board: (name) => candidates.get(name) }, now);
-  const pass = { stage: "acts", link, writes, marks: new Map() } as const;
+  const pass = { stage: "acts", link, holds, writes, marks: new Map() } as const;
   const actions = [...writes.values()].map(writeTaints);
   return unlessIdle({ actions, memory: { ...memory, boards: records, zones, quarantine, pass } }, settings, now);
 }

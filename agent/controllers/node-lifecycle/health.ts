@@ -3,7 +3,9 @@ import type { Node, NodeCondition } from "../../api/core.ts";
 import { elapsed, type Instant, shifted } from "../../base/clock.ts";
 import { type Link, later } from "../../judgement/link.ts";
 import { type Verdict, verdictOf } from "../../judgement/verdict.ts";
+import { confirmedBy, type Holds } from "../../runtime/holds.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
+import { zoneName, zoneOf } from "./zones.ts";
 
 /** One board as a pass sees it. Lease versions are resourceVersions; `undefined`: there is no Lease. */
 export interface Sighting {
@@ -45,21 +47,38 @@ export interface Examined {
   readonly observed: string | undefined;
 }
 
+/** What a judgement rests on besides the board itself. */
+export interface Circumstances {
+  readonly link: Link;
+  readonly holds: Holds;
+  readonly settings: NodeLifecycleSettings;
+  readonly now: Instant;
+}
+
 export function examine(
   before: BoardHealth | undefined,
   sighting: Sighting,
-  { link, settings, now }: { readonly link: Link; readonly settings: NodeLifecycleSettings; readonly now: Instant },
+  { link, holds, settings, now }: Circumstances,
 ): Examined {
   const known = before?.uid === sighting.node.metadata.uid ? before : undefined;
   const ready = readyOf(sighting.node);
   const health = hear(known, sighting, settings, now);
-  const verdict = verdictOf(silence(health, sighting, { link, settings, now }));
+  const verdict = confirmed(verdictOf(silence(health, sighting, { link, settings, now })), sighting.node, holds, now);
   return { sighting, health, verdict, observed: ready?.status };
 }
 
+/** Somebody who knows says that a whole zone is dead: that is a witness for each silent board of it, and for no other. */
+function confirmed(verdict: Verdict, node: Node, holds: Holds, now: Instant): Verdict {
+  if (verdict.verdict !== "unproven" || holds.confirmed.size === 0) return verdict;
+  const by = confirmedBy(holds, zoneName(zoneOf(node)), now);
+  return by === undefined
+    ? verdict
+    : { verdict: "dead", rule: `silent past its grace period, and ${by} says it is dead` };
+}
+
 /** It is silent, and its Ready condition does not say so yet. Where it does, the other conditions are worth no write. */
-export const deservesUnknown = ({ verdict, observed }: Examined): boolean =>
-  verdict.verdict === "unproven" && observed !== "Unknown";
+export const deservesUnknown = ({ verdict: { verdict }, observed }: Examined): boolean =>
+  (verdict === "unproven" || verdict === "dead") && observed !== "Unknown";
 
 export const readyOf = ({ status }: Node): NodeCondition | undefined => conditionOf(status?.conditions, "Ready");
 

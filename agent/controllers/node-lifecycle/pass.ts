@@ -2,6 +2,7 @@ import type { Node, NodeCondition, Pod, Taint } from "../../api/core.ts";
 import { nodes } from "../../api/resources.ts";
 import type { Link } from "../../judgement/link.ts";
 import { type Action, type Cause, refTo } from "../../runtime/actions.ts";
+import type { Holds } from "../../runtime/holds.ts";
 import type { Budget } from "./budget.ts";
 import type { Examined, Sighting } from "./health.ts";
 
@@ -12,6 +13,7 @@ export type SiteState = MonitorState | RetryState | DrainState;
 export interface MonitorState {
   readonly kind: "monitor";
   readonly link: Link;
+  readonly holds: Holds;
   readonly boards: readonly Sighting[];
   /** Boards that are in the cache no more, as far as the API was asked about them. */
   readonly missing: ReadonlyMap<string, "deleted" | "released">;
@@ -32,6 +34,7 @@ export interface RetryState {
 export interface DrainState {
   readonly kind: "drain";
   readonly link: Link;
+  readonly holds: Holds;
   readonly boards: readonly Sighting[];
   /** Those of them that are in the cache no more. */
   readonly gone: readonly string[];
@@ -44,6 +47,7 @@ export interface MonitorPass {
   /** conditions: they are being written. retry: some could not be, and are about to be tried again. */
   readonly stage: "conditions" | "retry";
   readonly link: Link;
+  readonly holds: Holds;
   readonly examined: readonly Examined[];
   readonly pods: ReadonlyMap<string, readonly Pod[]>;
   readonly inherited: Budget | undefined;
@@ -59,6 +63,7 @@ export interface MonitorPass {
 export interface ActedPass {
   readonly stage: "acts";
   readonly link: Link;
+  readonly holds: Holds;
   /** By board. */
   readonly writes: ReadonlyMap<string, TaintWrite>;
   /** The boards of the pods that are being marked, by the key of the pod. */

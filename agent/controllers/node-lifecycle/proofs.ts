@@ -1,10 +1,8 @@
 import { leases, nodes } from "../../api/resources.ts";
-import type { Link } from "../../judgement/link.ts";
 import type { SiteView } from "../../runtime/controller.ts";
-import { type Examined, examine, type Sighting } from "./health.ts";
+import { type Circumstances, type Examined, examine, type Sighting } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
 import { askEach } from "./questions.ts";
-import type { NodeLifecycleSettings } from "./settings.ts";
 
 /** In one pass: where a watch is deaf without knowing it, every board seems to be silent. */
 const mostQuestions = 64;
@@ -17,12 +15,12 @@ const mostQuestions = 64;
  */
 export async function readProofs(
   sightings: readonly Sighting[],
-  context: { site: SiteView; memory: SiteMemory; link: Link; settings: NodeLifecycleSettings },
+  context: { site: SiteView; memory: SiteMemory } & Omit<Circumstances, "now">,
 ): Promise<readonly Examined[]> {
-  const { site, memory, link, settings } = context;
+  const { site, memory, link, holds, settings } = context;
   const examined = (sighting: Sighting): Examined => {
     const before = memory.boards.get(sighting.node.metadata.name)?.health;
-    return examine(before, sighting, { link, settings, now: site.now });
+    return examine(before, sighting, { link, holds, settings, now: site.now });
   };
   const found = sightings.map(examined);
   if (!link.live) return found;

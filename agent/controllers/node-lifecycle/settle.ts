@@ -41,8 +41,8 @@ export function settle(
 }
 
 /** Until the next monitor pass, or until somebody's turn comes before it. */
-function rest(memory: SiteMemory, { link }: ActedPass, now: Instant): Decision<SiteMemory> {
-  const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine) });
+function rest(memory: SiteMemory, { link, holds }: ActedPass, now: Instant): Decision<SiteMemory> {
+  const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine), holds, now });
   const wakes = [memory.monitorAt, ...[...memory.zones.values()].map((zone) => wantedAt(zone, may, now))];
   const requeueAfter = Math.min(...wakes.filter((at) => at !== undefined).map((at) => elapsed(now, at)));
   return { actions: [], memory, requeueAfter: Math.max(0, requeueAfter) };

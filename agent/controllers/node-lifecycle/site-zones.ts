@@ -1,6 +1,7 @@
 import type { Instant } from "../../base/clock.ts";
 import { emptyBucket, fullBucket } from "../../base/token-bucket.ts";
 import { isRecovering } from "../../judgement/link.ts";
+import { confirmedBy, type Holds, slowAfter } from "../../runtime/holds.ts";
 import type { Budget } from "./budget.ts";
 import { newQueue, withRate } from "./eviction-queue.ts";
 import type { Judged } from "./judge.ts";
@@ -16,6 +17,7 @@ import {
   nobody,
   type ZoneCount,
   type ZoneState,
+  zoneName,
   zoneState,
 } from "./zones.ts";
 
@@ -33,7 +35,12 @@ export interface JudgedZones {
 export function judgeZones(
   boards: readonly Judged[],
   memory: SiteMemory,
-  { settings, inherited, now }: { settings: NodeLifecycleSettings; inherited: Budget | undefined; now: Instant },
+  {
+    settings,
+    inherited,
+    holds,
+    now,
+  }: { settings: NodeLifecycleSettings; inherited: Budget | undefined; holds: Holds; now: Instant },
 ): JudgedZones {
   const counts = count(boards);
   const states = new Map([...counts].map(([zone, counted]) => [zone, zoneState(counted, settings)]));
@@ -48,6 +55,11 @@ export function judgeZones(
     before.set(zone, memory.zones.get(zone) ?? firstZone(zone, first, { settings, inherited, now }));
   }
   const kind = whatChanges(before, states, settings);
+  // A site that stands still because nobody of it is heard goes on where somebody knows why, slowly.
+  const confirmedRate = (zone: string): number | undefined => {
+    if (holds.confirmed.size === 0 || states.get(zone) !== "full") return undefined;
+    return confirmedBy(holds, zoneName(zone), now) === undefined ? undefined : settings.secondaryRate;
+  };
   const recovering = settings.policy === "evidence" && isRecovering(memory.quarantine, settings.recovery, now);
   const zones = new Map<string, ZoneRecord>();
   for (const [name, record] of before) {
@@ -56,8 +68,9 @@ export function judgeZones(
       { state: states.get(name), size: sizeOf(name), kind, counted: states.size > 0 },
       settings,
     );
-    const rate = recovering ? Math.min(zone.rate, settings.secondaryRate) : zone.rate;
-    zones.set(name, { ...zone, queue: withRate(zone.queue, rate, now) });
+    const isSlow = recovering || slowAfter(holds, zoneName(name), now) !== undefined;
+    const rate = isSlow ? Math.min(zone.rate, settings.secondaryRate) : zone.rate;
+    zones.set(name, { ...zone, queue: withRate(zone.queue, confirmedRate(name) ?? rate, now) });
   }
   return { zones, disruption: kind };
 }

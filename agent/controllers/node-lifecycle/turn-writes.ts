@@ -1,21 +1,35 @@
 import { taintOf } from "../../api/taints.ts";
 import type { Instant } from "../../base/clock.ts";
 import type { Link } from "../../judgement/link.ts";
+import { freezeOn, type Holds } from "../../runtime/holds.ts";
 import { causeOf, type Judged } from "./judge.ts";
 import type { BoardRecord, ZoneRecord } from "./memory.ts";
 import type { TaintWrite } from "./pass.ts";
 import { deservedBy, swapped } from "./taints.ts";
 import { over, takeTurns } from "./turns.ts";
+import { zoneName } from "./zones.ts";
 
 /** What is needed of a board to give it its turn. */
 export type Candidate = Pick<Judged, "name" | "node" | "cached" | "ready" | "verdict">;
 
-/** By what the last look at a board found, and by how we hear the site right now. The turn of one that is gone harms nobody. */
+/**
+ * By what the last look at a board found, by how we hear the site right now, and by what operators hold back: who waits
+ * goes on waiting. The turn of one that is gone harms nobody.
+ */
 export const mayHaveTurn =
-  (records: ReadonlyMap<string, BoardRecord>, { link, held }: { readonly link: Link; readonly held: boolean }) =>
+  (
+    records: ReadonlyMap<string, BoardRecord>,
+    {
+      link,
+      held,
+      holds,
+      now,
+    }: { readonly link: Link; readonly held: boolean; readonly holds: Holds; readonly now: Instant },
+  ) =>
   (name: string): boolean => {
     const record = records.get(name);
     if (record === undefined) return true;
+    if (freezeOn(holds, { board: name, zone: zoneName(record.zone) }, now)) return false;
     return record.mayTaint && (record.ready !== "Unknown" || (link.live && !held));
   };
 

@@ -20,6 +20,9 @@ export function zoneOf({ metadata: { labels = {} } }: Node): string {
   return region === "" && zone === "" ? "" : `${region}:\u0000:${zone}`;
 }
 
+/** As people write it: "east/plant7", "plant7", or "default" where the boards name none. */
+export const zoneName = (zone: string): string => zone.replace(":\u0000:", "/").replace(/^\//, "") || "default";
+
 export const nobody: ZoneCount = { ready: 0, notReady: 0 };
 
 /** One more board, by the status of its Ready condition; a board without one is not ready. */

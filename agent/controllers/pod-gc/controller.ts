@@ -48,12 +48,14 @@ export const podGC = ({ sight, terminatedThreshold }: PodGcParts): Controller<Gc
   async observe(_key, site, memory) {
     const { now } = site;
     if (memory.passAt !== undefined && now.mono < memory.passAt.mono - early) return { kind: "early" };
-    const { held } = sightOf(sight, site);
+    const { held, freezeOn } = sightOf(sight, site);
     if (held !== undefined) return { kind: "held", why: held };
     const missing = [...site.lister(pods).indexValues("byNode")].filter(
       (board) => site.lister(nodes).get(board) === undefined,
     );
-    const due = missing.filter((board) => isDue(memory.waiting.get(board), now)).slice(0, mostQuestions);
+    const due = missing
+      .filter((board) => isDue(memory.waiting.get(board), now) && freezeOn(board) === undefined)
+      .slice(0, mostQuestions);
     const fates = await fatesOf(due, site);
     return { kind: "pass", ...podsToGo(site, terminatedThreshold, fates), missing, fates };
   },

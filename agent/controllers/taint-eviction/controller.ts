@@ -3,16 +3,18 @@ import { keyOf } from "../../api/meta.ts";
 import { boardOf } from "../../api/pods.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
 import { noExecuteTaints } from "../../api/taints.ts";
-import { elapsed, type Millis } from "../../base/clock.ts";
-import { type Link, linkOf } from "../../judgement/link.ts";
+import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
+import { linkOf } from "../../judgement/link.ts";
 import type { Verdict } from "../../judgement/verdict.ts";
 import { type Controller, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
+import { type Holds, noHolds } from "../../runtime/holds.ts";
 import type { Budget } from "../node-lifecycle/budget.ts";
-import { readyOf } from "../node-lifecycle/health.ts";
+import { type Circumstances, readyOf } from "../node-lifecycle/health.ts";
 import type { BoardRecord, RunningTaint } from "../node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { verdictNow } from "../node-lifecycle/verdict-now.ts";
 import { decide, type PodState, remember } from "./decide.ts";
+import { Thaw } from "./thaw.ts";
 import { deadlineOf, durableTimers, type Timer } from "./timer.ts";
 import { identityOf } from "./window.ts";
 
@@ -24,6 +26,8 @@ export interface TaintEvictionParts {
   readonly inherited: () => Budget | undefined;
   /** What those who judge the boards know of one; `undefined`: nothing yet. */
   readonly judged: (board: string) => BoardRecord | "by nobody" | undefined;
+  /** What operators hold back; left out: nothing ever. */
+  readonly holds?: (now: Instant) => Holds;
 }
 
 /**
@@ -38,53 +42,60 @@ export const taintEviction = ({
   boot,
   inherited,
   judged,
-}: TaintEvictionParts): Controller<PodState, Timer | undefined> => ({
-  name: "taint-eviction",
-  reads: [nodes, leases, pods],
-  restsOn: [nodes, pods],
-  wakes: [wake(pods, podKeys), wake(nodes, keysOnBoard)],
-  initialMemory: undefined,
-  durable: durableTimers(boot),
-  async observe(key, site, memory) {
-    const pod = site.lister(pods).get(key);
-    if (pod === undefined) {
-      const released = memory !== undefined && (await isReleased(key, memory, site));
-      return memory && { kind: "gone", pod: refOfKey(key, memory.uid), released };
-    }
-    const board = boardOf(pod);
-    if (board === undefined) return memory && { kind: "unbound", pod };
-    const link = linkOf({ nodes: site.watch(nodes), leases: site.watch(leases) }, settings, site.now);
-    const node = site.lister(nodes).get(board);
-    if (node === undefined)
-      return memory && { kind: "orphan", pod, board, fate: await fateOf(board, memory, site), link };
-    const taints = noExecuteTaints(node);
-    if (taints.length === 0 && memory === undefined) return undefined;
-    const ready = readyOf(node)?.status;
-    const verdict = verdictOn(node, judged(board), site, { link, settings });
-    return {
-      kind: "bound",
-      pod,
-      board,
-      taints,
-      ready,
-      link,
-      verdict,
-      inherited: runningTaint(inherited(), board, site),
-    };
-  },
-  decide: (state, memory, now) => decide(state, memory, settings, now),
-  remember,
-});
+  holds: holdsAt = () => noHolds,
+}: TaintEvictionParts): Controller<PodState, Timer | undefined> => {
+  const thaw = new Thaw(settings);
+  return {
+    name: "taint-eviction",
+    reads: [nodes, leases, pods],
+    restsOn: [nodes, pods],
+    wakes: [wake(pods, podKeys), wake(nodes, keysOnBoard)],
+    initialMemory: undefined,
+    durable: durableTimers(boot),
+    async observe(key, site, memory) {
+      const pod = site.lister(pods).get(key);
+      if (pod === undefined) {
+        const released = memory !== undefined && (await isReleased(key, memory, site));
+        return memory && { kind: "gone", pod: refOfKey(key, memory.uid), released };
+      }
+      const board = boardOf(pod);
+      if (board === undefined) return memory && { kind: "unbound", pod };
+      const link = linkOf({ nodes: site.watch(nodes), leases: site.watch(leases) }, settings, site.now);
+      const node = site.lister(nodes).get(board);
+      const holds = holdsAt(site.now);
+      const heldUntil = thaw.heldUntil(holds, { board, node }, site);
+      if (node === undefined)
+        return memory && { kind: "orphan", pod, board, fate: await fateOf(board, memory, site), link, heldUntil };
+      const taints = noExecuteTaints(node);
+      if (taints.length === 0 && memory === undefined) return undefined;
+      const ready = readyOf(node)?.status;
+      const verdict = verdictOn(node, judged(board), site, { link, holds, settings });
+      return {
+        kind: "bound",
+        pod,
+        board,
+        taints,
+        ready,
+        link,
+        verdict,
+        heldUntil,
+        inherited: runningTaint(inherited(), board, site),
+      };
+    },
+    decide: (state, memory, now) => decide(state, memory, settings, now),
+    remember,
+  };
+};
 
 function verdictOn(
   node: Node,
   record: BoardRecord | "by nobody" | undefined,
   site: SiteView,
-  { link, settings }: { readonly link: Link; readonly settings: NodeLifecycleSettings },
+  circumstances: Omit<Circumstances, "now">,
 ): Verdict | undefined {
   if (record === "by nobody") return undefined;
   if (record === undefined) return notJudged;
-  return verdictNow(node, record, site, { link, settings });
+  return verdictNow(node, record, site, circumstances);
 }
 
 const notJudged: Verdict = { verdict: "alive", rule: "was not looked at yet" };

@@ -27,6 +27,7 @@ export type PodState =
       readonly board: string;
       readonly fate: "not asked" | "released" | "deleted";
       readonly link: Link;
+      readonly heldUntil: Instant | undefined;
     }
   | {
       readonly kind: "bound";
@@ -39,6 +40,8 @@ export type PodState =
       readonly link: Link;
       /** What is held to be true of the board right now; `undefined`: nobody judges boards here. */
       readonly verdict: Verdict | undefined;
+      /** Evictions from its board are frozen, or go slowly since they were: its turn does not come before. */
+      readonly heldUntil: Instant | undefined;
       /** How long the former leader saw the board's taint run; only while a term is young. */
       readonly inherited: RunningTaint | undefined;
     };
@@ -107,6 +110,7 @@ function decideBound(
   const timer = timerOf(state, limited(windows), length, memory, now);
   if (deadlineOf(timer).mono > now.mono) return waiting(timer, now);
   const due = windows.filter(({ length }) => deadlineOf({ ...timer, length }).mono <= now.mono);
+  if (due.every(({ taint }) => isLifecycleKey(taint.key)) && isHeld(state, now)) return held(timer, state, now);
   const cause = due.every(({ taint }) => isOurs(taint.key, state.ready)) ? causeOf(state, due) : undefined;
   return evict(pod, timer, { cause, link: state.link, verdict: state.verdict, settings }, now);
 }
@@ -160,11 +164,12 @@ const isSameSet = (a: readonly string[], b: readonly string[]): boolean =>
  * Node that only left the site took its pods along.
  */
 function decideOrphan(
-  { pod, board, fate, link }: Orphan,
+  state: Orphan,
   memory: Timer | undefined,
   settings: EvictionSettings,
   now: Instant,
 ): Decision<Timer | undefined> {
+  const { pod, board, fate, link } = state;
   if (memory === undefined || memory.uid !== pod.metadata.uid || memory.board !== board) return forgotten;
   if (fate === "released") return forgotten;
   // Its Node may be back before that, without the taint.
@@ -173,11 +178,23 @@ function decideOrphan(
   }
   if (fate === "not asked") return { actions: [], memory, requeueAfter: recheck };
   const isCaused = memory.taints.length > 0 && memory.taints.every((taint) => isLifecycleKey(keyOfIdentity(taint)));
+  if (isCaused && isHeld(state, now)) return held(memory, state, now);
   const cause = isCaused
     ? { board, verdict: "unproven", rule: "its time ran out after the Node was deleted" }
     : undefined;
   return evict(pod, memory, { cause, link, verdict: undefined, settings }, now);
 }
+
+/** Taints that somebody else puts on a board are that one's own will. */
+const isHeld = ({ heldUntil }: Bound | Orphan, now: Instant): boolean =>
+  heldUntil !== undefined && elapsed(now, heldUntil) > 0;
+
+/** Its key is woken when a freeze ends before its time. */
+const held = (timer: Timer, { heldUntil = timer.at }: Bound | Orphan, now: Instant): Decision<Timer> => ({
+  actions: [],
+  memory: timer,
+  requeueAfter: Math.max(1, elapsed(now, heldUntil)),
+});
 
 /** Deletes, unless our own verdict is the reason and we cannot see well enough to stand by it. */
 function evict(

@@ -233,10 +233,20 @@ function patched(before: Patched, patch: Partial<Patched>): Patched {
   const added = conditions.filter(({ type }) => !old.some((one) => one.type === type));
   return {
     ...before,
-    metadata: { ...before.metadata, labels: { ...before.metadata.labels, ...patch.metadata?.labels } },
+    metadata: {
+      ...before.metadata,
+      labels: { ...before.metadata.labels, ...patch.metadata?.labels },
+      annotations: annotationsOf(before, patch),
+    },
     spec: { ...before.spec, ...patch.spec },
     status: { ...before.status, conditions: [...merged, ...added] },
   };
+}
+
+function annotationsOf(before: Patched, patch: Partial<Patched>): Readonly<Record<string, string>> {
+  const merged: Record<string, string | null> = { ...before.metadata.annotations, ...patch.metadata?.annotations };
+  const left = Object.entries(merged).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
+  return Object.fromEntries(left);
 }
 
 function differences(before: Patched, after: Patched): readonly string[] {

@@ -5,6 +5,7 @@ import { type Sight, sightOf } from "../../../agent/controllers/sight.ts";
 import { closed, heard, opened, proven, unheard, type WatchHealth } from "../../../agent/informer/watch-health.ts";
 import { noQuarantine } from "../../../agent/judgement/link.ts";
 import { lifecycleSettings } from "../../../agent/replay/settings.ts";
+import { noHolds } from "../../../agent/runtime/holds.ts";
 import { CachedSiteView } from "../../../agent/runtime/site-view.ts";
 import { lease, node } from "../../support/builders.ts";
 import { refusal } from "../runtime/support/api.ts";
@@ -73,4 +74,28 @@ describe("what is held back", () => {
 
 test("a board without a Node has no verdict", () => {
   expect(sight(1, live(1)).verdictOn("pi-9")).toBeUndefined();
+});
+
+test("a freeze of the zone of a board covers it, and one of another zone does not", () => {
+  caches.of(nodes).add(node("pi-2", { zone: "a" }));
+  const end = at(100);
+  const freeze = {
+    scope: "zone",
+    target: "a",
+    end,
+    slowEnd: end,
+    by: "ops:alice",
+    reason: undefined,
+    foreign: {},
+  } as const;
+  const holds = () => ({ ...noHolds, freezes: new Map([["zone/a", freeze]]) });
+  const client = { get: () => Promise.reject(refusal("get", 404, "NotFound")) };
+  const view = (seconds: number) =>
+    sightOf(
+      { settings, judge: () => judge, holds },
+      new CachedSiteView({ caches, client }, { now: at(seconds), signal: new AbortController().signal }),
+    );
+  expect(view(1).freezeOn("pi-2")?.by).toBe("ops:alice");
+  expect(view(1).freezeOn("pi-1")).toBeUndefined();
+  expect(view(100).freezeOn("pi-2")).toBeUndefined();
 });

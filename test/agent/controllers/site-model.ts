@@ -6,6 +6,7 @@ import { firstMemory, type SiteMemory } from "../../../agent/controllers/node-li
 import type { NodeLifecycleSettings } from "../../../agent/controllers/node-lifecycle/settings.ts";
 import { registry } from "../../../agent/controllers/registry.ts";
 import type { Controller, Decision } from "../../../agent/runtime/controller.ts";
+import { type Holds, noHolds } from "../../../agent/runtime/holds.ts";
 import { lease, type NodeOptions, node, type PodOptions, pod, shown } from "../../support/builders.ts";
 import { millis, type Span } from "../../support/fake-clock.ts";
 import { type Kind, ModelApi } from "./model-api.ts";
@@ -45,6 +46,7 @@ export class SiteModel {
   readonly happenings: { readonly at: number; readonly what: string }[] = [];
   now: Instant = { mono: 1_000_000, wall: Date.parse("2026-01-01T00:00:00Z") };
   #begin = this.now;
+  #holds = noHolds;
   readonly #renewing = new Set<string>();
   #due = new Map<AnyController, Map<string, number>>();
   #memories = new Map<AnyController, Map<string, unknown>>();
@@ -124,17 +126,25 @@ export class SiteModel {
 
   // Terms.
 
+  /** What operators hold back from now on; every key is looked at then. */
+  hold(change: (holds: Holds) => Holds): void {
+    this.#holds = change(this.#holds);
+    this.#wakeAll();
+  }
+
   /** A new term begins, on this board or another. */
   lead({ budget, kept = [], reboot = false }: TermOptions = {}): void {
     if (reboot) this.#reboot();
     const left = decodeBudget(budget, this.now);
     const inherited = (): Budget | undefined => left;
+    const holds = (): Holds => this.#holds;
     const parts = {
-      nodeLifecycle: { settings: this.settings, inherited },
+      nodeLifecycle: { settings: this.settings, inherited, holds },
       taintEviction: {
         settings: this.settings,
         boot: `boot-${this.#boots}`,
         inherited,
+        holds,
         judged: (board: string) => this.memory.boards.get(board),
       },
     };
@@ -143,6 +153,7 @@ export class SiteModel {
       registry["node-lifecycle"](parts),
       registry["node-taints"](),
       registry["pod-readiness"](parts),
+      registry["out-of-service"](),
       eviction,
     ];
     this.#memories = new Map(controllers.map((controller) => [controller, new Map()]));
@@ -152,6 +163,13 @@ export class SiteModel {
     for (const [key, text] of kept) {
       this.#memories.get(eviction)?.set(key, eviction.durable?.load(text, this.now));
       this.#schedule(eviction, key, 0);
+    }
+    this.#wakeAll();
+  }
+
+  #wakeAll(): void {
+    for (const controller of this.#controllers) {
+      for (const key of controller.firstKeys ?? []) this.#schedule(controller, key, 0);
     }
     for (const kind of ["Node", "Pod", "Lease"] as const) {
       for (const [key, after] of this.api.cached(kind))

@@ -655,3 +655,101 @@ test("several wakes on one resource go through its objects once", async () => {
   expect(lists).toBe(1);
   expect(observed).toEqual(["default/a", "site"]);
 });
+
+describe("a controller that is paused", () => {
+  test("takes no key, keeps what comes meanwhile, and looks at everything when it is resumed", async () => {
+    const { clock, caches, observed, loop, term } = setUp();
+    caches.of(pods).add(pod("a"), pod("b"));
+    void loop.run(term);
+    await clock.settle();
+    observed.length = 0;
+    loop.pause();
+    caches.of(pods).add(pod("c"));
+    await clock.advance("10m");
+    expect(observed).toEqual([]);
+    expect(loop.stats(clock.now())).toMatchObject({ state: "paused", queue: 1 });
+    expect(loop.progress(clock.now()).at).toBe("idle");
+    loop.resume();
+    await clock.settle();
+    expect([...new Set(observed)].sort()).toEqual(["default/a", "default/b", "default/c"]);
+    expect(loop.stats(clock.now()).state).toBe("running");
+  });
+
+  test("before its term begins does nothing in it", async () => {
+    const { clock, caches, observed, loop, term } = setUp({ firstKeys: ["site"] });
+    caches.of(pods).add(pod("a"));
+    loop.pause();
+    void loop.run(term);
+    await clock.advance("1m");
+    expect(observed).toEqual([]);
+    loop.resume();
+    await clock.settle();
+    expect([...new Set(observed)].sort()).toEqual(["default/a", "site"]);
+  });
+
+  test("ends with its term like any other", async () => {
+    const { clock, caches, loop, term } = setUp();
+    caches.of(pods).add(pod("a"));
+    loop.pause();
+    const run = loop.run(term);
+    await clock.advance("1m");
+    term.end();
+    await run;
+    expect(loop.stats(clock.now()).state).toBe("standby");
+  });
+});
+
+describe("how far a loop has come", () => {
+  test("is idle without keys; the pass that stands still longest counts, and each act that ends moves it", async () => {
+    const gates: (() => void)[] = [];
+    const { loop, term, clock, caches } = setUp(
+      { decide: (_state, memory) => ({ actions: [create("a"), create("b")], memory: memory + 1 }) },
+      {
+        executor: {
+          execute: async (actions, _term, moved = () => {}) => {
+            for (const _ of actions) {
+              await new Promise<void>((resolve) => gates.push(resolve));
+              moved();
+            }
+            return actions.map((action): Outcome => ({ action, ok: true }));
+          },
+        },
+      },
+    );
+    const still = (): number | "idle" => {
+      const { at } = loop.progress(clock.now());
+      return at === "idle" ? at : clock.now().mono - at.mono;
+    };
+    expect(still()).toBe("idle");
+    const running = loop.run(term);
+    await clock.advance("1s");
+    expect(still()).toBe("idle");
+    caches.of(pods).add(pod("a"));
+    await clock.advance("10s");
+    expect(still()).toBe(10_000);
+    gates.shift()?.();
+    await clock.advance("4s");
+    expect(still()).toBe(4000);
+    gates.shift()?.();
+    await clock.advance("1s");
+    expect(still()).toBe("idle");
+    term.end();
+    await running;
+    expect(still()).toBe("idle");
+  });
+
+  test("a pass that never ends is seen although the other workers go on", async () => {
+    const { loop, term, clock, caches } = setUp({
+      observe: (key, site) => (key === "default/stuck" ? new Promise(() => {}) : site.lister(pods).get(key)),
+    });
+    void loop.run(term);
+    await clock.advance("1s");
+    caches.of(pods).add(pod("stuck"));
+    for (let second = 0; second < 60; second++) {
+      caches.of(pods).add(pod("lively"));
+      await clock.advance("1s");
+    }
+    expect(loop.stats(clock.now()).syncs).toBeGreaterThan(1);
+    expect(loop.progress(clock.now())).toEqual({ name: "counting", at: shifted(clock.now(), -60_000) });
+  });
+});

@@ -7,7 +7,7 @@ import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 import { create, deletion, patch, refusal, SmallApi, TestTerm } from "./support/api.ts";
 
-function setUp(inflight = 4) {
+function setUp(inflight = 4, isFrozen: (board: string) => boolean = () => false) {
   const clock = new FakeClock();
   const api = new SmallApi(clock);
   const said: EventAction[] = [];
@@ -16,6 +16,7 @@ function setUp(inflight = 4) {
     client: api,
     events: { record: (event) => said.push(event) },
     inflight,
+    isFrozen,
   });
   return { clock, api, said, executor, term: new TestTerm() };
 }
@@ -226,4 +227,44 @@ test("harmful acts that went through are counted for an hour", async () => {
   expect(executor.harmLastHour(clock.now())).toBe(1);
   await clock.advance("66m");
   expect(executor.harmLastHour(clock.now())).toBe(0);
+});
+
+describe("evictions that were frozen after they were decided", () => {
+  const cause = { board: "pi-3", verdict: "unproven", rule: "silent" };
+  const other = { ...cause, board: "pi-4" };
+
+  test("are not sent, and the key comes back soon; other boards, and what no verdict caused, go on", async () => {
+    const { api, executor, term } = setUp(4, (board) => board === "pi-3");
+    const [a, b, c] = [api.put("a"), api.put("b"), api.put("c")];
+    const outcomes = await executor.execute(
+      [{ ...deletion(a), cause }, { ...deletion(b), cause: other }, deletion(c)],
+      term,
+    );
+    expect(outcomes.map(({ ok }) => ok)).toEqual([false, true, true]);
+    expect(outcomes[0]).toMatchObject({ error: { name: "FrozenError", disposition: "refresh" } });
+    expect([...api.objects.keys()].some((key) => key.endsWith("a"))).toBe(true);
+  });
+
+  test("are not sent either where the freeze comes while they wait in line for the first byte", async () => {
+    let isFrozen = false;
+    const { clock, api, executor, term } = setUp(1, () => isFrozen);
+    const [a, b] = [api.put("a"), api.put("b")];
+    const work = executor.execute(
+      [
+        { ...deletion(a), cause },
+        { ...deletion(b), cause },
+      ],
+      term,
+    );
+    isFrozen = true;
+    await clock.advance("1m");
+    expect((await work).filter(({ ok }) => ok).length).toBeLessThan(2);
+    expect(api.objects.size).toBeGreaterThan(0);
+  });
+
+  test("marks go on: they take no pod away", async () => {
+    const { api, executor, term } = setUp(4, () => true);
+    const mark = { ...patch(api.put("a"), { status: {} }), cause };
+    expect(await executor.execute([mark], term)).toMatchObject([{ ok: true }]);
+  });
 });

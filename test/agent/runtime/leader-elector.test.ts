@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { elapsed } from "../../../agent/base/clock.ts";
 import { ConfigError, type Disposed } from "../../../agent/base/errors.ts";
 import { TransportError } from "../../../agent/client/transport-error.ts";
 import type { ElectorParts } from "../../../agent/runtime/leader-elector.ts";
@@ -452,13 +453,15 @@ describe("the Lease is touched by others", () => {
   test("a budget that cannot be told costs no term", async () => {
     const site = new Election();
     const pi = site.join("pi-1", {
-      budget: () => {
-        throw new Error("a bug");
+      carried: {
+        [budgetAnnotation]: () => {
+          throw new Error("a bug");
+        },
       },
     });
     await site.clock.advance("10m");
     expect(pi.terms).toEqual([0]);
-    expect(pi.log.said("error")).toContain("no budget for the Lease");
+    expect(pi.log.said("error")).toContain("an annotation of the Lease cannot be told");
     await site.end();
   });
 });
@@ -690,3 +693,41 @@ test.each([11, 12, 13, 14, 15, 16])(
     expect(site.clock.timers).toBe(0);
   },
 );
+
+describe("the attempts", () => {
+  /** For how long the attempt that is due has not been made, at most, over such a time. */
+  async function latest(site: Election, hours: number): Promise<number> {
+    let worst = Number.NEGATIVE_INFINITY;
+    for (let minute = 0; minute < hours * 60; minute++) {
+      await site.clock.advance("1m");
+      for (const { elector, clock } of site.boards.values()) {
+        const { at } = elector.progress();
+        if (at !== "idle") worst = Math.max(worst, elapsed(at, clock.now()));
+      }
+    }
+    return worst;
+  }
+
+  test("are never late while all is well, nor while the server is away", async () => {
+    const site = new Election(2);
+    for (const name of ["pi-1", "pi-2"]) site.join(name);
+    await site.settled();
+    expect(await latest(site, 1)).toBeLessThanOrEqual(0);
+    for (const board of site.boards.values()) board.link.cut = "both";
+    expect(await latest(site, 2)).toBeLessThanOrEqual(0);
+    await site.end();
+  });
+
+  test("are late as long as the work of a term that is over does not end", async () => {
+    const site = new Election();
+    const pi = site.join("pi-1", { stopTakes: 600_000 });
+    await site.settled();
+    pi.elector.stepDown("somebody wants it", 1000);
+    await site.clock.advance("9m");
+    const { at } = pi.elector.progress();
+    expect(at === "idle" ? at : elapsed(at, pi.clock.now())).toBeGreaterThan(500_000);
+    await site.clock.advance("2m");
+    expect(await latest(site, 1)).toBeLessThanOrEqual(0);
+    await site.end();
+  });
+});

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../../agent/api/meta.ts";
 import { leases, type Resource } from "../../../agent/api/resources.ts";
-import { LeaseLock } from "../../../agent/runtime/lease-lock.ts";
+import { budgetAnnotation, LeaseLock } from "../../../agent/runtime/lease-lock.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { refusal, SmallApi } from "./support/api.ts";
 
@@ -51,14 +51,14 @@ describe("the Lease", () => {
     const { clock, api, lock, write } = setUp();
     const won = await lock.create(claim, clock.now(), write);
     await clock.advance("10s");
-    const renewed = await lock.renew(won, { durationSeconds: 60, budget: undefined }, clock.now(), write);
+    const renewed = await lock.renew(won, { durationSeconds: 60, carried: {} }, clock.now(), write);
     expect(api.requests[1]?.body).toEqual({
       metadata: { uid: won.uid, resourceVersion: won.resourceVersion },
       spec: { leaseDurationSeconds: 60, renewTime: "2026-01-01T00:00:10.000000Z" },
     });
     expect(renewed).toMatchObject({ holder: "pi-1_a", transitions: 3 });
     expect(renewed.resourceVersion).not.toBe(won.resourceVersion);
-    const stale = lock.renew(won, { durationSeconds: 60, budget: undefined }, clock.now(), write);
+    const stale = lock.renew(won, { durationSeconds: 60, carried: {} }, clock.now(), write);
     await expect(stale).rejects.toMatchObject({ reason: "Conflict", disposition: "refresh" });
   });
 
@@ -74,7 +74,7 @@ describe("the Lease", () => {
     let record = await lock.read(signal);
     if (!record) throw new Error("there is no Lease");
     for (let i = 0; i < 2; i++) {
-      record = await lock.renew(record, { durationSeconds: 60, budget: undefined }, clock.now(), write);
+      record = await lock.renew(record, { durationSeconds: 60, carried: {} }, clock.now(), write);
       // As an API server does.
       const { managedFields: _, ...metadata } = api.objects.get("siteward-plant7")?.metadata ?? noted.metadata;
       api.objects.set("siteward-plant7", { ...noted, metadata });
@@ -89,7 +89,8 @@ describe("the Lease", () => {
     const { clock, api, lock, write } = setUp();
     let record = await lock.create(claim, clock.now(), write);
     for (const budget of ["a", "a", "b", undefined, "b"]) {
-      record = await lock.renew(record, { durationSeconds: 60, budget }, clock.now(), write);
+      const carried: Record<string, string> = budget === undefined ? {} : { [budgetAnnotation]: budget };
+      record = await lock.renew(record, { durationSeconds: 60, carried }, clock.now(), write);
     }
     const sent = api.requests.slice(1).map(({ body }) => (body as { metadata: { annotations?: object } }).metadata);
     expect(sent.map(({ annotations }) => annotations)).toEqual([
@@ -104,7 +105,12 @@ describe("the Lease", () => {
   test("is taken with the labels, and keeps the annotations for the next leader to read", async () => {
     const { clock, api, lock, labels, annotations, signal, write } = setUp();
     let record = await lock.create({ ...claim, holder: "pi-2_b", term: 2 }, clock.now(), write);
-    record = await lock.renew(record, { durationSeconds: 60, budget: "{}" }, clock.now(), write);
+    record = await lock.renew(
+      record,
+      { durationSeconds: 60, carried: { [budgetAnnotation]: "{}" } },
+      clock.now(),
+      write,
+    );
     const taken = await lock.take(record, claim, clock.now(), write);
     expect(taken).toMatchObject({ holder: "pi-1_a", transitions: 3 });
     expect(taken.annotations).toEqual({ ...annotations, "siteward.dev/budget": "{}" });
@@ -119,7 +125,7 @@ describe("the Lease", () => {
     const { clock, api, lock, annotations, write } = setUp();
     const won = await lock.create(claim, clock.now(), write);
     const changed = { ...won, annotations: { "siteward.dev/node-selector": "site=plant8", other: "stays" } };
-    const renewal = { durationSeconds: 60, budget: undefined };
+    const renewal = { durationSeconds: 60, carried: {} };
     const renewed = await lock.renew(changed, renewal, clock.now(), write);
     expect(api.requests.at(-1)?.body).toMatchObject({ metadata: { annotations } });
     expect(renewed.annotations).toEqual({ ...annotations, other: "stays" });
@@ -130,7 +136,7 @@ describe("the Lease", () => {
   test("that is released has no holder, a duration of one second and the same count", async () => {
     const { clock, api, lock, write } = setUp();
     const record = await lock.create(claim, clock.now(), write);
-    await lock.release(record, clock.now(), write);
+    await lock.release(record, undefined, clock.now(), write);
     const released = api.requests[1]?.body;
     expect(released).toMatchObject({ spec: { holderIdentity: "", leaseDurationSeconds: 1 } });
     expect(released).not.toHaveProperty("spec.leaseTransitions");

@@ -1,4 +1,6 @@
 import type { Millis } from "../../../agent/base/clock.ts";
+import type { Author, Scope } from "../../../agent/commands/controls.ts";
+import type { HoldScope } from "../../../agent/runtime/holds.ts";
 import type { Edge, Impairment } from "./edge.ts";
 import type { Span } from "./history.ts";
 import { leasePath } from "./recorder.ts";
@@ -67,6 +69,9 @@ export class Faults {
       case "lease deleted":
         this.#deleteLease();
         break;
+      case "hold":
+        void this.#hold(fault);
+        break;
       default:
         fault satisfies never;
     }
@@ -82,6 +87,43 @@ export class Faults {
           ? boards.find((one) => one.isOn && one !== leader)
           : this.#site.board(board);
     return found ? [found] : [];
+  }
+
+  /** What counts is what the operator is told. Who gets no answer knows nothing, and asks nobody else. */
+  async #hold({ what, for: length, takenBack }: Extract<Fault, { is: "hold" }>): Promise<void> {
+    const { recorder, time, leader } = this.#site;
+    const controls = leader?.agent?.agent.siteControls;
+    const author = { by: "ops:sim", reason: "drill" };
+    const ttl = takenBack ? 2 * length : length;
+    const begun = time.now;
+    const effect =
+      "freeze" in what
+        ? await controls?.freeze(scopeOf(what.freeze), ttl, author, false)
+        : await controls?.pause(what.pause, ttl, author, false);
+    recorder.note(`. hold: ${JSON.stringify(effect)}`);
+    if (effect?.outcome !== "done") return;
+    // A board's quartz may be fast by half a percent.
+    const hold = { what, from: time.now, until: begun + ttl * 0.99 };
+    recorder.history.holds.push(hold);
+    if (!takenBack) return;
+    time.at(Math.max(time.now, Math.min(begun + length, this.#calmAt)), () => {
+      // Whoever else ordered the same has it taken back as well.
+      for (const other of recorder.history.holds) {
+        if (JSON.stringify(other.what) === JSON.stringify(what)) other.until = Math.min(other.until, time.now);
+      }
+      void this.#release(what, author);
+    });
+  }
+
+  /** Until somebody says that it is done: an operator who wants his site back does not give up. */
+  async #release(what: Extract<Fault, { is: "hold" }>["what"], author: Author): Promise<void> {
+    const { leader, time } = this.#site;
+    const controls = leader?.agent?.agent.siteControls;
+    const effect =
+      "freeze" in what
+        ? await controls?.thaw(scopeOf(what.freeze), author, false)
+        : await controls?.resume(what.pause, author, false);
+    if (effect?.outcome !== "done") time.at(time.now + 5000, () => void this.#release(what, author));
   }
 
   /** Not beyond the calm. */
@@ -192,5 +234,9 @@ export class Faults {
     if (!api.isUp || this.isStoreLost) return;
     api.handle({ method: "DELETE", path: leasePath, headers: {}, signal: new AbortController().signal });
     recorder.changed(leasePath);
+    // What operators ordered stands on it.
+    for (const hold of recorder.history.holds) hold.until = Math.min(hold.until, this.#site.time.now);
   }
 }
+
+const scopeOf = ({ scope, target = "" }: HoldScope): Scope => (scope === "site" ? { scope } : { scope, target });

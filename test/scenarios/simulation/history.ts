@@ -1,4 +1,5 @@
 import type { Millis } from "../../../agent/base/clock.ts";
+import type { HoldScope } from "../../../agent/runtime/holds.ts";
 import type { Setting } from "./schedule.ts";
 
 /** One request of an agent that may change something. `order` counts everything that is sent or takes effect. */
@@ -73,6 +74,13 @@ export interface ProcessHistory {
   readonly toldTerms: { readonly order: number; readonly term: number }[];
 }
 
+/** From the answer that it is in force, until it was taken back or its time is over. */
+export interface OrderedHold {
+  readonly what: { readonly freeze: HoldScope } | { readonly pause: string };
+  readonly from: Millis;
+  until: Millis;
+}
+
 /** All that the API server and the network know of what happened. Nothing in it is an agent's word. */
 export interface History {
   readonly setting: Setting;
@@ -86,6 +94,8 @@ export interface History {
   readonly troubles: Map<string, Span[]>;
   /** When the API server could not serve anybody. */
   readonly outages: Span[];
+  /** What operators were told to be held. */
+  readonly holds: OrderedHold[];
   /** What was said at the level "error", and what nobody caught. */
   readonly complaints: { readonly at: Millis; readonly text: string }[];
 }

@@ -117,6 +117,23 @@ function flappingBoard(how: How): readonly Fault[] {
   }).filter(({ at }) => at < how.calmAt);
 }
 
+/** An operator freezes evictions, or pauses a controller, before boards go dark, and the lead changes hands meanwhile. */
+function heldSite(how: How): readonly Fault[] {
+  const at = how.between(90_000, 130_000);
+  const { name, zone } = how.one(how.setting.boards);
+  const scopes = [{ scope: "site" }, { scope: "zone", target: zone }, { scope: "board", target: name }] as const;
+  const what = how.happens(0.7)
+    ? { freeze: how.one(scopes) }
+    : { pause: how.one(["taint-eviction", "node-lifecycle"]) };
+  const length = how.between(60_000, Math.max(60_000, how.calmAt - at));
+  const changes = Array.from({ length: how.between(1, 3) }, () => restart(at + how.between(20_000, 200_000), how));
+  return [
+    { at, is: "hold", what, for: length, takenBack: how.happens(0.5) },
+    powerCut(at + how.between(-60_000, 60_000), name, how),
+    ...changes,
+  ];
+}
+
 /**
  * Troubles that seldom come together by chance, and hurt when they do. Each is told with its times drawn anew; whatever else
  * goes wrong in a schedule comes on top.
@@ -130,6 +147,7 @@ export const motifs = {
   "forgetful API": forgetfulApi,
   "lost Lease": lostLease,
   "flapping board": flappingBoard,
+  "held site": heldSite,
 } as const satisfies Record<string, (how: How) => readonly Fault[]>;
 
 export type Motif = keyof typeof motifs;

@@ -39,13 +39,13 @@ const list = {
   "a Lease that nobody remembers": {
     noticedBy: "terms",
     wishes: { motif: "lost Lease", boards: 3 },
-    breaks: one("agent/assemble.ts", "formerTerm: this.#leaderMemo.formerTerm(),", "formerTerm: undefined,"),
+    breaks: one("agent/assemble.ts", "formerTerm: leaderMemo.formerTerm(),", "formerTerm: undefined,"),
   },
   "a budget that is not carried over": {
     noticedBy: "budget",
     wishes: { motif: "dark zone", policy: "kubernetes", boards: 5 },
     breaks: one(
-      "agent/assemble.ts",
+      "agent/term-work.ts",
       "decodeBudget(annotations[budgetAnnotation], begun)",
       "decodeBudget(annotations[budgetAnnotation] && undefined, begun)",
     ),
@@ -132,6 +132,33 @@ const list = {
     noticedBy: "ending",
     wishes: { boards: 2 },
     breaks: one("agent/runtime/leadership.ts", "await this.#release();", "await Promise.resolve();"),
+  },
+  "a freeze that nobody minds": {
+    noticedBy: "holds",
+    wishes: { motif: "held site", boards: 5 },
+    breaks: one(
+      "agent/runtime/holds.ts",
+      "isRunning(freeze, now) && covers(freeze, place)",
+      "isRunning(freeze, place as never)",
+    ),
+  },
+  "a freeze that ends with its leader": {
+    noticedBy: "holds",
+    wishes: { motif: "held site", boards: 5 },
+    breaks: one(
+      "agent/runtime/hold-book.ts",
+      "const holds = found ?? { ...this.#memory.read(now), confirmed: new Map() };",
+      "const holds = { ...noHolds, ...(found && {}) };",
+    ),
+  },
+  "a pause that nobody minds": {
+    noticedBy: "holds",
+    wishes: { motif: "held site", boards: 5 },
+    breaks: one(
+      "agent/term-work.ts",
+      "if (pause && isRunning(pause, now)) loop.pause();",
+      "if (pause && !isRunning(pause, now)) loop.pause();",
+    ),
   },
   "a history that is lost without a list": {
     noticedBy: "cache",

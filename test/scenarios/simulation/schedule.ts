@@ -1,4 +1,5 @@
 import type { Millis } from "../../../agent/base/clock.ts";
+import type { HoldScope } from "../../../agent/runtime/holds.ts";
 import type { SeededRandom } from "../../support/seeded-random.ts";
 import type { CacheLoss } from "./board-storage.ts";
 import type { Healing } from "./edge.ts";
@@ -85,6 +86,13 @@ export type Fault = { readonly at: Millis } & (
   | { readonly is: "store lost"; readonly for: Millis }
   | { readonly is: "clock step"; readonly board: string; readonly by: Millis | "1970" }
   | { readonly is: "lease deleted" }
+  /** An operator tells whoever leads then; `for`: he takes it back after so long, or it ends by itself. */
+  | {
+      readonly is: "hold";
+      readonly what: { readonly freeze: HoldScope } | { readonly pause: string };
+      readonly for: Millis;
+      readonly takenBack: boolean;
+    }
 );
 
 export interface Schedule {
@@ -155,6 +163,7 @@ export function scheduleOf(seed: number, random: SeededRandom, wishes: Wishes = 
   const faults = [
     ...(motif === undefined ? [] : motifs[motif](how)),
     ...Array.from({ length: chances }, () => faultOf(how)),
+    ...(wishes.motif === undefined && happens(0.35) ? Array.from({ length: between(1, 3) }, () => holdOf(how)) : []),
   ].sort((a, b) => a.at - b.at);
   return { seed, setting, faults: withSurvivor(faults, setting), calmAt };
 }
@@ -221,6 +230,16 @@ function faultOf({ one, between, happens, setting, calmAt }: How): Fault {
     default:
       return { at, is: "lease deleted" };
   }
+}
+
+/** Over by the calm: after that the site has to become as it should be. */
+export function holdOf({ one, between, happens, setting, calmAt }: How): Fault {
+  const at = between(settled, calmAt - 30_000);
+  const { name, zone } = one(setting.boards);
+  const scopes = [{ scope: "site" }, { scope: "zone", target: zone }, { scope: "board", target: name }] as const;
+  const pausable = ["taint-eviction", "node-lifecycle", "pod-readiness", "pod-gc"];
+  const what = happens(0.7) ? { freeze: one(scopes) } : { pause: one(pausable) };
+  return { at, is: "hold", what, for: between(10_000, calmAt - at), takenBack: happens(0.5) };
 }
 
 /** One board at least is there in the end; which one "leader" will be is not known yet, so that two are spared. */

@@ -60,6 +60,7 @@ describe("an agent that is broken on purpose is noticed", { retry: 0 }, () => {
     ["a fence that always says yes", 60],
     ["a budget that is not carried over", 60],
     ["a stall bound that is ignored", 60],
+    ["a freeze that ends with its leader", 60],
   ])("%s, within %i schedules", async (mutant, schedules) => {
     const { wishes, noticedBy } = mutantOf(mutant);
     const options = { seed: 1, schedules, jobs: 1, mostFailures: 1, wishes, mutant, shrink: false, trace: false };

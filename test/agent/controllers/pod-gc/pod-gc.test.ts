@@ -11,6 +11,7 @@ import { lifecycleSettings } from "../../../../agent/replay/settings.ts";
 import { CaseTime } from "../../../../agent/replay/site/case-time.ts";
 import { Site } from "../../../../agent/replay/site/site.ts";
 import type { ControlLoop } from "../../../../agent/runtime/control-loop.ts";
+import { freezeKey, type HoldScope, noHolds } from "../../../../agent/runtime/holds.ts";
 import { pod } from "../../../support/builders.ts";
 
 /*
@@ -55,10 +56,11 @@ describe("of the pods that have run to their end", () => {
 class GcSite {
   readonly site = new Site(new CaseTime());
   judge: SiteMemory | "by nobody" | undefined = "by nobody";
+  holds = noHolds;
   readonly #loop: ControlLoop<GcState, GcMemory>;
 
   constructor(threshold = 0) {
-    const sight = { settings: lifecycleSettings({}), judge: () => this.judge };
+    const sight = { settings: lifecycleSettings({}), judge: () => this.judge, holds: () => this.holds };
     this.#loop = this.site.loopOf(podGC({ sight, terminatedThreshold: threshold }));
   }
 
@@ -155,4 +157,26 @@ test("the API is asked about a limited number of boards in one pass", async () =
   await gc.run(60_000);
   expect(gc.site.journal.asked).toHaveLength(100);
   expect(gc.left).toEqual([]);
+});
+
+describe("pods of a board whose Node was deleted", () => {
+  test.each<[HoldScope, boolean]>([
+    [{ scope: "site" }, true],
+    [{ scope: "board", target: "gone" }, true],
+    [{ scope: "board", target: "other" }, false],
+    // Nobody knows any more in which zone it was.
+    [{ scope: "zone", target: "a" }, true],
+  ])("wait while %o is frozen: %s; afterwards they go", async (scope, waits) => {
+    const site = new GcSite();
+    site.put(orphan("a"), goingUnbound("b"));
+    const far = { mono: 1e12, wall: 0 };
+    const freeze = { ...scope, end: far, slowEnd: far, by: "ops:alice", reason: undefined, foreign: {} };
+    site.holds = { ...noHolds, freezes: new Map([[freezeKey(scope), freeze]]) };
+    await site.begin();
+    await site.run(180_000);
+    expect(site.left).toEqual(waits ? ["default/a"] : []);
+    site.holds = noHolds;
+    await site.run(240_000);
+    expect(site.left).toEqual([]);
+  });
 });

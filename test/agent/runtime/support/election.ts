@@ -2,6 +2,7 @@ import type { Millis } from "../../../../agent/base/clock.ts";
 import { sleep } from "../../../../agent/base/clock.ts";
 import { FencedError } from "../../../../agent/runtime/fence.ts";
 import { type ElectorParts, LeaderElector } from "../../../../agent/runtime/leader-elector.ts";
+import { budgetAnnotation } from "../../../../agent/runtime/lease-lock.ts";
 import type { LeaseTiming } from "../../../../agent/runtime/lease-rules.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { RecordingLog } from "../../../support/recording-log.ts";
@@ -108,7 +109,7 @@ export class Board {
         identity: `${name}_${random.uuid()}`,
         timing: edge,
         followers: "expiry",
-        budget: () => this.budget,
+        carried: { [budgetAnnotation]: () => this.budget },
         mayStand: () => this.sick,
         announce: ({ message }) => this.said.push(message.replace(/_\S+/, "")),
         lead: async (term, found) => {

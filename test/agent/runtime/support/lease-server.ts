@@ -2,7 +2,7 @@ import { leases } from "../../../../agent/api/resources.ts";
 import { microTimestamp } from "../../../../agent/api/timestamps.ts";
 import { type Clock, type Instant, type Millis, sleep } from "../../../../agent/base/clock.ts";
 import { ApiError, type Verb } from "../../../../agent/client/api-error.ts";
-import { budgetAnnotation, type Claim, type LeaderLock } from "../../../../agent/runtime/lease-lock.ts";
+import type { Claim, LeaderLock } from "../../../../agent/runtime/lease-lock.ts";
 import type { LeaseRecord } from "../../../../agent/runtime/lease-rules.ts";
 import { renewalMark } from "../../../../agent/runtime/own-writes.ts";
 
@@ -104,23 +104,23 @@ export class LeaseLink implements LeaderLock {
   }
 
   take(record: LeaseRecord, claim: Claim, now: Instant, write: Write): Promise<LeaseRecord> {
-    return this.#exchange(write, () => this.#server.update(record, claimed(claim, now), "take", this.#by));
+    const change = { ...claimed(claim, now), successor: undefined };
+    return this.#exchange(write, () => this.#server.update(record, change, "take", this.#by));
   }
 
   renew(
     record: LeaseRecord,
-    { durationSeconds, budget }: { durationSeconds: number; budget: string | undefined },
+    { durationSeconds, carried }: { durationSeconds: number; carried: Readonly<Record<string, string>> },
     now: Instant,
     write: Write,
   ): Promise<LeaseRecord> {
-    const annotations = budget === undefined ? {} : { [budgetAnnotation]: budget };
-    const written = { ...record.annotations, ...annotations };
+    const written = { ...record.annotations, ...carried };
     const change = { durationSeconds, renewal: renewalOf(now), annotations: written };
     return this.#exchange(write, () => this.#server.update(record, change, "renew", this.#by));
   }
 
-  async release(record: LeaseRecord, _now: Instant, write: Write): Promise<void> {
-    const change = { holder: "", durationSeconds: 1 };
+  async release(record: LeaseRecord, successor: string | undefined, _now: Instant, write: Write): Promise<void> {
+    const change = { holder: "", durationSeconds: 1, successor };
     await this.#exchange(write, () => this.#server.update(record, change, "release", this.#by));
   }
 

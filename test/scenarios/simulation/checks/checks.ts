@@ -4,6 +4,7 @@ import { actsOf } from "./acts.ts";
 import { checkBlindness } from "./blindness.ts";
 import { checkBudget } from "./budget.ts";
 import { Hearing } from "./hearing.ts";
+import { checkHolds } from "./holds.ts";
 import { checkInnocence } from "./innocence.ts";
 import { checkTerms, termsOf } from "./terms.ts";
 import { checkTolerations } from "./tolerations.ts";
@@ -20,5 +21,6 @@ export function checkHistory(history: History, end: Millis): readonly string[] {
     ...checkTolerations(history, acts),
     ...checkBlindness(history, acts, terms, hearings),
     ...checkInnocence(history, acts),
+    ...checkHolds(history, acts),
   ];
 }

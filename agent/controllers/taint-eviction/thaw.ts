@@ -1,0 +1,67 @@
+import type { Node } from "../../api/core.ts";
+import { nodes } from "../../api/resources.ts";
+import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { inTextOrder } from "../../base/text-order.ts";
+import type { SiteView } from "../../runtime/controller.ts";
+import { type Freeze, type Holds, slowAfter } from "../../runtime/holds.ts";
+import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
+import { runningTaint } from "../node-lifecycle/taints.ts";
+import { zoneName, zoneOf } from "../node-lifecycle/zones.ts";
+import { freezeOnBoard } from "../sight.ts";
+
+type Rates = Pick<NodeLifecycleSettings, "evictionRate" | "secondaryRate">;
+
+/** Boards come and go meanwhile; for every pod anew it would be too much. */
+const freshness: Millis = 1000;
+
+/**
+ * When a freeze is over the windows of many pods have run out. They do not go all at once: the boards that carry our taint
+ * have their turns, one after the other, at the secondary rate for one window, and at the usual one after that.
+ */
+export class Thaw {
+  readonly #rates: Rates;
+  #lined: { readonly at: Instant; readonly boards: readonly string[] } | undefined;
+
+  constructor({ evictionRate, secondaryRate }: Rates) {
+    this.#rates = { evictionRate, secondaryRate };
+  }
+
+  /** Undefined: nothing is held. */
+  heldUntil(
+    holds: Holds,
+    { board, node }: { readonly board: string; readonly node: Node | undefined },
+    site: SiteView,
+  ): Instant | undefined {
+    if (holds.freezes.size === 0) return undefined;
+    const { now } = site;
+    const freeze = freezeOnBoard(holds, board, node, now);
+    if (freeze) return freeze.end;
+    const slow = node && slowAfter(holds, zoneName(zoneOf(node)), now);
+    return slow && turnAfter(slow, this.#line(site).indexOf(board), this.#rates);
+  }
+
+  /** By when their taints were added, as far as that is written: texts of one server, compared and never read as time. */
+  #line(site: SiteView): readonly string[] {
+    if (this.#lined && elapsed(this.#lined.at, site.now) < freshness) return this.#lined.boards;
+    const tainted: { readonly name: string; readonly added: string }[] = [];
+    for (const node of site.lister(nodes).list()) {
+      const taint = runningTaint(node);
+      if (taint) tainted.push({ name: node.metadata.name, added: taint.timeAdded ?? "" });
+    }
+    tainted.sort((a, b) => inTextOrder(a.added, b.added) || inTextOrder(a.name, b.name));
+    const boards = tainted.map(({ name }) => name);
+    this.#lined = { at: site.now, boards };
+    return boards;
+  }
+}
+
+/** The turn of the board with this place in the line. A rate of nothing is none at all within its window. */
+export function turnAfter({ end, slowEnd }: Freeze, place: number, { evictionRate, secondaryRate }: Rates): Instant {
+  const window = elapsed(end, slowEnd);
+  const first = Math.max(0, place);
+  const slowly = first === 0 ? 0 : (first / secondaryRate) * 1000;
+  if (slowly < window) return shifted(end, slowly);
+  const before = Math.ceil((window / 1000) * secondaryRate);
+  const behind = Math.max(0, first - before);
+  return shifted(slowEnd, behind === 0 || evictionRate === 0 ? 0 : (behind / evictionRate) * 1000);
+}

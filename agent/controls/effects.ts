@@ -1,0 +1,30 @@
+import { sentenceOf } from "../base/errors.ts";
+import type { JsonRecord } from "../base/json.ts";
+import { ApiError } from "../client/api-error.ts";
+import type { Effect } from "../commands/controls.ts";
+import { FencedError } from "../runtime/fence.ts";
+import { HoldNotWrittenError } from "../runtime/hold-book.ts";
+
+export const done = (result: JsonRecord): Effect => ({ outcome: "done", result });
+
+export const refused = (code: number, error: string, message: string, result: JsonRecord = {}): Effect => ({
+  outcome: "refused",
+  code,
+  error,
+  message,
+  result,
+});
+
+/** Whatever an attempt ended with: it may have been half done. */
+export function failed(error: unknown, result: JsonRecord = {}): Effect {
+  const [code, word] = kindOf(error);
+  return { outcome: "failed", code, error: word, message: sentenceOf(error), result };
+}
+
+function kindOf(error: unknown): readonly [code: number, error: string] {
+  if (error instanceof FencedError) return [503, "leadership-lost"];
+  if (error instanceof HoldNotWrittenError) return [503, "not-written"];
+  if (!(error instanceof ApiError)) return [500, "internal"];
+  if (error.status === 0) return [503, "api-unavailable"];
+  return [error.status, error.status === 403 ? "forbidden" : "api-refused"];
+}

@@ -1,0 +1,45 @@
+import type { Ambient } from "../base/ambient.ts";
+import type { KubeClient } from "../client/kube-client.ts";
+import type { Author } from "../commands/controls.ts";
+import type { Config } from "../config/settings.ts";
+import type { SightParts } from "../controllers/sight.ts";
+import type { EventAction, ObjectRef } from "../runtime/actions.ts";
+import type { Term } from "../runtime/controller.ts";
+import type { Executor } from "../runtime/executor.ts";
+import type { HoldBook } from "../runtime/hold-book.ts";
+import type { LeaderElector } from "../runtime/leader-elector.ts";
+import type { Caches } from "../runtime/site-view.ts";
+import type { TermWork } from "../term-work.ts";
+
+/** What the commands of a site are carried out with. */
+export interface ControlParts {
+  readonly ambient: Ambient;
+  readonly config: Config;
+  readonly client: KubeClient;
+  readonly elector: LeaderElector;
+  readonly work: Pick<TermWork, "term" | "loops" | "site">;
+  readonly holds: HoldBook;
+  /** Without the boards that another site claims. */
+  readonly caches: Caches;
+  readonly sight: SightParts;
+  readonly executor: Executor;
+  readonly announce: (event: EventAction, term: Term) => void;
+}
+
+/** What a board does with its own Node it may tell, whoever leads. */
+const always: Term = { number: 0, signal: new AbortController().signal, standsAt: () => true };
+
+/** An Event of Kubernetes, so that `kubectl describe` tells who did it and why. */
+export function tellOf(
+  { announce, work }: Pick<ControlParts, "announce" | "work">,
+  about: ObjectRef | undefined,
+  what: { readonly reason: string; readonly message: string },
+  author: Author,
+): void {
+  if (about === undefined) return;
+  const message = toldBy(what.message, author);
+  announce({ do: "event", about, severity: "Normal", reason: what.reason, message }, work.term ?? always);
+}
+
+export const toldBy = (what: string, { by, reason }: Author): string =>
+  `${what} by ${by}${reason === undefined ? "" : `: ${reason}`}`;

@@ -1,0 +1,34 @@
+/** Lets everybody through, or nobody. */
+export class Gate {
+  readonly #waiting = new Set<() => void>();
+  #isShut = false;
+
+  get isShut(): boolean {
+    return this.#isShut;
+  }
+
+  shut(): void {
+    this.#isShut = true;
+  }
+
+  open(): void {
+    this.#isShut = false;
+    for (const enter of this.#waiting) enter();
+  }
+
+  /** Waits until it is open. False: the signal aborted first. */
+  async pass(signal: AbortSignal): Promise<boolean> {
+    while (this.#isShut && !signal.aborted) {
+      await new Promise<void>((resolve) => {
+        const enter = (): void => {
+          this.#waiting.delete(enter);
+          signal.removeEventListener("abort", enter);
+          resolve();
+        };
+        signal.addEventListener("abort", enter, { once: true });
+        this.#waiting.add(enter);
+      });
+    }
+    return !signal.aborted;
+  }
+}

@@ -1,0 +1,56 @@
+import type { Ambient } from "../base/ambient.ts";
+import { type Instant, type Millis, shifted } from "../base/clock.ts";
+import { decodeHolds, encodeHolds, type Holds, isAlike, isNothing, noHolds, pruned } from "./holds.ts";
+import type { Facts } from "./leader-memo.ts";
+
+const area = "holds";
+const key = "kept";
+/** By so much two readings of the same order may differ. */
+const likeness: Millis = 120_000;
+
+/** What a board remembers of holds by itself: for the day on which somebody deletes the Lease. */
+export class HoldMemory {
+  readonly #ambient: Ambient;
+  readonly #facts: Facts;
+  readonly #bootId: string;
+  #noted: Holds | undefined;
+
+  constructor(ambient: Ambient, { facts, bootId }: { readonly facts: Facts; readonly bootId: string }) {
+    this.#ambient = ambient;
+    this.#facts = facts;
+    this.#bootId = bootId;
+  }
+
+  /** Of this boot: to the millisecond. After a reboot nobody knows how long that took: what was left counts from now on. */
+  read(now: Instant): Holds {
+    const text = this.#facts.get(area, key) ?? "";
+    if (text === "") return noHolds;
+    try {
+      const { boot, at, holds } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+      const ago = boot === this.#bootId && typeof at === "number" ? Math.max(0, now.mono - at) : 0;
+      return decodeHolds(typeof holds === "string" ? holds : undefined, shifted(now, -ago)) ?? noHolds;
+    } catch (error) {
+      this.#ambient.log.warn("what this board kept of holds cannot be read", { error });
+      return noHolds;
+    }
+  }
+
+  /** A memory that cannot be written costs no hold: the Lease is the truth. */
+  write(holds: Holds, now: Instant): void {
+    this.#noted = holds;
+    try {
+      const kept = { boot: this.#bootId, at: now.mono, holds: encodeHolds(holds, now) };
+      const text = isNothing(holds) ? "" : JSON.stringify(kept);
+      // A board that never knew of any hold writes nothing.
+      if (text !== "" || (this.#facts.get(area, key) ?? "") !== "") this.#facts.set(area, key, text);
+    } catch (error) {
+      this.#ambient.log.warn("holds are not kept on this board", { error });
+    }
+  }
+
+  /** Writes only where the orders are others than before. */
+  note(found: Holds, now: Instant): void {
+    this.#noted ??= this.read(now);
+    if (!isAlike(pruned(found, now), pruned(this.#noted, now), likeness)) this.write(found, now);
+  }
+}

@@ -1,0 +1,252 @@
+import { describe, expect, test } from "vitest";
+import { shifted } from "../../../agent/base/clock.ts";
+import { outOfServiceAnnotation, takeOutOfService } from "../../../agent/controllers/node-lifecycle/out-of-service.ts";
+import { freezeKey, type HoldScope, type Holds } from "../../../agent/runtime/holds.ts";
+import { lease, toleration } from "../../support/builders.ts";
+import { millis, type Span } from "../../support/fake-clock.ts";
+import { SiteModel } from "./site-model.ts";
+
+const window: Span = "10m";
+const five = [toleration("unreachable", 5), toleration("not-ready", 5)];
+
+const freeze = (site: SiteModel, scope: HoldScope, length: Span) =>
+  site.hold((holds) => {
+    const end = shifted(site.now, millis(length));
+    const slowEnd = shifted(end, millis(window));
+    const entry = { ...scope, end, slowEnd, by: "ops:alice", reason: undefined, foreign: {} };
+    return { ...holds, freezes: new Map([...holds.freezes, [freezeKey(scope), entry]]) };
+  });
+
+const thaw = (site: SiteModel, scope: HoldScope) =>
+  site.hold((holds) => {
+    const before = holds.freezes.get(freezeKey(scope));
+    if (!before) throw new Error("not frozen");
+    const thawed = { ...before, end: site.now, slowEnd: shifted(site.now, millis(window)) };
+    return { ...holds, freezes: new Map([...holds.freezes, [freezeKey(scope), thawed]]) };
+  });
+
+const confirm = (site: SiteModel, zone: string, length: Span) =>
+  site.hold((holds): Holds => {
+    const hold = { end: shifted(site.now, millis(length)), by: "ops:bob", reason: undefined, foreign: {} };
+    return { ...holds, confirmed: new Map([[zone, hold]]) };
+  });
+
+/** Ten boards in zone a, two in zone b; a pod on each that tolerates a lost board for five seconds. */
+function bigSite(policy: "evidence" | "kubernetes" = "evidence"): SiteModel {
+  const site = new SiteModel({ policy });
+  for (const zone of ["a", "b"]) {
+    for (let index = 0; index < (zone === "a" ? 10 : 2); index++) {
+      const name = `${zone}${index}`;
+      site.board(name, { zone });
+      site.pod(`web-${name}`, { on: name, tolerations: five });
+    }
+  }
+  return site;
+}
+
+const taken = /\+unreachable:NoExecute|\+not-ready:NoExecute|deleted/;
+
+describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (policy) => {
+  test("loses no pod of a silent board, says that it is silent, and goes on when it is thawed", async () => {
+    const site = bigSite(policy);
+    await site.run("2m");
+    freeze(site, { scope: "site" }, "1h");
+    site.silence("a1");
+    await site.run("30m");
+    expect(site.conditions("a1")).toMatchObject({ Ready: "Unknown" });
+    expect(site.taints("a1")).toEqual(["unreachable:NoSchedule"]);
+    expect(site.times(taken)).toEqual([]);
+    thaw(site, { scope: "site" });
+    await site.run("1m");
+    expect(site.noExecute("a1")).toEqual(["unreachable:NoExecute"]);
+    expect(site.exists("web-a1")).toBe(false);
+  });
+
+  test("goes on by itself when its time is over, and not a second before", async () => {
+    const site = bigSite(policy);
+    await site.run("2m");
+    freeze(site, { scope: "site" }, "10m");
+    site.silence("a1");
+    await site.run("599s");
+    expect(site.times(taken)).toEqual([]);
+    await site.run("7s");
+    expect(site.times(taken).length).toBeGreaterThan(0);
+  });
+
+  test("keeps its queue, and after the thaw it goes at the secondary rate for one window", async () => {
+    const site = bigSite(policy);
+    await site.run("2m");
+    freeze(site, { scope: "site" }, "1h");
+    site.silence("a1", "a2", "a3");
+    await site.run("20m");
+    const thawed = site.seconds;
+    thaw(site, { scope: "site" });
+    await site.run("8m");
+    // One at once, the others 100 s apart: 0.01 boards per second.
+    const times = site.times(/\+unreachable:NoExecute/).map((at) => at - thawed);
+    expect(times).toHaveLength(3);
+    expect(times[0]).toBeLessThan(6);
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(99);
+    expect((times[2] ?? 0) - (times[1] ?? 0)).toBeGreaterThanOrEqual(99);
+  });
+
+  test("keeps the pods whose windows run out meanwhile, and lets them go board by board afterwards", async () => {
+    const site = new SiteModel({ policy, evictionRate: 10 });
+    for (let index = 0; index < 10; index++) {
+      site.board(`a${index}`, { zone: "a" });
+      site.pod(`web-a${index}`, { on: `a${index}`, tolerations: [toleration("unreachable", 300)] });
+    }
+    await site.run("2m");
+    site.silence("a1", "a2", "a3", "a4");
+    await site.run("1m");
+    expect(site.times(/\+unreachable:NoExecute/)).toHaveLength(4);
+    freeze(site, { scope: "site" }, "1h");
+    await site.run("30m");
+    expect(site.times(/deleted/)).toEqual([]);
+    const thawed = site.seconds;
+    thaw(site, { scope: "site" });
+    await site.run("20m");
+    expect(site.times(/deleted web-/).map((at) => Math.round(at - thawed))).toEqual([0, 100, 200, 300]);
+  });
+
+  test("does not hold what somebody else ordered by a taint of his own", async () => {
+    const site = bigSite(policy);
+    await site.run("2m");
+    freeze(site, { scope: "site" }, "1h");
+    site.setTaints("a1", { key: "example.com/maintenance", effect: "NoExecute" });
+    await site.run("10s");
+    expect(site.exists("web-a1")).toBe(false);
+  });
+
+  test("takes the taint off a board that comes back", async () => {
+    const site = bigSite(policy);
+    await site.run("2m");
+    site.silence("a1");
+    await site.run("2m");
+    expect(site.noExecute("a1")).toEqual(["unreachable:NoExecute"]);
+    freeze(site, { scope: "site" }, "1h");
+    site.revive("a1");
+    await site.run("30s");
+    expect(site.noExecute("a1")).toEqual([]);
+  });
+});
+
+test("a frozen zone is left alone, and only that", async () => {
+  const site = bigSite();
+  await site.run("2m");
+  freeze(site, { scope: "zone", target: "a" }, "1h");
+  site.silence("a1", "b1");
+  await site.run("30m");
+  expect(site.noExecute("a1")).toEqual([]);
+  expect(site.exists("web-a1")).toBe(true);
+  expect(site.noExecute("b1")).toEqual(["unreachable:NoExecute"]);
+  expect(site.exists("web-b1")).toBe(false);
+});
+
+test("a frozen board waits, and its neighbours in the queue do not", async () => {
+  const site = bigSite();
+  await site.run("2m");
+  freeze(site, { scope: "board", target: "a1" }, "1h");
+  site.silence("a1", "a2");
+  await site.run("10m");
+  expect(site.noExecute("a1")).toEqual([]);
+  expect(site.noExecute("a2")).toEqual(["unreachable:NoExecute"]);
+});
+
+test("a board that reports itself not ready in a frozen site is not tainted NoExecute either", async () => {
+  const site = bigSite();
+  await site.run("2m");
+  freeze(site, { scope: "site" }, "1h");
+  site.report("a1", { Ready: "False" });
+  await site.run("10m");
+  expect(site.taints("a1")).toEqual(["not-ready:NoSchedule"]);
+});
+
+describe("a zone that an operator confirmed to be dead", () => {
+  test("has dead boards for as long as he said, by his word", async () => {
+    const site = bigSite();
+    await site.run("2m");
+    site.silence("b0", "b1", "a1");
+    confirm(site, "b", "10m");
+    await site.run("1m");
+    const record = (name: string) => site.memory.boards.get(name)?.verdict;
+    expect(record("b0")).toEqual({
+      verdict: "dead",
+      rule: "silent past its grace period, and ops:bob says it is dead",
+    });
+    expect(record("a1")?.verdict).toBe("unproven");
+    await site.run("10m");
+    expect(record("b0")?.verdict).toBe("unproven");
+  });
+
+  test("goes on being evicted, slowly, where the whole site is dark", async () => {
+    const site = new SiteModel({ policy: "evidence" });
+    for (const name of ["a1", "a2", "a3"]) {
+      site.board(name, { zone: "a" });
+      site.pod(`web-${name}`, { on: name, tolerations: five });
+    }
+    await site.run("2m");
+    site.silence("a1", "a2", "a3");
+    await site.run("10m");
+    expect(site.times(taken)).toEqual([]);
+    const confirmed = site.seconds;
+    confirm(site, "a", "1h");
+    await site.run("10m");
+    const times = site.times(/\+unreachable:NoExecute/).map((at) => at - confirmed);
+    expect(times).toHaveLength(3);
+    expect((times[2] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(198);
+  });
+
+  test("that is frozen as well stays frozen", async () => {
+    const site = bigSite();
+    await site.run("2m");
+    site.silence("b0", "b1");
+    confirm(site, "b", "1h");
+    freeze(site, { scope: "zone", target: "b" }, "1h");
+    await site.run("20m");
+    expect(site.times(taken)).toEqual([]);
+  });
+});
+
+describe("a board that an operator confirmed to be dead", () => {
+  async function confirmed(): Promise<SiteModel> {
+    const site = bigSite();
+    await site.run("2m");
+    site.silence("a1");
+    await site.run("2m");
+    const version = site.api.get("Lease", "kube-node-lease/a1")?.metadata.resourceVersion ?? "";
+    const act = takeOutOfService(site.node("a1"), lease("a1", version), "ops:bob", site.now);
+    expect(site.api.execute([act]).map(({ ok }) => ok)).toEqual([true]);
+    await site.run("10m");
+    return site;
+  }
+
+  test("is out of service for as long as nothing is heard of it, whoever leads", async () => {
+    const site = await confirmed();
+    site.lead({ reboot: true });
+    await site.run("10m");
+    expect(site.noExecute("a1")).toContain("out-of-service:NoExecute");
+    expect(site.exists("web-a1")).toBe(false);
+  });
+
+  test("is in service by itself when it is heard again, and other taints stay", async () => {
+    const site = await confirmed();
+    const mine = { key: "example.com/mine", effect: "NoSchedule" };
+    site.change("a1", (before) => ({
+      ...before,
+      spec: { ...before.spec, taints: [...(before.spec?.taints ?? []), mine] },
+    }));
+    site.revive("a1");
+    await site.run("20s");
+    expect(site.taints("a1")).toEqual(["example.com/mine:NoSchedule"]);
+    expect(site.node("a1").metadata.annotations?.[outOfServiceAnnotation]).toBeUndefined();
+  });
+
+  test("keeps a taint that somebody else put there", async () => {
+    const site = bigSite();
+    await site.run("2m");
+    site.setTaints("a1", { key: "node.kubernetes.io/out-of-service", effect: "NoExecute", value: "nodeshutdown" });
+    await site.run("10m");
+    expect(site.noExecute("a1")).toHaveLength(1);
+  });
+});

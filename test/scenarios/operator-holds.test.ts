@@ -1,0 +1,472 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { nodes, pods } from "../../agent/api/resources.ts";
+import type { Agent } from "../../agent/assemble.ts";
+import { statusParts } from "../../agent/cli/status-parts.ts";
+import type { Author, Effect } from "../../agent/commands/controls.ts";
+import { realWall, type Setting } from "./simulation/schedule.ts";
+import type { SimBoard } from "./simulation/sim-board.ts";
+import { Site } from "./simulation/site.ts";
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+const alice: Author = { by: "ops:alice", reason: "radio maintenance CHG-1182" };
+
+/** Boards in two zones on one API server: real agents on virtual time, told what to do by an operator. */
+class Story {
+  readonly site: Site;
+
+  constructor(count = 5, setting: Partial<Setting> = {}) {
+    const boards = Array.from({ length: count }, (_, index) => ({
+      name: `pi-${index + 1}`,
+      number: index + 1,
+      zone: index < count - 2 ? "a" : "b",
+      pace: 1,
+      wall: realWall,
+      latency: 3,
+      pings: true,
+    }));
+    const timing = { name: "unhurried", duration: 60_000, renewDeadline: 40_000, retry: 10_000 } as const;
+    const rest = {
+      policy: "evidence",
+      standby: "cold",
+      followers: "expiry",
+      evictionRate: 0.1,
+      selects: false,
+    } as const;
+    const whole: Setting = { ...rest, timing, boards, ...setting };
+    this.site = new Site({ setting: whole, seed: 7, faults: [], calmAt: 0 }, { everything: false });
+  }
+
+  async begin(): Promise<this> {
+    for (const board of this.site.boards) this.site.time.at(0, () => board.powerOn(realWall));
+    this.site.keeper.start();
+    await this.run(3 * minute);
+    return this;
+  }
+
+  run(length: number): Promise<void> {
+    return this.site.time.runUntil(this.site.time.now + length);
+  }
+
+  get leader(): SimBoard {
+    const { leader } = this.site;
+    if (!leader?.agent) throw new Error("nobody leads");
+    return leader;
+  }
+
+  get agent(): Agent {
+    const { agent } = this.leader.agent ?? {};
+    if (!agent) throw new Error("nobody leads");
+    return agent;
+  }
+
+  follower(zone = "a"): SimBoard {
+    const found = this.site.boards.find(
+      ({ plate, isOn }) => isOn && plate.zone === zone && plate !== this.leader.plate,
+    );
+    if (!found) throw new Error(`nobody follows in zone ${zone}`);
+    return found;
+  }
+
+  /** A command, carried out by whoever leads. */
+  async order(act: (controls: Agent["siteControls"]) => Promise<Effect>, by: Agent = this.agent): Promise<Effect> {
+    let effect: Effect | undefined;
+    act(by.siteControls).then((answer) => {
+      effect = answer;
+    });
+    for (let waited = 0; effect === undefined && waited < 60; waited++) await this.run(second);
+    if (effect === undefined) throw new Error("no answer");
+    return effect;
+  }
+
+  async done(act: (controls: Agent["siteControls"]) => Promise<Effect>): Promise<Readonly<Record<string, unknown>>> {
+    const effect = await this.order(act);
+    if (effect.outcome !== "done") throw new Error(JSON.stringify(effect));
+    return effect.result;
+  }
+
+  async untilLed(not: string): Promise<void> {
+    for (let waited = 0; waited < 300; waited++) {
+      await this.run(second);
+      const { leader } = this.site;
+      const isNew = leader !== undefined && leader.plate.name !== not;
+      if (isNew && leader.agent?.agent.elector.view().role === "leader") return;
+    }
+    throw new Error("nobody else leads");
+  }
+
+  node(name: string) {
+    return JSON.parse(this.site.api.stored(`nodes/${name}`) ?? "{}");
+  }
+
+  taints(name: string): readonly string[] {
+    const taints: readonly { key: string; effect: string }[] = this.node(name).spec?.taints ?? [];
+    return taints.map(({ key, effect }) => `${key.replace("node.kubernetes.io/", "")}:${effect}`);
+  }
+
+  /** Deleted: where the board is dead, nobody is there to finish it. */
+  isEvicted(name: string): boolean {
+    const text = this.site.api.stored(`pods/default/brief-${name}`);
+    return text === undefined || JSON.parse(text).metadata.deletionTimestamp !== undefined;
+  }
+
+  get events(): readonly { readonly reason: string; readonly message: string }[] {
+    return this.site.api.all("events/").map((text) => JSON.parse(text));
+  }
+
+  get held() {
+    const { leases } = this.site.recorder.history;
+    return leases.length > 0
+      ? JSON.parse(
+          JSON.parse(this.site.api.stored("leases/kube-system/siteward-default") ?? "{}").metadata.annotations[
+            "siteward.dev/holds"
+          ] ?? "null",
+        )
+      : undefined;
+  }
+}
+
+let story: Story | undefined;
+
+async function begun(count?: number, setting?: Partial<Setting>): Promise<Story> {
+  story = await new Story(count, setting).begin();
+  return story;
+}
+
+afterEach(() => {
+  const complaints = story?.site.recorder.history.complaints;
+  story?.site.close();
+  story = undefined;
+  expect(complaints ?? []).toEqual([]);
+});
+
+describe("a freeze", () => {
+  test("is honoured by every leader after the one that was told, and the last of them thaws it", async () => {
+    const site = await begun(7);
+    const first = site.leader;
+    const answer = await site.done((controls) => controls.freeze({ scope: "site" }, 2 * hour, alice, false));
+    expect(answer).toMatchObject({ scope: "site", queued: 0 });
+    expect(site.held.freezes.site).toMatchObject({ by: "ops:alice", reason: "radio maintenance CHG-1182" });
+    const victim = site.follower();
+    victim.powerOff("none");
+    await site.run(5 * minute);
+    expect(site.taints(victim.plate.name)).toEqual(["unreachable:NoSchedule"]);
+    // The leader loses its power, and the clock of the next one says 1970.
+    for (const board of site.site.boards) board.stepClock("1970");
+    first.powerOff("all");
+    await site.untilLed(first.plate.name);
+    await site.run(10 * minute);
+    for (const { plate } of [victim, first]) {
+      expect(site.taints(plate.name)).toEqual(["unreachable:NoSchedule"]);
+      expect(site.isEvicted(plate.name)).toBe(false);
+    }
+    const second = site.leader.plate.name;
+    site.leader.killAgent();
+    await site.untilLed(second);
+    await site.run(5 * minute);
+    expect(site.isEvicted(victim.plate.name)).toBe(false);
+    expect(await site.done((controls) => controls.thaw({ scope: "site" }, alice, false))).toMatchObject({
+      wasFrozen: true,
+    });
+    await site.run(5 * minute);
+    expect(site.taints(victim.plate.name)).toContain("unreachable:NoExecute");
+    expect(site.isEvicted(victim.plate.name)).toBe(true);
+    const said = site.events.map(({ reason }) => reason);
+    expect(said).toContain("EvictionFrozen");
+    expect(said).toContain("EvictionThawed");
+    expect(site.events.find(({ reason }) => reason === "EvictionFrozen")?.message).toBe(
+      "Evictions from the site frozen for 7200s by ops:alice: radio maintenance CHG-1182",
+    );
+  });
+
+  test("comes back with a board that was rebooted, its Lease deleted meanwhile, and never ends too early", async () => {
+    const site = await begun(1);
+    const [pi] = site.site.boards;
+    const frozenAt = site.site.time.now;
+    await site.done((controls) => controls.freeze({ scope: "site" }, hour, alice, false));
+    await site.run(20 * minute);
+    pi?.powerOff("all");
+    const url = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/siteward-default";
+    const signal = new AbortController().signal;
+    expect(site.site.api.handle({ method: "DELETE", path: url, headers: {}, body: "", signal }).status).toBe(200);
+    await site.run(minute);
+    pi?.powerOn(0);
+    await site.run(3 * minute);
+    const view = () => site.agent.views(site.leader.agent?.process.now() ?? { mono: 0, wall: 0 });
+    expect([...view().holds.freezes.keys()]).toEqual(["site"]);
+    await site.run(frozenAt + hour - site.site.time.now - second);
+    const { end } = [...view().holds.freezes.values()][0] ?? {};
+    expect(end && end.mono - (site.leader.agent?.process.now().mono ?? 0)).toBeGreaterThan(0);
+  });
+
+  test("of a zone names it as the status does, and others are told which zones there are", async () => {
+    const site = await begun();
+    const freeze = (target: string) =>
+      site.order((controls) => controls.freeze({ scope: "zone", target }, hour, alice, false));
+    expect(await freeze("a")).toMatchObject({ outcome: "done", result: { target: "a" } });
+    const unknown = { outcome: "refused", code: 404, error: "unknown-zone", result: { known: ["a", "b"] } };
+    expect(await freeze("nowhere")).toMatchObject(unknown);
+    expect(
+      await site.order((controls) => controls.freeze({ scope: "board", target: "pi-99" }, hour, alice, false)),
+    ).toMatchObject({ outcome: "refused", code: 404, error: "unknown-board" });
+  });
+
+  test("stands in the status with its end, and so does a pause", async () => {
+    const site = await begun();
+    await site.done((controls) => controls.freeze({ scope: "zone", target: "a" }, hour, alice, false));
+    await site.done((controls) => controls.pause("pod-gc", hour, alice, false));
+    const now = site.leader.agent?.process.now() ?? { mono: 0, wall: 0 };
+    const { holds, controllers } = statusParts(site.agent.views(now), now);
+    expect(holds?.freezes).toMatchObject([{ scope: "zone", target: "a", by: "ops:alice", reason: alice.reason }]);
+    expect(holds?.pauses).toMatchObject([{ controller: "pod-gc", by: "ops:alice" }]);
+    expect((holds?.pauses[0]?.until.mono ?? 0) - now.mono).toBeGreaterThan(hour - minute);
+    expect(controllers?.find(({ name }) => name === "pod-gc")?.state).toBe("paused");
+    const follower = site.follower().agent;
+    const seen = follower?.agent.views(follower.process.now());
+    expect(seen && statusParts(seen, now).holds).toBeUndefined();
+  });
+
+  test("that is only tried changes nothing", async () => {
+    const site = await begun();
+    expect(await site.done((controls) => controls.freeze({ scope: "site" }, hour, alice, true))).toMatchObject({
+      queued: 0,
+    });
+    expect(site.held).toBeNull();
+  });
+
+  test("is refused by a board that does not lead, which says who does", async () => {
+    const site = await begun();
+    const other = site.follower().agent?.agent;
+    if (!other) throw new Error("no agent");
+    const effect = await site.order((controls) => controls.freeze({ scope: "site" }, hour, alice, false), other);
+    expect(effect).toMatchObject({ outcome: "refused", code: 421, result: { leader: site.leader.plate.name } });
+  });
+});
+
+describe("a pause", () => {
+  test("of a controller stops that one alone, with every leader, until it is resumed", async () => {
+    const site = await begun(7);
+    await site.done((controls) => controls.pause("taint-eviction", hour, alice, false));
+    const first = site.leader;
+    const victim = site.follower();
+    victim.powerOff("none");
+    await site.run(3 * minute);
+    first.killAgent();
+    await site.untilLed(first.plate.name);
+    await site.run(3 * minute);
+    expect(site.taints(victim.plate.name)).toContain("unreachable:NoExecute");
+    expect(site.isEvicted(victim.plate.name)).toBe(false);
+    const state = () => {
+      const now = site.leader.agent?.process.now() ?? { mono: 0, wall: 0 };
+      return site.agent.views(now).controllers.find(({ name }) => name === "taint-eviction")?.state;
+    };
+    expect(state()).toBe("paused");
+    expect(await site.done((controls) => controls.resume("taint-eviction", alice, false))).toMatchObject({
+      wasPaused: true,
+    });
+    await site.run(10 * second);
+    expect(state()).toBe("running");
+    expect(site.isEvicted(victim.plate.name)).toBe(true);
+  });
+
+  test("ends by itself, and everything that waited is looked at", async () => {
+    const site = await begun(7);
+    await site.done((controls) => controls.pause("node-lifecycle", 10 * minute, alice, false));
+    const victim = site.follower();
+    victim.powerOff("none");
+    await site.run(9 * minute);
+    expect(site.taints(victim.plate.name)).toEqual([]);
+    await site.run(3 * minute);
+    expect(site.taints(victim.plate.name)).toContain("unreachable:NoExecute");
+  });
+
+  test("of a controller that there is not is refused with the names of those that there are", async () => {
+    const site = await begun(2);
+    const effect = await site.order((controls) => controls.pause("nobody", hour, alice, false));
+    expect(effect).toMatchObject({ outcome: "refused", code: 422, error: "unknown-controller" });
+    expect(effect.result?.known).toContain("pod-gc");
+  });
+});
+
+describe("somebody who knows", () => {
+  test("can say that a zone is dead, but not of one that is heard", async () => {
+    const site = await begun(7);
+    const confirm = (zone: string) => site.order((controls) => controls.confirmZoneDead(zone, hour, alice, false));
+    expect(await confirm("b")).toMatchObject({ outcome: "refused", code: 409, error: "board-alive" });
+    const dead = site.site.boards.filter(({ plate }) => plate.zone === "b" && plate !== site.leader.plate);
+    // The leader may live in that zone: then it is not silent, and never will be.
+    if (site.leader.plate.zone === "b") return;
+    for (const board of dead) board.powerOff("none");
+    await site.run(2 * minute);
+    expect(await confirm("b")).toMatchObject({ outcome: "done", result: { boards: ["pi-6", "pi-7"] } });
+    const now = site.leader.agent?.process.now() ?? { mono: 0, wall: 0 };
+    await site.run(10 * second);
+    expect(site.agent.views(now).site?.boards.get("pi-6")?.verdict).toMatchObject({ verdict: "dead" });
+    await site.run(5 * minute);
+    expect(site.isEvicted("pi-6")).toBe(true);
+  });
+
+  test("can say that a board is dead: its pods go by force, and it is in service by itself when it speaks again", async () => {
+    const site = await begun(7);
+    const victim = site.follower();
+    const { name } = victim.plate;
+    const confirm = () => site.order((controls) => controls.confirmBoardDead(name, alice, false));
+    expect(await confirm()).toMatchObject({ outcome: "refused", code: 409, error: "board-alive" });
+    await site.done((controls) => controls.freeze({ scope: "site" }, 2 * hour, alice, false));
+    victim.powerOff("none");
+    await site.run(2 * minute);
+    expect(await confirm()).toMatchObject({ outcome: "done", result: { board: name, changed: true } });
+    expect(await confirm()).toMatchObject({ outcome: "done", result: { changed: false } });
+    await site.run(minute);
+    expect(site.taints(name)).toContain("out-of-service:NoExecute");
+    // An order of his own is not held back by the freeze.
+    expect(site.isEvicted(name)).toBe(true);
+    const first = site.leader;
+    first.killAgent();
+    await site.untilLed(first.plate.name);
+    await site.run(5 * minute);
+    expect(site.taints(name)).toContain("out-of-service:NoExecute");
+    victim.powerOn(realWall);
+    await site.run(minute);
+    expect(site.taints(name)).toEqual([]);
+    expect(site.node(name).metadata.annotations?.["siteward.dev/out-of-service"]).toBeUndefined();
+    expect(site.events.map(({ reason }) => reason)).toContain("BoardBackInService");
+  });
+});
+
+describe("a leader that is told to step down", () => {
+  const standsBy = (site: Story, name: string) => {
+    const patch = { metadata: { annotations: { "siteward.dev/standby": "ready" } } };
+    return site.agent.client.patch(nodes, { name }, "merge", patch, { signal: new AbortController().signal });
+  };
+
+  test("is followed by the board that was named, which has to stand by", async () => {
+    const site = await begun(5);
+    const first = site.leader;
+    const to = site.follower().plate.name;
+    const stepDown = () =>
+      site.order((controls) => controls.stepDown(to, 10 * minute, alice, false), first.agent?.agent);
+    expect(await stepDown()).toMatchObject({ outcome: "refused", code: 409, error: "not-ready" });
+    void standsBy(site, to);
+    await site.run(minute);
+    expect(await stepDown()).toMatchObject({ outcome: "done", result: { to } });
+    expect(first.agent?.agent.elector.view().role).toBe("follower");
+    await site.untilLed(first.plate.name);
+    expect(site.leader.plate.name).toBe(to);
+  });
+
+  test("does not lead again before its time, though its process is started anew and nobody else is there", async () => {
+    const site = await begun(1);
+    const [pi] = site.site.boards;
+    await site.done((controls) => controls.stepDown(undefined, 10 * minute, alice, false));
+    await site.run(minute);
+    pi?.killAgent();
+    await site.run(second);
+    pi?.startAgent();
+    await site.run(8 * minute);
+    expect(pi?.agent?.agent.elector.view()).toMatchObject({
+      role: "follower",
+      notStanding: "told to step down by ops:alice",
+    });
+    await site.run(2 * minute);
+    expect(pi?.agent?.agent.elector.view().role).toBe("leader");
+  });
+});
+
+describe("a board that is unwell", () => {
+  test("gives the Lease to one that stands by, and only then", async () => {
+    const site = await begun(3);
+    const first = site.leader;
+    let since: { mono: number; wall: number } | undefined;
+    const sickness = () => since && { why: "undervolted", since };
+    first.agent?.agent.heed({ sickness, isQuiet: () => undefined });
+    since = first.agent?.process.now();
+    await site.run(5 * minute);
+    expect(site.leader).toBe(first);
+    const patch = { metadata: { annotations: { "siteward.dev/standby": "ready" } } };
+    const to = site.follower("b").plate.name;
+    void site.agent.client.patch(nodes, { name: to }, "merge", patch, { signal: new AbortController().signal });
+    await site.untilLed(first.plate.name);
+    expect(first.agent?.agent.elector.view().notStanding).toMatch(/undervolted/);
+  });
+});
+
+describe("quiet hours", () => {
+  test("hold every eviction while they last", async () => {
+    const site = await begun(7);
+    let isQuiet = true;
+    for (const { agent } of site.site.boards) {
+      agent?.agent.heed({
+        sickness: () => undefined,
+        isQuiet: () => (isQuiet ? { until: undefined, why: "quiet hours" } : undefined),
+      });
+    }
+    const victim = site.follower();
+    victim.powerOff("none");
+    await site.run(30 * minute);
+    expect(site.taints(victim.plate.name)).toEqual(["unreachable:NoSchedule"]);
+    isQuiet = false;
+    await site.run(2 * minute);
+    expect(site.isEvicted(victim.plate.name)).toBe(true);
+  });
+});
+
+describe("this board's own Node", () => {
+  test("is cordoned and uncordoned also where another board leads", async () => {
+    const site = await begun(3);
+    const follower = site.follower("b");
+    const agent = follower.agent?.agent;
+    if (!agent) throw new Error("no agent");
+    const { name } = follower.plate;
+    const cordon = (is: boolean) => site.order((controls) => controls.cordon(undefined, is, alice, false), agent);
+    expect(await cordon(true)).toMatchObject({ outcome: "done", result: { board: name, changed: true } });
+    expect(site.node(name).spec.unschedulable).toBe(true);
+    expect(await cordon(true)).toMatchObject({ outcome: "done", result: { changed: false } });
+    expect(await cordon(false)).toMatchObject({ outcome: "done", result: { changed: true } });
+    expect(site.node(name).spec.unschedulable).toBeUndefined();
+    expect(site.events.map(({ reason }) => reason)).toContain("BoardCordoned");
+  });
+
+  test("of another board is cordoned by the leader alone", async () => {
+    const site = await begun(3);
+    const { name } = site.follower("b").plate;
+    expect(await site.done((controls) => controls.cordon(name, true, alice, false))).toMatchObject({ changed: true });
+    const other = site.follower("b").agent?.agent;
+    if (!other) throw new Error("no agent");
+    const effect = await site.order((controls) => controls.cordon("pi-1", true, alice, false), other);
+    expect(effect).toMatchObject({ outcome: "refused", code: 421 });
+  });
+
+  test("is drained: daemon pods stay, disruption budgets are asked until the time is over, and a call ends it", async () => {
+    const site = await begun(3);
+    site.site.keeper.stop();
+    const agent = site.follower("b").agent?.agent;
+    const { name } = site.follower("b").plate;
+    if (!agent) throw new Error("no agent");
+    const { signal } = new AbortController();
+    const drain = (force: boolean, by = signal, told: (done: object) => void = () => {}) =>
+      site.order((controls) => controls.drain({ timeout: 30 * second, force }, alice, told, by), agent);
+    // Pods of nobody would be gone for good.
+    expect(await drain(false)).toMatchObject({ outcome: "refused", code: 409, error: "unmanaged-pods" });
+    expect(site.node(name).spec.unschedulable).toBeUndefined();
+    const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "logs", uid: "1", controller: true };
+    const daemon = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "logs-x", namespace: "default", ownerReferences: [owner] },
+      spec: { nodeName: name, containers: [{ name: "main", image: "main:1" }] },
+    };
+    void agent.client.create(pods, "default", daemon, { signal });
+    await site.run(second);
+    const told: object[] = [];
+    const effect = await drain(true, signal, (done) => told.push(done));
+    expect(effect).toMatchObject({ outcome: "done", result: { board: name, evicted: 4, skipped: 1, left: 0 } });
+    expect(told.length).toBeGreaterThan(0);
+    expect(site.site.api.all("pods/default/").filter((text) => JSON.parse(text).spec.nodeName === name)).toHaveLength(
+      1,
+    );
+    expect(site.node(name).spec.unschedulable).toBe(true);
+  });
+});
