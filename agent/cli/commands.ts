@@ -1,5 +1,7 @@
+import { careCommands } from "./care-commands.ts";
 import { exit } from "./exit-codes.ts";
 import type { Run } from "./io.ts";
+import { operatorCommands } from "./operator-commands.ts";
 
 export interface Option {
   readonly name: string;
@@ -51,7 +53,8 @@ export const commands: readonly Command[] = [
     summary: "Run the agent of this board, until SIGTERM.",
     details:
       "Takes part in the election of the site's leader and, as the leader, looks after the site's boards. " +
-      "Drop-in files beside the configuration, conf.d/*.yaml, are read after it.",
+      "Drop-in files beside the configuration, conf.d/*.yaml, are read after it. SIGHUP has all of it read again: one " +
+      "that cannot be used is refused, and the former one stays.",
     options: [configOption],
     exits: [exit.ok, exit.failed, exit.usage, exit.internal, exit.config],
     load: async () => (await import("./run.ts")).run,
@@ -147,6 +150,81 @@ export const commands: readonly Command[] = [
     load: async () => (await import("./config.ts")).example,
   },
   {
+    name: "harden",
+    summary: "Make the service of this board tighter: no compiled code, and no packets but to those it needs.",
+    details:
+      "Prints a drop-in for siteward.service with the addresses of the API server, the proxy, the broker, the name " +
+      "servers and the board's own networks, as they are now.",
+    options: [configOption, { name: "write", summary: "Write it to /etc/systemd/system/siteward.service.d." }],
+    exits: [exit.ok, exit.failed, exit.usage, exit.config],
+    examples: ["siteward harden", "siteward harden --write && systemctl daemon-reload && systemctl restart siteward"],
+    load: async () => (await import("./harden.ts")).run,
+  },
+  {
+    name: "profile list",
+    summary: "List the firmware profiles, the one that fits this board marked.",
+    options: [jsonOption],
+    exits: [exit.ok, exit.config],
+    load: async () => (await import("./profile.ts")).list,
+  },
+  {
+    name: "profile detect",
+    summary: "Tell which board this is, and which profile fits it.",
+    options: [jsonOption],
+    exits: [exit.ok, exit.config],
+    load: async () => (await import("./profile.ts")).detect,
+  },
+  {
+    name: "profile show",
+    summary: "Print a firmware profile: that of this board, or one by name.",
+    words: { show: "[ID]", least: 0, most: 1 },
+    options: [],
+    exits: [exit.ok, exit.failed, exit.usage, exit.config],
+    load: async () => (await import("./profile.ts")).show,
+  },
+  {
+    name: "profile apply",
+    summary: "Give the service the memory limits and V8's flags of the board's profile.",
+    details:
+      "Writes /etc/systemd/system/siteward.service.d/10-profile.conf, which systemd reads before the program starts; the " +
+      "profile's settings need no such file. The package does this when it is installed. Do it again when the card has " +
+      "moved to another board.",
+    words: { show: "[ID]", least: 0, most: 1 },
+    options: [{ name: "print", summary: "Print what would be written, and write nothing." }],
+    exits: [exit.ok, exit.failed, exit.usage, exit.config],
+    examples: ["siteward profile apply", "siteward profile apply --print raspberry-pi-5"],
+    load: async () => (await import("./profile.ts")).apply,
+  },
+  {
+    name: "broker-acl",
+    summary: "Print the access rules of a fleet's MQTT broker.",
+    details:
+      "Each board may speak for itself, under the name that its certificate has, and for its site while it leads; for " +
+      "nobody else. What a board owns is one pattern for all of them; what it shares with its site needs lines for each " +
+      "board, so name them all. Operators may read and write everything of the fleet.",
+    words: { show: "SITE/BOARD,BOARD...", least: 1, most: 10_000 },
+    options: [
+      { name: "fleet", value: "NAME", summary: "The fleet's name." },
+      {
+        name: "format",
+        value: "FORMAT",
+        known: ["mosquitto", "emqx"],
+        summary: "mosquitto (an acl_file, the default) or emqx (an acl.conf).",
+      },
+      { name: "operators", value: "NAMES", summary: "User names of who manages the fleet, with commas between them." },
+    ],
+    exits: [exit.ok, exit.usage],
+    examples: ["siteward broker-acl --fleet acme --operators ops plant7/edge-01,edge-02 > /etc/mosquitto/acl"],
+    load: async () => (await import("./broker-acl.ts")).run,
+  },
+  {
+    name: "inventory",
+    summary: "Tell what this board is made of: system, processor, memory, disks.",
+    options: [jsonOption],
+    exits: [exit.ok, exit.internal],
+    load: async () => (await import("./inventory.ts")).run,
+  },
+  {
     name: "replay",
     summary: "Run a behaviour case through the rules of the agent, without a cluster.",
     details:
@@ -163,6 +241,8 @@ export const commands: readonly Command[] = [
     examples: ["siteward replay case.json", "siteward replay test/cases", "siteward replay --schema HD"],
     load: async () => (await import("./replay.ts")).run,
   },
+  ...operatorCommands,
+  ...careCommands,
   {
     name: "version",
     summary: "Print the version.",
@@ -200,6 +280,9 @@ export const commands: readonly Command[] = [
 /** The first words of commands that consist of two. */
 export const groups: Readonly<Record<string, string>> = {
   config: "Show, check and explain the configuration.",
+  diag: "Collect what a helper needs.",
+  journal: "Look into the databases of the agent.",
+  profile: "Show and apply the firmware profile of this board.",
 };
 
 /** The commands whose name begins with these words. */

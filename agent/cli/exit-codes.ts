@@ -6,7 +6,9 @@ export const exit = {
   notRunning: 3,
   unreadable: 4,
   usage: 64,
+  unavailable: 69,
   internal: 70,
+  permission: 77,
   config: 78,
 } as const;
 
@@ -17,6 +19,8 @@ export const meanings: Readonly<Record<number, string>> = {
   [exit.notRunning]: "the agent is not running, or its status is stale",
   [exit.unreadable]: "the status cannot be read, or is of an unknown schema",
   [exit.usage]: "the command line is wrong, or a file that it names",
+  [exit.unavailable]: "the agent does not answer at its socket",
   [exit.internal]: "an error of the program itself",
+  [exit.permission]: "this user may not do it",
   [exit.config]: "the configuration cannot be used; systemd does not restart the agent then",
 };

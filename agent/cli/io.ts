@@ -18,6 +18,8 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Aborts with an `Interrupted` at SIGINT or SIGTERM. A second signal ends the process at once. */
   readonly signal: AbortSignal;
+  /** Calls it at each SIGHUP, which ends the process otherwise, until what it returns is called. */
+  readonly onHangup: (run: () => void) => () => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly hostname: string;

@@ -1,20 +1,65 @@
 import { join } from "node:path";
+import { ConfigError } from "../base/errors.ts";
 import { compatibles, type ReadFact, ramBytes } from "../board/facts.ts";
-import { type Profile, profileFor, readProfiles } from "../board/profile.ts";
+import { type BoardFacts, type Profile, profileFor, readProfiles } from "../board/profile.ts";
 import { readFact } from "../board/read-fact.ts";
-import { type Loaded, loadConfig } from "../config/load.ts";
+import { type Loaded, loadConfig, type Sources } from "../config/load.ts";
+import { readRemote } from "../config/remote-file.ts";
+import { judgeRemote } from "../config/remote-judge.ts";
+import { inForce, type RemoteRecord } from "../config/remote-record.ts";
 import type { Io } from "./io.ts";
 
 export const ownProfiles = "/etc/siteward/profiles.d";
+
+export interface LoadedConfig extends Loaded {
+  readonly profile: Profile | undefined;
+  /** The number of the fleet's settings that are in force. */
+  readonly remoteVersion: number | undefined;
+}
 
 /** The configuration of this board with the firmware profile that fits it. Throws a ConfigError with every problem. */
 export function configOf(
   io: Pick<Io, "env" | "hostname" | "home">,
   file: string | undefined,
   read: ReadFact = readFact,
-): Loaded & { readonly profile: Profile | undefined } {
+  recordIn: (folder: string) => RemoteRecord = readRemote,
+): LoadedConfig {
+  const profiles = profilesOf(io);
+  const fitting = profileFor(factsOf(read), profiles);
+  const sources = { file, env: io.env, hostname: io.hostname, profile: fitting };
+  const first = loadConfig(sources);
+  const named = first.config.board.profile;
+  if (named === undefined || named === fitting?.id)
+    return { ...withRemote(sources, first, recordIn), profile: fitting };
+  const profile = profiles.find(({ id }) => id === named);
+  if (!profile)
+    throw new ConfigError([`board.profile: there is no profile ${named}; siteward profile list names them`]);
+  const again = { ...sources, profile };
+  return { ...withRemote(again, loadConfig(again), recordIn), profile };
+}
+
+export const profilesOf = ({ home }: Pick<Io, "home">): readonly Profile[] =>
+  readProfiles([join(home, "firmware-profiles"), ownProfiles]);
+
+/** What a profile is found by. */
+export function factsOf(read: ReadFact): BoardFacts {
   const ram = ramBytes(read);
-  const board = { compatible: compatibles(read), ramMiB: ram && Math.round(ram / 2 ** 20) };
-  const profile = profileFor(board, readProfiles([join(io.home, "firmware-profiles"), ownProfiles]));
-  return { ...loadConfig({ file, env: io.env, hostname: io.hostname, profile }), profile };
+  return { compatible: compatibles(read), ramMiB: ram && Math.round(ram / 2 ** 20) };
+}
+
+/** Where the fleet's settings no longer go together with the board's own, those of the board are what it has. */
+function withRemote(sources: Sources, own: Loaded, recordIn: (folder: string) => RemoteRecord) {
+  const { remote: may, state } = own.config;
+  const remote = may.enabled ? inForce(recordIn(state.folder)) : undefined;
+  if (!remote) return { ...own, remoteVersion: undefined };
+  const { version } = remote;
+  try {
+    const faults = judgeRemote(remote.config, may.locked).map(({ path, code }) => `${path}: ${code}`);
+    if (faults.length > 0) throw new ConfigError(faults);
+    return { ...loadConfig({ ...sources, remote }), remoteVersion: version };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const warning = `the fleet's settings, version ${version}, are left out: ${error.problems.join("; ")}`;
+    return { ...own, warnings: [...own.warnings, warning], remoteVersion: undefined };
+  }
 }

@@ -1,8 +1,10 @@
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import type { MissingPermission } from "../client/permissions.ts";
+import { zoneName } from "../controllers/node-lifecycle/zones.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
 import { isHeld } from "../judgement/link.ts";
-import type { ApiPart, LeaderPart, Parts, ProblemPart, WatchPart, ZonePart } from "../status/parts.ts";
+import { type Hold, isRunning } from "../runtime/holds.ts";
+import type { ApiPart, HoldsPart, LeaderPart, Parts, ProblemPart, WatchPart, ZonePart } from "../status/parts.ts";
 import type { AgentViews } from "../views.ts";
 
 /** The parts of the agent as the status file tells of them. Pure. */
@@ -22,9 +24,15 @@ export function statusParts(views: AgentViews, now: Instant): Omit<Parts, "now" 
     })),
     ...(site && { zones: zoneParts(views) }),
     ...(site && { eviction: evictionPart(views) }),
+    ...(controllers.length > 0 && { holds: holdsPart(views, now) }),
     controllers: controllers.map(({ name, state, queue, syncP95, errorsLastHour, lastError, waitsFor }) => ({
       name,
-      state: state === "standby" ? "standby" : isFailing(lastError, forbidden, now) ? "failing" : "running",
+      state:
+        state === "standby" || state === "paused"
+          ? state
+          : isFailing(lastError, forbidden, now)
+            ? "failing"
+            : "running",
       queue,
       syncP95,
       errors1h: errorsLastHour,
@@ -41,6 +49,8 @@ export function statusParts(views: AgentViews, now: Instant): Omit<Parts, "now" 
     problems: problemParts(views),
   };
 }
+
+const quietLook: Millis = 60_000;
 
 /** An error of a controller is news for so long. */
 const recent: Millis = 300_000;
@@ -123,9 +133,6 @@ function zoneParts({ site }: AgentViews): readonly ZonePart[] {
   });
 }
 
-/** Region and zone are kept apart by a NUL in the key. */
-const zoneName = (zone: string): string => zone.replace(":\0:", "/").replace(/^\//, "") || "default";
-
 function evictionPart({ site, harmLastHour }: AgentViews): NonNullable<Parts["eviction"]> {
   const waiting = site ? [...site.zones.values()].reduce((sum, { queue }) => sum + queue.waiting.size, 0) : 0;
   const quarantine = site?.quarantine;
@@ -135,6 +142,24 @@ function evictionPart({ site, harmLastHour }: AgentViews): NonNullable<Parts["ev
     pending: waiting,
     evicted1h: harmLastHour,
     held: since && { why: "quarantine after an outage: not every board was heard again", since },
+  };
+}
+
+/** Nobody but the leader knows them: they are its to honour. */
+function holdsPart({ holds, quiet }: AgentViews, now: Instant): HoldsPart {
+  const running = <T extends Hold>(all: ReadonlyMap<string, T>): readonly (readonly [string, T])[] =>
+    [...all].filter(([, hold]) => isRunning(hold, now));
+  const told = ({ end, by, reason }: Hold) => ({ until: end, by, reason });
+  return {
+    freezes: running(holds.freezes).map(([, freeze]) => ({
+      scope: freeze.scope,
+      target: freeze.target,
+      ...told(freeze),
+    })),
+    pauses: running(holds.pauses).map(([controller, pause]) => ({ controller, ...told(pause) })),
+    confirmed: running(holds.confirmed).map(([target, hold]) => ({ target, ...told(hold) })),
+    // Where nobody can say until when, they last until somebody can: it is looked for again and again.
+    quietUntil: quiet && (quiet.until ?? shifted(now, quietLook)),
   };
 }
 

@@ -9,11 +9,12 @@ import { ConfigError, sentenceOf } from "../base/errors.ts";
 import { LineLogger } from "../base/logger.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import { lifeline, nodeEnvironment, nodeFlags } from "../board/runtime-flags.ts";
+import { EmbeddedBroker } from "../embedded/broker.ts";
 import { EmbeddedSite } from "../embedded/embedded-site.ts";
 import { keyHelp, wishOf } from "../embedded/keys.ts";
 import { LocalServer } from "../embedded/local-server.ts";
 import { SiteApi } from "../embedded/site-api/site-api.ts";
-import { siteName, statusFileOf, writeBoardFiles, writeKubeconfig } from "../embedded/site-files.ts";
+import { fleetName, siteName, statusFileOf, writeBoardFiles, writeKubeconfig } from "../embedded/site-files.ts";
 import { type AgentReport, isHealthy, lackOf } from "../embedded/site-picture.ts";
 import { Story } from "../embedded/story.ts";
 import { exit } from "./exit-codes.ts";
@@ -24,6 +25,7 @@ import { type UpOptions, upOptions } from "./up-options.ts";
 import { UpView } from "./up-view.ts";
 
 const glance: Millis = 250;
+const usualBrokerPort = 1883;
 /** From the start to a healthy site; a board takes a moment on a small machine. */
 const patience = (boards: number): Millis => 60_000 + boards * 2000;
 
@@ -77,11 +79,13 @@ async function play(io: Io, options: UpOptions, folder: string, plain: boolean):
   const open = (): SiteApi => new SiteApi(ambient, { file: path.join(folder, "site.db") });
   const server = new LocalServer(ambient, { open });
   await server.start(options.port);
+  const broker = new EmbeddedBroker(ambient);
+  await broker.start(options.port === 0 ? 0 : usualBrokerPort);
   const kubeconfig = options.kubeconfig ?? path.join(folder, "kubeconfig");
   writeKubeconfig(kubeconfig, server.port);
-  view.introduce(introduction(io, options, server.port, kubeconfig, folder));
+  view.introduce(introduction(io, options, { api: server.port, broker: broker.port }, kubeconfig, folder));
 
-  const site = siteOf(io, ambient, options, server, folder);
+  const site = siteOf(io, ambient, options, { server, broker: broker.port }, folder);
   // The agents are children: where this process ends without a chance to stop them, they end with it.
   const killAll = (): void => site.kill();
   process.prependOnceListener("exit", killAll);
@@ -102,6 +106,7 @@ async function play(io: Io, options: UpOptions, folder: string, plain: boolean):
     running.stop();
     await running.join();
     await server.stop();
+    await broker.stop();
     process.removeListener("exit", killAll);
     if (options.isStory) view.close();
   }
@@ -169,7 +174,13 @@ async function tell(
 
 const forever: Millis = 365 * 86_400_000;
 
-function siteOf(io: Io, ambient: Ambient, options: UpOptions, server: LocalServer, folder: string): EmbeddedSite {
+function siteOf(
+  io: Io,
+  ambient: Ambient,
+  options: UpOptions,
+  { server, broker }: { readonly server: LocalServer; readonly broker: number },
+  folder: string,
+): EmbeddedSite {
   const { scenario, agents } = options;
   const files = new Map<string, string>();
   return new EmbeddedSite(ambient, {
@@ -177,7 +188,7 @@ function siteOf(io: Io, ambient: Ambient, options: UpOptions, server: LocalServe
     server,
     lease: { namespace: agents.leader.namespace, name: `siteward-${siteName}` },
     agentOf: ({ name }, port) => {
-      const { config, log, status } = writeBoardFiles(folder, name, port, scenario.config);
+      const { config, log, status } = writeBoardFiles(folder, name, { api: port, broker }, scenario.config);
       files.set(name, status);
       const [program = process.execPath, ...self] = io.self;
       const environment = { ...surroundings(io.env), ...nodeEnvironment, ...lifeline };
@@ -205,7 +216,14 @@ function reportIn(file: string | undefined): AgentReport | undefined {
   };
 }
 
-function introduction(io: Io, options: UpOptions, port: number, kubeconfig: string, folder: string): string {
+function introduction(
+  io: Io,
+  options: UpOptions,
+  ports: { readonly api: number; readonly broker: number },
+  kubeconfig: string,
+  folder: string,
+): string {
+  const { api: port } = ports;
   const moved = options.port !== 0 && port !== options.port ? ` (port ${options.port} is taken)` : "";
   const end = options.isStory || options.duration !== undefined ? "Ctrl-C ends it early" : "Ctrl-C ends it";
   // In a checkout there is no `siteward` on the path.
@@ -214,6 +232,8 @@ function introduction(io: Io, options: UpOptions, port: number, kubeconfig: stri
     `A simulated site with real agents; its API is on http://127.0.0.1:${port}${moved}. Look at it with\n` +
     `  kubectl --kubeconfig ${kubeconfig} get nodes\n` +
     `  ${program} status --file ${statusFileOf(folder, "pi-1")}\n` +
+    `Its fleet is at mqtt://127.0.0.1:${ports.broker} (MQTT 5). Listen with\n` +
+    `  mosquitto_sub -V mqttv5 -p ${ports.broker} -v -t 'sw1/${fleetName}/#'\n` +
     `Logs and files are in ${folder}. ${end}.\n\n`
   );
 }

@@ -1,0 +1,99 @@
+import { join } from "node:path";
+import { ConfigError } from "../base/errors.ts";
+import { silent } from "../base/logger.ts";
+import { nearest } from "../base/nearest.ts";
+import { boardFiles } from "../board/board-files.ts";
+import { defaultFile } from "../config/load.ts";
+import { ApiProbe } from "../doctor/api-probe.ts";
+import { kubeCredentials } from "../doctor/credential-places.ts";
+import { checkIds, checksNamed, examine, type Finding } from "../doctor/examination.ts";
+import type { Patient } from "../doctor/patient.ts";
+import { programRunner } from "../doctor/programs.ts";
+import { findingLines, summaryLine } from "../doctor/report.ts";
+import { exit } from "./exit-codes.ts";
+import type { Args, Io } from "./io.ts";
+import { configOf } from "./load-config.ts";
+import { findStatus, thisMachine } from "./status-reader.ts";
+import { version } from "./version.ts";
+
+/** Where credentials and trusted keys lie. */
+export const etc = "/etc/siteward";
+
+/** Looks for what is wrong with this board, its agent and its links, and says what to do. Changes nothing. */
+export async function run(io: Io, args: Args): Promise<number> {
+  const only = args.values.get("only")?.split(",");
+  const unknown = only?.find((word) => checksNamed(word).length === 0);
+  if (unknown !== undefined) {
+    const similar = nearest(unknown, checkIds);
+    io.stderr.write(
+      `siteward: doctor: there is no check ${JSON.stringify(unknown)}${similar ? `; did you mean ${similar}?` : ""}\n`,
+    );
+    return exit.usage;
+  }
+  if (process.getuid?.() !== 0)
+    io.stderr.write("siteward: doctor: this user is not root: what only root may read cannot be judged\n");
+  const { patient, close } = patientOf(io, args.values.get("config"));
+  try {
+    const chosen = only?.flatMap((word) => checksNamed(word));
+    const findings = await examine(patient, { only: chosen, offline: args.flags.has("offline") });
+    tell(io, args, findings);
+    return codeOf(findings, args.flags.has("warnings-as-errors"));
+  } finally {
+    close();
+  }
+}
+
+export function codeOf(findings: readonly Finding[], warningsToo: boolean): number {
+  const isBad = findings.some(({ level }) => level === "fail" || (warningsToo && level === "warn"));
+  return isBad ? exit.failed : exit.ok;
+}
+
+function tell({ stdout, env }: Io, { flags }: Args, findings: readonly Finding[]): void {
+  if (flags.has("json")) {
+    stdout.write(`${JSON.stringify({ schema: "siteward.doctor/1", version, findings }, undefined, 2)}\n`);
+    return;
+  }
+  const look = { colour: stdout.isTTY && !env.NO_COLOR, width: Math.max(60, Math.min(stdout.columns, 120)) };
+  stdout.write(`${[...findingLines(findings, look), summaryLine(findings)].join("\n")}\n`);
+}
+
+/** This board as the checks see it. */
+export function patientOf(io: Io, file: string | undefined): { readonly patient: Patient; close(): void } {
+  const ambient = { clock: io.clock, random: io.random, log: silent };
+  const places = { env: io.env, etc };
+  const configuration = configurationOf(io, file);
+  const config = "loaded" in configuration ? configuration.loaded.config : undefined;
+  const api =
+    config &&
+    new ApiProbe(ambient, {
+      credentials: kubeCredentials(ambient, config, places),
+      proxies: {
+        proxy: config.api.proxy ?? io.env.HTTPS_PROXY ?? io.env.https_proxy,
+        except: io.env.NO_PROXY ?? io.env.no_proxy,
+      },
+      signal: io.signal,
+    });
+  const folder = config?.run.folder ?? io.env.SITEWARD_RUN_FOLDER ?? "/run/siteward";
+  const found = findStatus(join(folder, "status.json"), thisMachine());
+  const patient: Patient = {
+    ambient,
+    signal: io.signal,
+    version,
+    ...places,
+    files: boardFiles(),
+    program: programRunner(io.clock, io.env.PATH),
+    configuration,
+    status: "status" in found ? { status: found.status, isFresh: found.kind === "fresh" } : undefined,
+    api,
+  };
+  return { patient, close: () => api?.close() };
+}
+
+function configurationOf(io: Io, file: string | undefined): Patient["configuration"] {
+  try {
+    return { loaded: configOf(io, file) };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { problems: error.problems.length > 0 ? error.problems : [`${file ?? defaultFile} cannot be used`] };
+  }
+}

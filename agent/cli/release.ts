@@ -1,0 +1,67 @@
+import { silent } from "../base/logger.ts";
+import { KubeClient } from "../client/kube-client.ts";
+import { RequestLimiter } from "../client/request-limiter.ts";
+import { Traffic } from "../client/traffic.ts";
+import { kubeCredentials } from "../doctor/credential-places.ts";
+import { SiteRelease } from "../site-release.ts";
+import { transportOf } from "./api-access.ts";
+import { etc } from "./doctor.ts";
+import { exit } from "./exit-codes.ts";
+import type { Args, Io } from "./io.ts";
+import { configOf } from "./load-config.ts";
+import { canAsk, promptOf } from "./prompt.ts";
+import { version } from "./version.ts";
+
+/** Takes siteward off a site: its boards belong to the next judge afterwards. Restarts nothing. */
+export async function run(io: Io, { flags, values }: Args): Promise<number> {
+  const { config } = configOf(io, values.get("config"));
+  const dryRun = flags.has("dry-run");
+  if (!dryRun && !flags.has("yes") && !(await isConfirmed(io, config.site.name))) return exit.usage;
+  const ambient = { clock: io.clock, random: io.random, log: silent };
+  const transport = transportOf(io, config, ambient, kubeCredentials(ambient, config, { env: io.env, etc }));
+  const client = new KubeClient(ambient, {
+    transport: transport.send,
+    traffic: new Traffic(),
+    limiter: new RequestLimiter(ambient, config.client),
+    timeouts: { ...config.client.timeouts, watch: config.client.timeouts.list },
+    userAgent: `siteward/${version} (release)`,
+  });
+  try {
+    const release = new SiteRelease(ambient, {
+      client,
+      site: config.site,
+      namespace: config.leader.namespace,
+      identity: `release-by-${config.board.name}_${io.random.uuid()}`,
+      dryRun,
+      tell: (line) => io.stdout.write(`${line}\n`),
+    });
+    const { nodes, changed } = await release.run(io.signal);
+    io.stdout.write(
+      dryRun
+        ? `${changed} of ${nodes} Nodes would be changed; nothing was\n`
+        : `${nodes} Nodes looked at, ${changed} changed; no pod was touched and nothing restarted\n` +
+            "next: turn the controllers of kube-controller-manager on again that siteward ran (README, On a real cluster)\n",
+    );
+    return exit.ok;
+  } finally {
+    transport.close();
+  }
+}
+
+async function isConfirmed(io: Io, site: string): Promise<boolean> {
+  if (!canAsk(io.stdout)) {
+    io.stderr.write("siteward: release: say --yes, or --dry-run to see what would be done\n");
+    return false;
+  }
+  const prompt = await promptOf(io.stdout, io.signal);
+  try {
+    const typed = await prompt.ask(
+      `Nobody judges the boards of this site afterwards. Type its name (${site}) to go on: `,
+    );
+    if (typed === site) return true;
+    io.stderr.write("siteward: release: nothing was done\n");
+    return false;
+  } finally {
+    prompt.close();
+  }
+}

@@ -1,0 +1,85 @@
+import { hintOf, sentenceOf } from "../base/errors.ts";
+import { isRecord } from "../base/json.ts";
+import type { ApiProbe } from "./api-probe.ts";
+import { type Need, neededPermissions } from "./needed-permissions.ts";
+import { configOf, type Patient } from "./patient.ts";
+import { fail, ok, skip, type Verdict, warn } from "./verdict.ts";
+
+/** A connection, both certificates, and an answer that is one of Kubernetes. */
+export async function apiTls({ api }: Patient): Promise<Verdict> {
+  if (!api) return skip("the configuration cannot be read");
+  try {
+    const { status, version } = await api.greeting();
+    const { server, tls } = await api.access();
+    if (status === 401)
+      return fail(
+        `${server.origin}: the API server does not accept our credentials`,
+        "Renew the token or the certificate (siteward enroll), and compare the cluster that they are from.",
+      );
+    if (status !== 200 || version === undefined)
+      return fail(`${server.origin}: it does not answer as an API server does (HTTP ${status})`);
+    if (!tls.verify)
+      return warn(
+        `${server.origin}: Kubernetes ${version}, but its certificate is not checked`,
+        "Put certificate-authority-data in place of insecure-skip-tls-verify.",
+      );
+    return ok(`${server.origin}: Kubernetes ${version}`);
+  } catch (error) {
+    return fail(sentenceOf(error), hintOf(error));
+  }
+}
+
+const reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+
+/** So many questions may wait for their answer at once. */
+const atOnce = 8;
+
+/** Each verb that this configuration needs, one question each: roles that are put together say nothing by themselves. */
+export async function apiRbac(patient: Patient): Promise<Verdict> {
+  const { api } = patient;
+  const config = configOf(patient);
+  if (!api || !config) return skip("the configuration cannot be read");
+  const needed = neededPermissions(config);
+  const missing = new Set<Need>();
+  const needs = [...needed];
+  const ask = async (): Promise<void> => {
+    for (let need = needs.shift(); need !== undefined; need = needs.shift())
+      if (!(await isAllowed(api, need))) missing.add(need);
+  };
+  try {
+    if ((await api.greeting()).status === 401) return skip("the API server does not accept our credentials");
+    await Promise.all(Array.from({ length: atOnce }, ask));
+  } catch {
+    return skip("the API server does not answer (api.tls)");
+  }
+  return permissionVerdict(
+    needed.length,
+    needed.filter((need) => missing.has(need)),
+  );
+}
+
+export function permissionVerdict(asked: number, missing: readonly Need[]): Verdict {
+  if (missing.length === 0) return ok(`all ${asked} permissions are granted`);
+  const grave = missing.filter(({ optional }) => optional === undefined);
+  const told = (grave.length > 0 ? grave : missing).map(wordsOf);
+  const hint = `kubectl apply -f rbac.yaml (it lies beside the unit), or grant: ${told.join("; ")}`;
+  if (grave.length > 0) return fail(`${grave.length} of ${asked} permissions are missing: ${brief(told)}`, hint);
+  return warn(`${brief(told)}: ${missing[0]?.optional}`, hint);
+}
+
+const mostNamed = 4;
+
+const brief = (told: readonly string[]): string =>
+  told.length > mostNamed ? `${told.slice(0, mostNamed).join(", ")}, …` : told.join(", ");
+
+const wordsOf = ({ verb, group, resource, subresource, namespace }: Need): string =>
+  `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`}${group === "" ? "" : `.${group}`}${
+    namespace === undefined ? "" : ` in ${namespace}`
+  }`;
+
+async function isAllowed(api: ApiProbe, { group, resource, subresource, verb, namespace }: Need): Promise<boolean> {
+  const resourceAttributes = { group, resource, subresource, verb, namespace };
+  const review = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview" };
+  const { body } = await api.ask("POST", reviews, { ...review, spec: { resourceAttributes } });
+  return isRecord(body?.status) && body.status.allowed === true;
+}

@@ -1,0 +1,60 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { hintOf, sentenceOf } from "../base/errors.ts";
+import type { Access } from "../client/credentials.ts";
+import type { Config } from "../config/settings.ts";
+import { keyProblem, lifeVerdict, modeProblem, pemFile } from "./certificate-facts.ts";
+import { credentialFile, kubeconfigFile } from "./credential-places.ts";
+import { configOf, type Patient } from "./patient.ts";
+import { fail, gravest, ok, skip, type Verdict } from "./verdict.ts";
+
+/** What the agent shows to the API server and to the broker: there, readable, together, and still valid. */
+export async function credsFiles(patient: Patient): Promise<Verdict> {
+  const config = configOf(patient);
+  if (!config) return skip("the configuration cannot be read");
+  if (existsSync(join(patient.etc, "credentials/.enrolment")))
+    return fail("an enrolment was cut short, with everything on disk", "siteward enroll finishes it");
+  return gravest([...(await kubeVerdicts(patient, config)), ...brokerVerdicts(patient, config)]);
+}
+
+async function kubeVerdicts(patient: Patient, config: Config): Promise<readonly Verdict[]> {
+  const file = kubeconfigFile(config, patient);
+  let access: Access | undefined;
+  try {
+    access = await patient.api?.access();
+  } catch (error) {
+    return [fail(sentenceOf(error), hintOf(error))];
+  }
+  const found: Verdict[] = [];
+  const mode = file === undefined ? undefined : modeProblem(file);
+  if (mode) found.push(mode);
+  const certificate = access?.tls.certificate;
+  if (certificate) found.push(lifeVerdict("the client certificate of the kubeconfig", certificate, now(patient)));
+  const authority = access?.tls.ca;
+  if (authority) found.push(...expiring("the certificate authority of the kubeconfig", authority, patient));
+  return found.length > 0 ? found : [ok(file === undefined ? "the pod's service account" : `${file} is good`)];
+}
+
+/** Of an authority only what is wrong is worth a word: its end is years away. */
+const expiring = (what: string, pem: string, patient: Patient): readonly Verdict[] =>
+  [lifeVerdict(what, pem, now(patient))].filter(({ level }) => level !== "ok");
+
+function brokerVerdicts(patient: Patient, { mqtt }: Config): readonly Verdict[] {
+  if (mqtt.url === undefined || mqtt.url.startsWith("mqtt:")) return [];
+  const places = {
+    certificate: credentialFile(mqtt.certificate, "mqtt.crt", patient),
+    key: credentialFile(mqtt.key, "mqtt.key", patient),
+  };
+  const certificate = pemFile("the MQTT client certificate", places.certificate);
+  const key = pemFile("the MQTT client key", places.key);
+  if ("verdict" in certificate) return [certificate.verdict];
+  if ("verdict" in key) return [key.verdict];
+  const found = [
+    lifeVerdict("the MQTT client certificate", certificate.pem, now(patient)),
+    keyProblem("the MQTT client key", certificate.pem, key.pem),
+    modeProblem(places.key),
+  ];
+  return found.filter((verdict) => verdict !== undefined);
+}
+
+const now = ({ ambient }: Patient) => ambient.clock.now();

@@ -1,0 +1,23 @@
+import type { ReadFact } from "../board/facts.ts";
+import { info, ok, skip, type Verdict, warn } from "./verdict.ts";
+
+const controllers = "/sys/fs/cgroup/cgroup.controllers";
+const words = ["cgroup_enable=memory", "cgroup_memory=1"];
+
+/** Kernels of Raspberry Pi OS leave it off unless the command line asks for it, and MemoryMax= then does nothing. */
+export function memoryCgroup(read: ReadFact): Verdict {
+  const found = read(controllers);
+  const isOld = found === undefined && read("/proc/cgroups") !== undefined;
+  if (found === undefined && !isOld) return skip("this machine tells nothing of control groups");
+  if (found?.split(/\s+/).includes("memory")) return ok("the kernel can limit memory");
+  if (isOld && /^memory\s+\d+\s+\d+\s+1$/m.test(read("/proc/cgroups") ?? ""))
+    return info("the kernel limits memory by version 1 of control groups");
+  const missing = words.filter((word) => !(read("/proc/cmdline") ?? "").split(/\s+/).includes(word));
+  const file = read("/boot/firmware/cmdline.txt") !== undefined ? "/boot/firmware/cmdline.txt" : "/boot/cmdline.txt";
+  return warn(
+    "the kernel limits no memory: MemoryHigh= and MemoryMax= have no effect; the agent keeps its own limit",
+    missing.length > 0
+      ? `Add to the one line of ${file}, then restart the board: ${missing.join(" ")}`
+      : "The command line asks for it, and this kernel has it not: look for a newer kernel.",
+  );
+}

@@ -1,0 +1,155 @@
+import { closeSync, fsyncSync, mkdtempSync, openSync, realpathSync, rmSync, statfsSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Clock, Millis } from "../base/clock.ts";
+import { mountOf } from "../board/mount.ts";
+import type { StorageReading } from "../board/readings.ts";
+import { storageReading } from "../board/storage-device.ts";
+import { codeOf } from "../config/read-text.ts";
+import { configOf, type Patient } from "./patient.ts";
+import { fail, ok, skip, type Verdict, warn } from "./verdict.ts";
+
+const size = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;
+
+/** Whether what the agent remembers is still there after the power was off. */
+export function storagePersist(patient: Patient): Verdict {
+  const config = configOf(patient);
+  if (!config) return skip("the configuration cannot be read");
+  const { folder } = config.state;
+  return persistVerdict(folder, readingOf(patient, folder));
+}
+
+export function persistVerdict(folder: string, { isVolatile, fileSystem, device }: StorageReading): Verdict {
+  if (fileSystem === undefined) return skip("this machine does not tell its mounts");
+  if (!isVolatile) return ok(`${folder} lies on ${fileSystem}${device === undefined ? "" : ` (${device})`}`);
+  return warn(
+    `${folder} lies on ${fileSystem}: what the agent remembers is gone after a power cut`,
+    `Mount a small writable partition there, in /etc/fstab: LABEL=siteward ${folder} ext4 defaults,noatime 0 2`,
+  );
+}
+
+function readingOf({ files }: Patient, folder: string): StorageReading {
+  const place = realFolder(folder);
+  return storageReading(files, place, mountOf(files, place));
+}
+
+/** Mounts are told by their real paths; of a folder that is not there yet, by the one that it will lie in. */
+function realFolder(folder: string): string {
+  try {
+    return realpathSync(existing(folder) ?? folder);
+  } catch {
+    return folder;
+  }
+}
+
+/** Full, nearly full, or not to be written at all: without room a board does not stand for election. */
+export function storageSpace(patient: Patient): Verdict {
+  const config = configOf(patient);
+  return config ? spaceVerdict(config.state.folder, config.board.freeSpace) : skip("the configuration cannot be read");
+}
+
+/** As `StateFolder.obstacle` has it: with less a board does not lead. */
+const leastRoom = 2 ** 20;
+
+export function spaceVerdict(folder: string, wanted: number): Verdict {
+  const place = existing(folder);
+  if (place === undefined) return fail(`${folder} is not there`, `mkdir -p ${folder} && chown siteward: ${folder}`);
+  const { bavail, bsize } = statfsSync(place);
+  const free = bavail * bsize;
+  const freeing = "Free space: journalctl --vacuum-size=32M, apt-get clean, docker system prune.";
+  if (free < leastRoom) return fail(`${folder}: no room is left (${free} bytes)`, freeing);
+  const problem = place === folder ? writeProblem(folder) : undefined;
+  if (problem === "EROFS")
+    return fail(
+      `${folder} is on a file system that is read-only`,
+      "dmesg tells why: a card that fails turns read-only. Replace it, or mount -o remount,rw.",
+    );
+  if (problem !== undefined) return fail(`${folder} cannot be written (${problem})`, `chown -R siteward: ${folder}`);
+  if (free < wanted) return warn(`${folder}: ${size(free)} are free, less than ${size(wanted)}`, freeing);
+  return ok(`${size(free)} are free${place === folder ? "" : ` where ${folder} will be made`}`);
+}
+
+/** The folder, or what will be above it once it is made. */
+function existing(folder: string): string | undefined {
+  for (let at = folder; ; at = dirname(at)) {
+    try {
+      statfsSync(at);
+      return at;
+    } catch {
+      if (at === dirname(at)) return undefined;
+    }
+  }
+}
+
+function writeProblem(folder: string): string | undefined {
+  try {
+    rmSync(mkdtempSync(join(folder, ".doctor-")), { recursive: true });
+    return undefined;
+  } catch (error) {
+    return String(codeOf(error) ?? error);
+  }
+}
+
+const syncs = 20;
+
+/** A few real writes that must reach the medium: what a term or a command waits for. */
+export function storageFsync(patient: Patient): Verdict {
+  const config = configOf(patient);
+  if (!config) return skip("the configuration cannot be read");
+  const { folder } = config.state;
+  if (existing(folder) !== folder) return skip(`${folder} is not there yet`);
+  try {
+    return fsyncVerdict(measured(folder, patient.ambient.clock), config.board.fsync);
+  } catch (error) {
+    return skip(`${folder} cannot be written (${String(codeOf(error) ?? error)})`);
+  }
+}
+
+function measured(folder: string, clock: Clock): readonly Millis[] {
+  const scratch = mkdtempSync(join(folder, ".doctor-"));
+  try {
+    const handle = openSync(join(scratch, "fsync"), "w");
+    try {
+      return Array.from({ length: syncs }, (_, at) => {
+        const begun = clock.now().mono;
+        writeSync(handle, Buffer.alloc(4096, at));
+        fsyncSync(handle);
+        return clock.now().mono - begun;
+      });
+    } finally {
+      closeSync(handle);
+    }
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+export function fsyncVerdict(took: readonly Millis[], limit: Millis): Verdict {
+  const sorted = [...took].sort((a, b) => a - b);
+  const p95 = sorted[Math.ceil(sorted.length * 0.95) - 1] ?? 0;
+  const told = `${took.length} writes, 95 % reached the medium within ${p95 < 10 ? p95.toFixed(1) : Math.round(p95)} ms`;
+  if (p95 <= limit) return ok(told);
+  return warn(
+    `${told}; more than ${limit} ms`,
+    "A worn or cheap card, or something else writes a lot (iotop -o). Elections and commands wait for such writes.",
+  );
+}
+
+export function storageWear(patient: Patient): Verdict {
+  const config = configOf(patient);
+  if (!config) return skip("the configuration cannot be read");
+  return wearVerdict(readingOf(patient, config.state.folder));
+}
+
+/** Only eMMC tells; its steps are of ten percent. */
+const wornFrom = 80;
+
+export function wearVerdict({ wear, kind }: StorageReading): Verdict {
+  if (wear === undefined) return skip(kind === "sd" ? "SD cards do not tell their wear" : "this storage tells no wear");
+  const { usedPercent, reserve } = wear;
+  const used = usedPercent === undefined ? "" : `up to ${usedPercent} % of its life is used`;
+  const spare = reserve === undefined || reserve === "normal" ? "" : `its reserve is nearly used up (${reserve})`;
+  const told = [used, spare].filter(Boolean).join(", ");
+  // life_time 0x09 says: eighty to ninety percent.
+  const isWorn = (usedPercent ?? 0) > wornFrom || spare !== "";
+  return isWorn ? warn(`eMMC: ${told}`, "Plan to replace the board, or move the state folder.") : ok(`eMMC: ${told}`);
+}

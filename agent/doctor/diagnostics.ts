@@ -1,0 +1,143 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { inspect } from "../../storage/inspection.ts";
+import type { Ambient } from "../base/ambient.ts";
+import type { Millis } from "../base/clock.ts";
+import { isoTime } from "../base/iso-time.ts";
+import type { ReadFact } from "../board/facts.ts";
+import type { Config } from "../config/settings.ts";
+import { settings } from "../config/settings.ts";
+import { settingsIn } from "../config/values.ts";
+import { type Archive, type ArchiveEntry, writeArchive } from "./archive.ts";
+import type { Finding } from "./examination.ts";
+import type { RunProgram } from "./programs.ts";
+import { scrubber } from "./scrub.ts";
+
+/** What a helper far away asks for first. */
+export const sectionNames = ["versions", "status", "config", "doctor", "logs", "databases", "board", "unit"] as const;
+export type SectionName = (typeof sectionNames)[number];
+
+export interface DiagnosticsParts {
+  readonly version: string;
+  readonly config: Config | undefined;
+  readonly origins: ReadonlyMap<string, string> | undefined;
+  /** status.json */
+  readonly statusFile: string;
+  readonly isRunning: boolean;
+  readonly read: ReadFact;
+  readonly program: RunProgram;
+  /** Undefined: it is not asked here. */
+  readonly findings: (() => Promise<readonly Finding[]>) | undefined;
+  readonly secrets: readonly string[];
+  readonly sections?: readonly string[] | undefined;
+  readonly logsSince: Millis;
+}
+
+/** Lines of the log, at most: a board that says too much says it in the last of them too. */
+const mostLines = 20_000;
+
+/** Everything into one archive, and no secret of this board with it. */
+export function collectDiagnostics(
+  ambient: Ambient,
+  parts: DiagnosticsParts,
+  file: string,
+  signal: AbortSignal,
+): Promise<Archive> {
+  const clean = scrubber(parts.secrets);
+  const wanted = (name: SectionName): boolean => parts.sections === undefined || parts.sections.includes(name);
+  const entries = sectionNames.filter(wanted).flatMap((name) => entriesOf[name](parts));
+  const scrubbed = entries.map(
+    (entry): ArchiveEntry => ({
+      name: `siteward/${entry.name}`,
+      text: async () => {
+        // One that fails is told in its place: the others are what is left to look at.
+        const text = await entry.text().catch((error: unknown) => `cannot be had: ${String(error)}\n`);
+        return text === undefined ? undefined : clean(text);
+      },
+    }),
+  );
+  return writeArchive(file, scrubbed, ambient.clock.now(), signal);
+}
+
+/** "siteward-edge-02-20261120T120005Z.tar.gz" */
+export const archiveName = (board: string, wall: number): string =>
+  `siteward-${board}-${isoTime(wall).replace(/[-:]|\.\d+/g, "")}.tar.gz`;
+
+type Entries = (parts: DiagnosticsParts) => readonly ArchiveEntry[];
+
+const one =
+  (name: string, text: (parts: DiagnosticsParts) => Promise<string | undefined> | string | undefined): Entries =>
+  (parts) => [{ name, text: async () => text(parts) }];
+
+const entriesOf: Readonly<Record<SectionName, Entries>> = {
+  versions: one("versions.json", async ({ version, program, read }) =>
+    pretty({
+      siteward: version,
+      node: process.versions.node,
+      v8: process.versions.v8,
+      platform: `${process.platform}-${process.arch}`,
+      kernel: read("/proc/version")?.trim(),
+      os: read("/etc/os-release"),
+      systemd: (await program("systemctl", ["--version"]))?.stdout.split("\n")[0],
+    }),
+  ),
+  status: one("status.json", ({ statusFile }) => fileText(statusFile)),
+  config: one("config.txt", ({ config, origins }) => config && configText(config, origins)),
+  doctor: one("doctor.json", async ({ findings }) => (findings ? pretty(await findings()) : undefined)),
+  logs: one("log.txt", logText),
+  databases: one("databases.json", ({ config, isRunning }) =>
+    config === undefined
+      ? undefined
+      : pretty(
+          Object.fromEntries(
+            ["state.db", "cache.db"].map((name) => [
+              name,
+              inspect(join(config.state.folder, name), isRunning, "counts"),
+            ]),
+          ),
+        ),
+  ),
+  board: (parts) =>
+    ["/proc/meminfo", "/proc/cmdline", "/proc/mounts", "/proc/loadavg", "/proc/pressure/memory", "/proc/pressure/io",
+     "/sys/fs/cgroup/cgroup.controllers", "/sys/firmware/devicetree/base/model", "/sys/firmware/devicetree/base/compatible",
+    ].map((file) => ({ name: `board${file}`, text: async () => parts.read(file)?.replaceAll("\0", "\n") })), // biome-ignore format: a list of names
+  unit: (parts) => [
+    {
+      name: "unit.txt",
+      text: async () => (await parts.program("systemctl", ["cat", "siteward.service"]))?.stdout || undefined,
+    },
+    {
+      name: "unit-state.txt",
+      text: async () => (await parts.program("systemctl", ["show", "siteward.service"]))?.stdout || undefined,
+    },
+  ],
+};
+
+/** Durations and sizes as a person writes them. */
+function configText(config: Config, origins: ReadonlyMap<string, string> | undefined): string {
+  const lines = [...settingsIn(settings)].map(({ path, setting }) => {
+    const value = path.split(".").reduce<unknown>(memberOf, config);
+    return `${path}: ${value === undefined ? "(not set)" : setting.show(value)}  # ${origins?.get(path) ?? ""}`;
+  });
+  return `${lines.join("\n")}\n`;
+}
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? Object.entries(value).find(([key]) => key === name)?.[1] : undefined;
+
+async function logText({ program, logsSince }: DiagnosticsParts): Promise<string | undefined> {
+  const since = `-${Math.ceil(logsSince / 1000)}s`;
+  const flags = ["-u", "siteward.service", "--no-pager", "-o", "short-iso", "--since", since, "-n", String(mostLines)];
+  const asked = await program("journalctl", flags);
+  return asked === undefined ? undefined : asked.stdout || asked.stderr;
+}
+
+function fileText(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+const pretty = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;

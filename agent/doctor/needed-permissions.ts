@@ -1,0 +1,62 @@
+import type { Config } from "../config/settings.ts";
+
+/** One question to the API server: may our user do this? */
+export interface Need {
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource?: string;
+  readonly verb: string;
+  readonly namespace?: string;
+  /** Without it only that is missing; with `undefined`, something that a site cannot do without. */
+  readonly optional?: string;
+}
+
+type Rule = readonly [
+  group: string,
+  resource: string,
+  verbs: string,
+  more?: { readonly namespace?: string; readonly optional?: string },
+];
+
+/** What an agent with this configuration asks of the API server, as systemd/rbac.yaml grants it. A test compares the two. */
+export function neededPermissions(config: Config): readonly Need[] {
+  return rules(config).flatMap(([group, path, verbs, more = {}]) => {
+    const [resource = "", subresource] = path.split("/");
+    return verbs
+      .split(" ")
+      .map((verb): Need => ({ group, resource, verb, ...(subresource !== undefined && { subresource }), ...more }));
+  });
+}
+
+function rules({ controllers, daemonSet, leader, site }: Config): readonly Rule[] {
+  const runs = (name: keyof Config["controllers"]): boolean => controllers[name].mode === "act";
+  // Without namespaces of its own a site with a selector runs no workload controllers.
+  const hasWorkloads = site.nodeSelector === undefined || site.namespaceSelector !== undefined;
+  const when = (holds: boolean, ...found: readonly Rule[]): readonly Rule[] => (holds ? found : []);
+  const slices = runs("endpointSlice") || runs("endpointSliceMirroring");
+  const ofLeases = "coordination.k8s.io";
+  return [
+    ["", "nodes", "get list watch patch"],
+    ["", "nodes/status", "patch"],
+    ["", "pods", "get list watch patch delete"],
+    ["", "pods/status", "patch"],
+    ["", "pods/eviction", "create", { optional: "the command board.drain is refused" }],
+    ["", "events", "create patch", { optional: "no Events are written" }],
+    [ofLeases, "leases", "get watch", { namespace: "kube-node-lease" }],
+    [ofLeases, "leases", "get create patch", { namespace: leader.namespace }],
+    [ofLeases, "leases", "list"],
+    ["", "namespaces", "get", { optional: "one cluster is told from another by its address" }],
+    ...when(site.namespaceSelector !== undefined, ["", "namespaces", "list watch"]),
+    ...when(
+      hasWorkloads && runs("daemonSet"),
+      ["", "pods", "create"],
+      ["apps", "daemonsets", "get list watch"],
+      ["apps", "daemonsets/status", "patch"],
+      ["apps", "controllerrevisions", "get list watch create patch delete"],
+    ),
+    ...when(hasWorkloads && runs("daemonSet") && daemonSet.bind, ["", "pods/binding", "create"]),
+    ...when(hasWorkloads && (runs("endpoints") || slices), ["", "services", "get list watch"]),
+    ...when(hasWorkloads && runs("endpoints"), ["", "endpoints", "get list watch create patch delete"]),
+    ...when(hasWorkloads && slices, ["discovery.k8s.io", "endpointslices", "get list watch create patch delete"]),
+  ];
+}

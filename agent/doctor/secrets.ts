@@ -1,0 +1,62 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { kubeconfigContext, type Section } from "../client/kubeconfig.ts";
+import type { Config } from "../config/settings.ts";
+import { credentialFile, kubeconfigFile, type Places } from "./credential-places.ts";
+
+const largest = 1024 * 1024;
+
+/** Every secret that this board holds and this user may read, so that none of them gets into an archive. */
+export function knownSecrets(config: Config | undefined, places: Places): readonly string[] {
+  // Where they were enrolled, and where systemd passed them on.
+  const folders = [join(places.etc, "credentials"), places.env.CREDENTIALS_DIRECTORY ?? ""];
+  const files = folders.flatMap((folder) =>
+    folder !== "" && existsSync(folder) ? namesIn(folder).map((name) => join(folder, name)) : [],
+  );
+  const named =
+    config === undefined ? [] : [kubeconfigFile(config, places), credentialFile(config.mqtt.key, "mqtt.key", places)];
+  const texts = [...files, ...named].flatMap((file) => (file === undefined ? [] : textOf(file)));
+  // Certificates are public, and in the way of nobody.
+  return [...texts.filter((text) => !/^-----BEGIN CERTIFICATE/.test(text)), ...texts.flatMap(fieldsOf)];
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function textOf(file: string): readonly string[] {
+  try {
+    return statSync(file).size <= largest ? [readFileSync(file, "utf8")] : [];
+  } catch {
+    return [];
+  }
+}
+
+/** What is secret of a kubeconfig, in each of its forms. */
+function fieldsOf(text: string): readonly string[] {
+  try {
+    const { user } = kubeconfigContext(text, "", undefined);
+    const token = user.text("tokenFile");
+    return [
+      ...["token", "password", "client-key-data"].flatMap((name) => user.text(name) ?? []),
+      ...(user.decoded("client-key-data") === undefined ? [] : [user.decoded("client-key-data") ?? ""]),
+      ...[token, user.text("client-key")].flatMap((file) => (file === undefined ? [] : textOf(file))),
+      ...execSecrets(user),
+    ];
+  } catch {
+    return [];
+  }
+}
+
+/** A plugin's environment holds what it shows to others. */
+function execSecrets(user: Section): readonly string[] {
+  const env = user.fields("exec")?.env;
+  if (!Array.isArray(env)) return [];
+  return env.flatMap((one: unknown) =>
+    typeof one === "object" && one !== null && "value" in one && typeof one.value === "string" ? [one.value] : [],
+  );
+}

@@ -1,0 +1,35 @@
+/**
+ * What a check came to. ok: as it should be. info: worth knowing, and no fault. warn: works, but not as it should.
+ * fail: something will not work until a person acts. skip: it could not be looked at, and why.
+ */
+export type VerdictLevel = "ok" | "info" | "warn" | "fail" | "skip";
+
+export interface Verdict {
+  readonly level: VerdictLevel;
+  /** One line. Of a skipped check: the reason. */
+  readonly message: string;
+  /** The next step. */
+  readonly hint?: string | undefined;
+}
+
+const verdict =
+  (level: VerdictLevel) =>
+  (message: string, hint?: string): Verdict => ({ level, message, ...(hint !== undefined && { hint }) });
+
+export const ok = verdict("ok");
+export const info = verdict("info");
+export const warn = verdict("warn");
+export const fail = verdict("fail");
+export const skip = (reason: string): Verdict => ({ level: "skip", message: reason });
+
+const gravity: Readonly<Record<VerdictLevel, number>> = { fail: 0, warn: 1, info: 2, ok: 3, skip: 4 };
+
+/** Of several things that one check looks at: the gravest, with all others of that level behind it. */
+export function gravest(verdicts: readonly Verdict[]): Verdict {
+  const sorted = [...verdicts].sort((a, b) => gravity[a.level] - gravity[b.level]);
+  const [worst] = sorted;
+  if (worst === undefined) return skip("there is nothing to look at");
+  const same = sorted.filter(({ level }) => level === worst.level);
+  const hint = same.find((one) => one.hint !== undefined)?.hint;
+  return { level: worst.level, message: same.map(({ message }) => message).join("; "), ...(hint && { hint }) };
+}

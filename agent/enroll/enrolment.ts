@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { dump } from "js-yaml";
+import { ConfigError } from "../base/errors.ts";
+import { apiVersion, checkFile, kind } from "../config/load.ts";
+import { readCredentials } from "../fleet/credentials.ts";
+import type { WantedFile } from "./file-set.ts";
+
+/** What a board needs to know to belong to its site, and perhaps to a fleet. Texts, not files: they were read before. */
+export interface Enrolment {
+  readonly kubeconfig: string;
+  readonly site: string | undefined;
+  readonly board: string | undefined;
+  readonly fleet: FleetEnrolment | undefined;
+}
+
+export interface FleetEnrolment {
+  readonly url: string;
+  readonly name: string;
+  readonly certificate: string | undefined;
+  readonly key: string | undefined;
+  readonly ca: string | undefined;
+}
+
+/** Where it all goes. `root`: "/" on this board, or where its card is mounted. */
+export const places = (root: string) => ({
+  credentials: (name: string) => join(root, "etc/siteward/credentials", name),
+  settings: join(root, "etc/siteward/conf.d/20-enrolled.yaml"),
+  dropIn: join(root, "etc/systemd/system/siteward.service.d/20-fleet.conf"),
+  ledger: join(root, "etc/siteward/credentials/.enrolment"),
+});
+
+const secret = 0o600;
+const open = 0o644;
+
+/** All files of an enrolment. What systemd would miss at the start comes before the drop-in that names it. */
+export function enrolmentFiles(enrolment: Enrolment, root: string): readonly WantedFile[] {
+  const at = places(root);
+  const { fleet } = enrolment;
+  const pems = Object.entries({ "mqtt.crt": fleet?.certificate, "mqtt.key": fleet?.key, "mqtt-ca.crt": fleet?.ca });
+  const credentials = pems.flatMap(([name, text]) => (text === undefined ? [] : [{ name, text }]));
+  return [
+    { path: at.credentials("kubeconfig"), text: enrolment.kubeconfig, mode: secret },
+    ...credentials.map(({ name, text }) => ({ path: at.credentials(name), text, mode: secret })),
+    { path: at.settings, text: settingsText(enrolment), mode: open },
+    ...(credentials.length > 0
+      ? [{ path: at.dropIn, text: dropInText(credentials.map(({ name }) => name)), mode: open }]
+      : []),
+  ];
+}
+
+/** What an earlier enrolment left that this one has no use for; the drop-in first, which names the others. */
+export function leftovers({ fleet }: Enrolment, root: string): readonly string[] {
+  const at = places(root);
+  return fleet ? [] : [at.dropIn, ...["mqtt.crt", "mqtt.key", "mqtt-ca.crt"].map(at.credentials)];
+}
+
+/** Inside the board, whatever `root` is. */
+const dropInText = (names: readonly string[]): string =>
+  [
+    "# Written by siteward enroll. A unit that names a credential which is not there does not start.",
+    "[Service]",
+    ...names.map((name) => `LoadCredential=${name}:/etc/siteward/credentials/${name}`),
+    "",
+  ].join("\n");
+
+function settingsText({ site, board, fleet }: Enrolment): string {
+  const settings = {
+    apiVersion,
+    kind,
+    ...(site !== undefined && { site: { name: site } }),
+    ...(board !== undefined && { board: { name: board } }),
+    ...(fleet && { mqtt: { url: fleet.url, fleet: fleet.name } }),
+  };
+  return `# Written by siteward enroll.\n${dump(settings)}`;
+}
+
+/** Throws with every problem of the names and addresses, in the words of the settings. */
+export function checkSettings(enrolment: Enrolment): void {
+  const folder = mkdtempSync(join(tmpdir(), "siteward-enroll-"));
+  const file = join(folder, "settings.yaml");
+  try {
+    writeFileSync(file, settingsText(enrolment), { mode: secret });
+    checkFile(file);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new ConfigError(error.problems.map((problem) => problem.replace(/^\S*settings\.yaml(:\d+)?: /, "")));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Throws where the certificate is not this board's, or the key not the certificate's. */
+export function checkFleet(
+  fleet: FleetEnrolment | undefined,
+  names: { readonly site: string; readonly board: string },
+): void {
+  if (!fleet?.url.startsWith("mqtts:")) return;
+  const { certificate, key, ca } = fleet;
+  const missing = Object.entries({ certificate, key, "mqtt-ca": ca }).filter(([, text]) => text === undefined);
+  if (missing.length > 0)
+    throw new ConfigError([`a broker with TLS needs ${missing.map(([name]) => `--${name}`).join(", ")}`]);
+  const folder = mkdtempSync(join(tmpdir(), "siteward-enroll-"));
+  try {
+    const files = {
+      certificate: join(folder, "mqtt.crt"),
+      key: join(folder, "mqtt.key"),
+      ca: join(folder, "mqtt-ca.crt"),
+    };
+    writeFileSync(files.certificate, certificate ?? "", { mode: secret });
+    writeFileSync(files.key, key ?? "", { mode: secret });
+    writeFileSync(files.ca, ca ?? "", { mode: secret });
+    readCredentials(files, { fleet: fleet.name, ...names });
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    throw new ConfigError([error.message.replaceAll(`${folder}/`, "")]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,24 @@
+import { nodes } from "./api/resources.ts";
+import type { Agent } from "./assemble.ts";
+import type { Ambient } from "./base/ambient.ts";
+import type { Companion } from "./companions.ts";
+import type { Config } from "./config/settings.ts";
+import { SecondJudge } from "./runtime/second-judge.ts";
+import { judgeProblem } from "./status/judge-problems.ts";
+
+/** Looks for another judge of this site's boards while this one is it. */
+export function judgeWatch(
+  ambient: Ambient,
+  { agent, config }: { readonly agent: Agent; readonly config: Config },
+): Companion {
+  const watch = new SecondJudge(ambient, {
+    client: agent.client,
+    boards: agent.caches.informer(nodes).lister,
+    isJudge: () => config.controllers.nodeLifecycle.mode === "act" && agent.elector.view().role === "leader",
+  });
+  return {
+    name: "second judge",
+    run: (signal) => watch.run(signal),
+    told: (now) => ({ problems: watch.found(now).map((found) => judgeProblem(found, now)) }),
+  };
+}

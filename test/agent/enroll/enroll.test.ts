@@ -1,0 +1,191 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { SystemClock } from "../../../agent/base/clock.ts";
+import { dispatch } from "../../../agent/cli/dispatch.ts";
+import { kubeconfigContext } from "../../../agent/client/kubeconfig.ts";
+import { recordingIo } from "../../support/recording-io.ts";
+import { Authority, hasOpenssl } from "../client/certificates.ts";
+
+describe.skipIf(!hasOpenssl())("siteward enroll", () => {
+  const authority = new Authority();
+  const board = authority.issue("acme/plant7/edge-02");
+  let api: Server;
+  let folder: string;
+  let status = 200;
+
+  beforeAll(async () => {
+    api = createServer(authority.issue("api"), (_, response) => {
+      response.writeHead(status, { "content-type": "application/json" });
+      response.end(JSON.stringify({ gitVersion: "v1.36.3" }));
+    });
+    await new Promise<void>((resolve) => api.listen(0, "127.0.0.1", resolve));
+  });
+  afterAll(() => {
+    api.closeAllConnections();
+    api.close();
+    authority.remove();
+  });
+  beforeEach(() => {
+    status = 200;
+    folder = mkdtempSync(path.join(tmpdir(), "siteward-enroll-test-"));
+    put("ca.crt", authority.ca);
+    put("token", "top-secret\n");
+    put("mqtt.crt", board.cert);
+    put("mqtt.key", board.key);
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const at = (name: string): string => path.join(folder, name);
+  const put = (name: string, text: string): void => writeFileSync(at(name), text);
+  const server = (port = (api.address() as AddressInfo).port): readonly string[] => [
+    ...["--server", `https://127.0.0.1:${port}`],
+    ...["--token-file", at("token"), "--ca", at("ca.crt")],
+  ];
+  const fleet = [...["--mqtt", "mqtts://broker.site.test:8883", "--fleet", "acme", "--certificate"]] as const;
+  const ofFleet = (): readonly string[] => [
+    ...fleet,
+    at("mqtt.crt"),
+    "--key",
+    at("mqtt.key"),
+    "--mqtt-ca",
+    at("ca.crt"),
+  ];
+  const named = ["--site", "plant7", "--board", "edge-02"];
+
+  async function enroll(...argv: readonly string[]) {
+    const io = recordingIo({ clock: new SystemClock() });
+    const code = await dispatch(io, ["enroll", "--root", at("card"), ...argv]);
+    return { code, out: io.out(), err: io.err() };
+  }
+
+  const files = (): readonly string[] =>
+    existsSync(at("card"))
+      ? readdirSync(at("card"), { recursive: true, withFileTypes: true })
+          .filter((one) => one.isFile())
+          .map((one) => path.relative(at("card"), path.join(one.parentPath, one.name)))
+          .sort()
+      : [];
+
+  const whole = [
+    "etc/siteward/conf.d/20-enrolled.yaml",
+    "etc/siteward/credentials/kubeconfig",
+    "etc/siteward/credentials/mqtt-ca.crt",
+    "etc/siteward/credentials/mqtt.crt",
+    "etc/siteward/credentials/mqtt.key",
+    "etc/systemd/system/siteward.service.d/20-fleet.conf",
+  ];
+
+  test("writes what the unit, the agent and the fleet need, and nothing that others may read is secret", async () => {
+    const { code, out } = await enroll(...server(), ...ofFleet(), ...named);
+    expect(code).toBe(0);
+    expect(out).toContain("answers: Kubernetes v1.36.3");
+    expect(files()).toEqual(whole);
+    for (const file of whole.filter((one) => one.includes("/credentials/")))
+      expect(statSync(at(`card/${file}`)).mode & 0o777, file).toBe(0o600);
+    expect(readFileSync(at(`card/${whole[0]}`), "utf8")).toMatch(
+      /site:\n {2}name: plant7\nboard:\n {2}name: edge-02\nmqtt:\n {2}url: mqtts:\/\/broker.site.test:8883\n {2}fleet: acme\n/,
+    );
+    expect(readFileSync(at(`card/${whole[5]}`), "utf8")).toContain(
+      "LoadCredential=mqtt.key:/etc/siteward/credentials/mqtt.key\n",
+    );
+    const text = readFileSync(at(`card/${whole[1]}`), "utf8");
+    expect(kubeconfigContext(text, "kubeconfig", undefined).user.text("token")).toBe("top-secret");
+    expect(out).not.toContain("top-secret");
+  });
+
+  test("without a broker needs no drop-in, and takes one away that an earlier enrolment left", async () => {
+    await enroll(...server(), ...ofFleet(), ...named);
+    expect((await enroll(...server(), ...named)).code).toBe(0);
+    expect(files()).toEqual(whole.slice(0, 2));
+  });
+
+  test("takes a kubeconfig's own files into it", async () => {
+    put("client.crt", board.cert);
+    put("client.key", board.key);
+    const port = (api.address() as AddressInfo).port;
+    put(
+      "kubeconfig",
+      JSON.stringify({
+        clusters: [{ name: "a", cluster: { server: `https://127.0.0.1:${port}`, "certificate-authority": "ca.crt" } }],
+        users: [{ name: "b", user: { "client-certificate": "client.crt", "client-key": "client.key" } }],
+        contexts: [{ name: "c", context: { cluster: "a", user: "b" } }],
+        "current-context": "c",
+      }),
+    );
+    expect((await enroll("--kubeconfig", at("kubeconfig"), ...named)).code).toBe(0);
+    const { cluster, user } = kubeconfigContext(readFileSync(at(`card/${whole[1]}`), "utf8"), "it", undefined);
+    expect(cluster.decoded("certificate-authority-data")).toBe(authority.ca);
+    expect(user.decoded("client-key-data")).toBe(board.key);
+    expect(cluster.has("certificate-authority")).toBe(false);
+  });
+
+  test("a dry run says what it would write, and writes nothing", async () => {
+    const { code, out } = await enroll(...server(), ...ofFleet(), ...named, "--dry-run");
+    expect(code).toBe(0);
+    expect(out.match(/would write/g)).toHaveLength(6);
+    expect(files()).toEqual([]);
+  });
+
+  test("boards are prepared at a bench: an API server that is not reached is said, and no obstacle", async () => {
+    const { code, out } = await enroll(...server(9), ...named);
+    expect(code).toBe(0);
+    expect(out).toContain("not checked against the API server: https://127.0.0.1:9: the connection was refused");
+  });
+
+  test.each<[what: string, code: number, said: RegExp, argv: () => readonly string[]]>([
+    [
+      "a token that the server refuses",
+      1,
+      /does not accept these credentials/,
+      () => {
+        status = 401;
+        return [...server(), ...named];
+      },
+    ],
+    [
+      "the key of another board",
+      78,
+      /mqtt\.key does not belong to mqtt\.crt/,
+      () => {
+        put("mqtt.key", authority.issue("x").key);
+        return [...server(), ...ofFleet(), ...named];
+      },
+    ],
+    [
+      "the certificate of another board",
+      78,
+      /names acme\/plant7\/edge-02, and this board is acme\/plant7\/edge-03/,
+      () => [...server(), ...ofFleet(), "--site", "plant7", "--board", "edge-03"],
+    ],
+    [
+      "a broker whose certificate nobody can check",
+      78,
+      /needs --certificate, --key, --mqtt-ca/,
+      () => [...server(), "--mqtt", "mqtts://b:8883", "--fleet", "acme", ...named],
+    ],
+    ["a name that no topic can hold", 78, /site\.name/, () => [...server(), "--site", "Plant 7"]],
+    ["a file that is not there", 1, /kubeconfig \S+ does not exist/, () => ["--kubeconfig", at("none")]],
+    ["a server without TLS", 1, /is no address/, () => ["--server", "http://a", "--token-file", at("token")]],
+    ["nothing at all", 64, /name a kubeconfig/, () => []],
+    [
+      "an authority that did not sign the server",
+      1,
+      /signed by an authority that we do not trust/,
+      () => {
+        const other = new Authority("other");
+        put("ca.crt", other.ca);
+        other.remove();
+        return [...server(), ...named];
+      },
+    ],
+  ])("%s is refused before anything is written", async (_, code, said, argv) => {
+    const ended = await enroll(...argv());
+    expect(ended.err).toMatch(said);
+    expect(ended.code).toBe(code);
+    expect(files()).toEqual([]);
+  });
+});
