@@ -1,0 +1,186 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ownArchitecture } from "../../packaging/architectures.ts";
+import { isThere } from "../../packaging/tools.ts";
+import { asVersion, quickPackage } from "../support/deb-package.ts";
+import { SystemdHost } from "../support/systemd-host.ts";
+
+const why =
+  SystemdHost.whyNot() ??
+  (isThere("dpkg-deb") ? undefined : "dpkg-deb is not here") ??
+  (ownArchitecture ? undefined : "no package is made for this processor");
+if (why !== undefined) console.log(`left out: the life of the package on a board: ${why}`);
+
+const unit = "siteward.service";
+const dropIns = "/etc/systemd/system/siteward.service.d";
+const kubeconfig = "/etc/siteward/credentials/kubeconfig";
+
+/** A server that does not answer: nothing here needs a network. */
+const unreachable = JSON.stringify({
+  apiVersion: "v1",
+  kind: "Config",
+  clusters: [{ name: "site", cluster: { server: "http://127.0.0.1:9" } }],
+  users: [{ name: "board", user: {} }],
+  contexts: [{ name: "site", context: { cluster: "site", user: "board" } }],
+  "current-context": "site",
+});
+
+/** One board from its first installation to the last; each test goes on where the one before it ended. */
+describe.skipIf(why !== undefined)("the package on a board", () => {
+  const dir = mkdtempSync(path.join(os.tmpdir(), "siteward-life-"));
+  let first = "";
+  let second = "";
+  let host: SystemdHost;
+
+  beforeAll(async () => {
+    if (ownArchitecture === undefined) return;
+    first = asVersion(await quickPackage(ownArchitecture, dir), "1.0");
+    second = asVersion(first, "2.0", (folder) => {
+      const file = path.join(folder, "etc/siteward/siteward.yaml");
+      writeFileSync(file, `# New in this version.\n${readFileSync(file, "utf8")}`);
+    });
+    host = await SystemdHost.boot({ writable: [dir] });
+  });
+
+  afterAll(async () => {
+    await host?.end();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  /** As an unattended upgrade does it: nobody is asked, and what somebody edited stays. */
+  const install = async (file: string): Promise<string> => {
+    const { code, stdout, stderr } = await host.run(["dpkg", "--install", "--force-confold", file]);
+    expect(code, stdout + stderr).toBe(0);
+    return stdout + stderr;
+  };
+  const state = async (): Promise<string> => (await host.unit(unit, "ActiveState")).ActiveState;
+  const pid = async (): Promise<string> => (await host.unit(unit, "MainPID")).MainPID;
+  const enabled = async (): Promise<string> => (await host.run(["systemctl", "is-enabled", unit])).stdout.trim();
+  const installed = async (): Promise<string | undefined> =>
+    (await host.sh(["dpkg-query", "--show", "siteward"])).split("	")[1];
+
+  test("without credentials it is enabled, not started, and says what to do next", async () => {
+    const said = await install(first);
+    expect(said).toMatch(/not started, because this board has no credentials/);
+    expect(said).toMatch(/siteward enroll/);
+    expect(await enabled()).toBe("enabled");
+    expect(await state()).toBe("inactive");
+    expect(await host.sh("stat -c '%a %U:%G' /etc/siteward/credentials")).toBe("700 root:root");
+    expect(await host.sh("getent passwd siteward | cut -d: -f6,7")).toMatch(/^\/var\/lib\/siteward:.*nologin$/);
+  });
+
+  test("its command, its man page and its completion are there", async () => {
+    expect(await host.sh(["siteward", "version"])).toMatch(/^siteward /);
+    expect((await host.run(["siteward", "status"])).code).toBe(3);
+    expect(await host.sh("zcat /usr/share/man/man8/siteward.8.gz")).toMatch(/^\.TH SITEWARD 8/);
+    expect(await host.sh("bash -n /usr/share/bash-completion/completions/siteward && echo good")).toBe("good");
+    expect(await host.sh("siteward config check /etc/siteward/siteward.yaml")).toBeDefined();
+    expect(await host.sh("dpkg --verify siteward")).toBe("");
+  });
+
+  test("enrolled, it starts and is active, although no server answers", async () => {
+    await host.write("/root/plant7.yaml", unreachable, "600");
+    await host.sh("siteward enroll --kubeconfig /root/plant7.yaml --site plant7 --board edge-02 --no-doctor");
+    await host.sh("systemctl daemon-reload && systemctl start siteward");
+    await host.until(unit, { ActiveState: "active", SubState: "running" }, 60);
+    const status = JSON.parse(await host.read("/run/siteward/status.json")) as {
+      readonly pid: number;
+      readonly identity: { readonly site: string; readonly board: string };
+    };
+    expect(String(status.pid)).toBe(await pid());
+    expect(status.identity).toMatchObject({ site: "plant7", board: "edge-02" });
+    expect(await host.sh(`ps -o user= -p ${await pid()}`)).toBe("siteward");
+  });
+
+  test("the limits of its board's profile are in force", async () => {
+    expect(await host.read(`${dropIns}/10-profile.conf`)).toMatch(/^MemoryMax=/m);
+    const { DropInPaths } = await host.unit(unit, "DropInPaths");
+    expect(DropInPaths).toContain("10-profile.conf");
+    const heap = /--max-old-space-size=\d+/.exec(await host.read(`${dropIns}/10-profile.conf`))?.[0] ?? "none";
+    const command = await host.sh(`tr '\\0' ' ' < /proc/${await pid()}/cmdline`);
+    expect(command.slice(command.lastIndexOf("--max-old-space-size"))).toMatch(new RegExp(`^${heap} `));
+  });
+
+  test("an upgrade restarts it and keeps what was edited", async () => {
+    await host.sh("printf 'log:\\n  level: debug\\n' >> /etc/siteward/siteward.yaml");
+    const before = await pid();
+    await install(second);
+    expect(await installed()).toBe("2.0");
+    await host.until(unit, { ActiveState: "active" }, 60);
+    expect(await pid()).not.toBe(before);
+    expect(await host.read("/etc/siteward/siteward.yaml")).toMatch(/level: debug/);
+    expect(await host.read("/etc/siteward/siteward.yaml.dpkg-dist")).toMatch(/^# New in this version/);
+    expect(await host.journal(unit)).not.toMatch(/ended by an error|MODULE_NOT_FOUND/);
+  });
+
+  test("the version before can be put back", async () => {
+    const before = await pid();
+    await install(first);
+    expect(await installed()).toBe("1.0");
+    await host.until(unit, { ActiveState: "active" }, 60);
+    expect(await pid()).not.toBe(before);
+    expect(await host.read("/etc/siteward/siteward.yaml")).toMatch(/level: debug/);
+  });
+
+  test("where an image is built, a policy that forbids it leaves the service as it is", async () => {
+    const before = await pid();
+    await host.write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n", "755");
+    await install(second);
+    expect(await pid()).toBe(before);
+    await host.sh(["rm", "/usr/sbin/policy-rc.d"]);
+  });
+
+  test("what an administrator has disabled stays disabled and down through an upgrade", async () => {
+    await host.sh(["systemctl", "disable", "--now", unit]);
+    await install(first);
+    await install(second);
+    expect(await enabled()).toBe("disabled");
+    expect(await state()).toBe("inactive");
+    await host.sh(["systemctl", "enable", "--now", unit]);
+    await install(first);
+    expect(await enabled()).toBe("enabled");
+    expect(await state()).toBe("active");
+  });
+
+  test("removing stops it and keeps configuration, credentials and state", async () => {
+    await host.sh(["dpkg", "--remove", "siteward"]);
+    expect(await state()).toBe("inactive");
+    expect(await host.sh("ls /usr/lib/siteward /usr/bin/siteward 2>/dev/null || echo gone")).toBe("gone");
+    expect(await host.read("/etc/siteward/siteward.yaml")).toMatch(/level: debug/);
+    await host.sh(`test -s ${kubeconfig} && test -s /var/lib/siteward/state.db`);
+  });
+
+  test("installed again it goes on where it was", async () => {
+    await install(second);
+    await host.until(unit, { ActiveState: "active" }, 60);
+    expect(await enabled()).toBe("enabled");
+  });
+
+  test("purging leaves nothing but the account", async () => {
+    await host.write("/etc/siteward/conf.d/50-site.yaml", "apiVersion: siteward.dev/v1\nkind: AgentConfiguration\n");
+    await host.sh(["dpkg", "--purge", "siteward"]);
+    expect(await state()).toBe("inactive");
+    const left = await host.sh("find /etc /usr /var /run -xdev -name '*siteward*' -not -path '/run/credentials/*'");
+    expect(left).toBe("");
+    expect(await host.sh("getent passwd siteward | cut -d: -f1")).toBe("siteward");
+    expect((await host.run("systemctl cat siteward")).code).not.toBe(0);
+  });
+
+  test("a board that was a board before starts anew after a purge", async () => {
+    expect(await install(second)).toMatch(/not started/);
+    expect(await state()).toBe("inactive");
+    expect(await enabled()).toBe("enabled");
+  });
+
+  test("in an image that is being built it is installed and enabled, and nothing of this machine is written", async () => {
+    await host.sh(["dpkg", "--purge", "siteward"]);
+    const inImage = "mount -t tmpfs tmpfs /run && dpkg --install";
+    await host.sh(["unshare", "--mount", "bash", "-c", `${inImage} '${second}'`]);
+    expect(await enabled()).toBe("enabled");
+    expect(await state()).toBe("inactive");
+    expect(await host.sh(`ls ${dropIns} 2>/dev/null || echo none`)).toBe("none");
+    expect(await host.sh("stat -c %a /etc/siteward/credentials")).toBe("700");
+  });
+});
