@@ -2,7 +2,8 @@ import { defineConfig } from "vitest/config";
 
 /**
  * `unit` and `scenarios` need nothing but this folder; scenarios run real processes in real time, so they run by
- * themselves. `kube` needs the servers that KUBEBUILDER_ASSETS names.
+ * themselves. `kube` needs the servers that KUBEBUILDER_ASSETS names. `systemd` boots throw-away hosts with a real systemd;
+ * where this machine cannot have one, it says why and is left out. `broker` needs mosquitto, and says so where there is none.
  */
 export default defineConfig({
   test: {
@@ -11,7 +12,14 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/kube/**", "test/scenarios/**", "test/power/**"],
+          exclude: [
+            "test/kube/**",
+            "test/scenarios/**",
+            "test/power/**",
+            "test/systemd/**",
+            "test/package/**",
+            "test/broker/**",
+          ],
           setupFiles: ["test/support/mutation-detector.ts"],
           testTimeout: 30_000,
         },
@@ -34,6 +42,23 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 120_000,
           retry: 1,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: "systemd",
+          include: ["test/systemd/**/*.test.ts", "test/package/**/*.test.ts"],
+          testTimeout: 180_000,
+          hookTimeout: 300_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: "broker",
+          include: ["test/broker/**/*.test.ts"],
+          testTimeout: 120_000,
           fileParallelism: false,
         },
       },

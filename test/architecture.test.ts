@@ -27,6 +27,25 @@ const layers: Readonly<Record<string, Layer>> = {
     types: ["agent/config", "agent/informer", "agent/runtime"],
   },
   "agent/status": { may: ["agent/base", "agent/config"] },
+  "agent/commands": { may: ["agent/base", "agent/config", "agent/board", "storage"], types: ["agent/status"] },
+  "agent/local": { may: ["agent/base", "agent/commands", "agent/status"] },
+  "agent/fleet": {
+    may: ["agent/base", "agent/config", "agent/board", "storage"],
+    types: ["agent/status", "agent/commands"],
+  },
+  "agent/doctor": {
+    may: [
+      "agent/base",
+      "agent/api",
+      "agent/client",
+      "agent/config",
+      "agent/board",
+      "agent/status",
+      "agent/fleet",
+      "storage",
+    ],
+  },
+  "agent/enroll": { may: ["agent/base", "agent/client", "agent/config", "agent/fleet"] },
   "agent/embedded": { may: ["agent/base", "agent/api", "storage"] },
   "agent/replay": {
     may: [
@@ -44,6 +63,26 @@ const layers: Readonly<Record<string, Layer>> = {
   "agent/cli": { may: ["*"] },
   "agent/control-loops.ts": { may: ["agent/controllers"], types: ["agent/config", "agent/runtime"] },
   "agent/assemble.ts": { may: ["*"] },
+  "agent/term-work.ts": { may: ["*"] },
+  "agent/peers.ts": { may: ["agent/api", "agent/board", "agent/controllers"], types: ["agent/runtime"] },
+  "agent/upkeep": { may: ["agent/base", "agent/config", "agent/board", "storage"] },
+  "agent/board-companions.ts": { may: ["*"] },
+  "agent/board-watch.ts": {
+    may: ["agent/base", "agent/board", "agent/config", "agent/upkeep"],
+    types: ["agent/status"],
+  },
+  "agent/node-report.ts": { may: ["agent/base", "agent/api", "agent/board", "agent/client"] },
+  "agent/companions.ts": { may: ["*"] },
+  "agent/fleet-companion.ts": { may: ["*"] },
+  "agent/judge-watch.ts": { may: ["*"] },
+  "agent/released-node.ts": { may: ["agent/api", "agent/board", "agent/controllers"] },
+  "agent/site-release.ts": { may: ["*"] },
+  "agent/controls": { may: ["*"] },
+  "agent/site-controls.ts": { may: ["*"] },
+  "agent/command-center.ts": { may: ["*"] },
+  "agent/own-board.ts": { may: ["*"] },
+  "agent/collect-diagnostics.ts": { may: ["*"] },
+  "agent/process-controls.ts": { may: [], types: ["agent/base", "agent/config"] },
   "agent/views.ts": { may: [], types: ["*"] },
   "agent/main.ts": { may: ["*"] },
 };
@@ -53,6 +92,7 @@ const pure: readonly string[] = [
   "agent/informer/watch-health.ts",
   "agent/runtime/actions.ts",
   "agent/runtime/controller.ts",
+  "agent/runtime/holds.ts",
 ];
 
 /** The only files that touch what surrounds the process. */

@@ -58,6 +58,11 @@ export class HttpTransport {
     return this.#dialer.bytes();
   }
 
+  /** The next request opens a connection of its own, with credentials read anew. What is under way goes on. */
+  renew(): void {
+    if (this.#wire) this.#drop(this.#wire);
+  }
+
   close(): void {
     for (const wire of this.#wires) wire.close();
     this.#wires.clear();

@@ -246,10 +246,14 @@ export class KubeClient {
   /** Asks for the removal of a Pod; a disruption budget may refuse it (TooManyRequests). */
   async evict(
     at: { readonly namespace: string; readonly name: string },
-    options: { readonly uid?: string | undefined },
+    {
+      uid,
+      gracePeriodSeconds,
+    }: { readonly uid?: string | undefined; readonly gracePeriodSeconds?: number | undefined },
     write: WriteOptions,
   ): Promise<void> {
-    const preconditions = options.uid === undefined ? undefined : { uid: options.uid };
+    const preconditions = uid === undefined ? undefined : { uid };
+    const isPlain = preconditions === undefined && gracePeriodSeconds === undefined;
     await this.#exchange.answer({
       ...this.#call("evict", pods, at),
       ...write,
@@ -260,7 +264,7 @@ export class KubeClient {
         apiVersion: "policy/v1",
         kind: "Eviction",
         metadata: { name: at.name, namespace: at.namespace },
-        deleteOptions: preconditions === undefined ? undefined : { preconditions },
+        deleteOptions: isPlain ? undefined : { preconditions, gracePeriodSeconds },
       }),
     });
   }

@@ -19,6 +19,8 @@ export interface Sources {
   readonly hostname: string;
   /** The settings of the firmware profile that fits the board. */
   readonly profile: { readonly id: string; readonly settings: unknown } | undefined;
+  /** What the fleet has set, and the number under which it did. */
+  readonly remote?: { readonly version: number; readonly config: unknown } | undefined;
 }
 
 export interface Loaded {
@@ -32,7 +34,7 @@ export interface Loaded {
 }
 
 /**
- * defaults < firmware profile < file < conf.d/*.yaml beside it < environment; the last one wins.
+ * defaults < firmware profile < file < conf.d/*.yaml beside it < fleet < environment; the last one wins.
  * Throws one ConfigError with everything that is wrong in any of them.
  */
 export function loadConfig(sources: Sources): Loaded {
@@ -45,6 +47,9 @@ export function loadConfig(sources: Sources): Loaded {
 
   const files = filesOf(sources.file, warnings, problems);
   for (const file of files) problems.push(...layFile(values, file));
+  const { remote } = sources;
+  if (remote)
+    problems.push(...layTree(values, settings, remote.config, { where: () => `fleet, version ${remote.version}` }));
   problems.push(...layEnvironment(values, sources.env, warnings));
   problems.push(...layNames(values, sources.hostname));
 
@@ -106,7 +111,7 @@ function layEnvironment(values: Values, env: Sources["env"], warnings: string[])
   const problems: string[] = [];
   const known = new Map([...settingsIn(settings)].map(({ path, setting }) => [variableOf(path), { path, setting }]));
   for (const [name, text] of Object.entries(env)) {
-    if (!name.startsWith("SITEWARD_") || text === undefined || text === "") continue;
+    if (!name.startsWith("SITEWARD_") || noSettings.has(name) || text === undefined || text === "") continue;
     const found = known.get(name);
     if (found) {
       lay(values, found.path, found.setting.parseText(text), name, found.setting, text, problems);
@@ -118,6 +123,14 @@ function layEnvironment(values: Values, env: Sources["env"], warnings: string[])
   }
   return problems;
 }
+
+/** What the unit and its launcher tell the program, and each other. */
+const noSettings: ReadonlySet<string> = new Set([
+  "SITEWARD_NOTIFY_FD",
+  "SITEWARD_JOURNAL_FD",
+  "SITEWARD_NODE_FLAGS",
+  "SITEWARD_HARDENED_FLAGS",
+]);
 
 /** Host, board and Node have one name unless somebody says otherwise, as the kubelet has it: in small letters. */
 function layNames(values: Values, hostname: string): readonly string[] {

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { lstatSync, readFileSync, statSync } from "node:fs";
 
 /** A hundred times what every setting with its sentence takes. */
 const largestFile = 512 * 1024;
@@ -35,3 +35,12 @@ export function inWords(error: unknown): string {
 
 export const codeOf = (error: unknown): unknown =>
   typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+
+/** False also where nobody can tell: what may not be looked at is not taken for absent. */
+export function isMissing(file: string): boolean {
+  try {
+    return lstatSync(file, { throwIfNoEntry: false }) === undefined;
+  } catch (error) {
+    return codeOf(error) === "ENOTDIR";
+  }
+}

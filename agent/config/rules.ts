@@ -1,3 +1,4 @@
+import { formatBytes } from "./bytes.ts";
 import { exactDuration } from "./exact-duration.ts";
 import type { Config } from "./settings.ts";
 
@@ -49,6 +50,23 @@ export function conflicts(config: Config): readonly Conflict[] {
     status.minInterval <= status.every,
     "status.minInterval",
     `${exactDuration(status.minInterval)} must not be longer than status.every (${exactDuration(status.every)})`,
+  );
+  const { memory } = config;
+  demand(
+    memory.soft <= memory.hard,
+    "memory.soft",
+    `${formatBytes(memory.soft)} must not be more than memory.hard (${formatBytes(memory.hard)})`,
+  );
+  const { mqtt } = config;
+  demand(
+    mqtt.url === undefined || mqtt.fleet !== undefined,
+    "mqtt.fleet",
+    "must name the fleet that the broker of mqtt.url belongs to",
+  );
+  demand(
+    mqtt.minInterval <= mqtt.heartbeat,
+    "mqtt.minInterval",
+    `${exactDuration(mqtt.minInterval)} must not be longer than mqtt.heartbeat (${exactDuration(mqtt.heartbeat)})`,
   );
   return found;
 }

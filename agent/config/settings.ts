@@ -1,3 +1,7 @@
+import { quietHoursSettings, sensorSettings, upkeepSettings } from "./board-settings.ts";
+import { commandSettings } from "./command-settings.ts";
+import { memorySettings } from "./memory-settings.ts";
+import { mqttSettings, remoteSettings } from "./mqtt-settings.ts";
 import {
   bytes,
   choice,
@@ -55,9 +59,10 @@ export const settings = section("Configuration of the siteward agent.", {
       "every namespace while the whole cluster is the site, and none with a nodeSelector",
     ),
   }),
-  board: section("Who this board is.", {
+  board: section("Who this board is, and when it is unwell.", {
     name: derived(text("", "The board's name.", identity), "the host's name"),
     node: derived(text("", "The name of the board's Node.", objectName), "the board's name"),
+    ...sensorSettings,
   }),
   api: section("How the site's API server is reached.", {
     kubeconfig: optional(
@@ -110,6 +115,10 @@ export const settings = section("Configuration of the siteward agent.", {
       max: "1h",
     }),
     retry: duration("10s", "The pause between two attempts.", { min: "100ms", max: "10m" }),
+    sickFor: duration("60s", "A leader that is unwell for so long steps down where another board stands by.", {
+      min: "1s",
+      max: "1d",
+    }),
     followers: choice(
       ["expiry", "poll"],
       "expiry",
@@ -146,7 +155,7 @@ export const settings = section("Configuration of the siteward agent.", {
       max: 100_000,
     }),
     unhealthyZone: number(0.55, "The share of lost boards from which on a zone is partly disrupted.", {
-      min: 0.01,
+      min: 0,
       max: 1,
     }),
   }),
@@ -232,12 +241,22 @@ export const settings = section("Configuration of the siteward agent.", {
   }),
   log: section("What the agent says on standard output.", {
     level: choice(["error", "warn", "info", "debug"], "info", "The least important lines that are written."),
-    format: choice(["auto", "json", "text"], "auto", "JSON lines, readable lines, or whichever fits where they go."),
+    format: choice(
+      ["auto", "json", "text"],
+      "auto",
+      "JSON lines, readable lines, or what fits where they go: fields for the journal, JSON for a file.",
+    ),
   }),
   status: section("How often status.json is written.", {
     minInterval: duration("10s", "At most this often, when something changed.", { min: "100ms", max: "10m" }),
     every: duration("30s", "At least this often.", { min: "1s", max: "1h" }),
   }),
+  memory: memorySettings,
+  upkeep: upkeepSettings,
+  quietHours: quietHoursSettings,
+  mqtt: mqttSettings,
+  remote: remoteSettings,
+  commands: commandSettings,
 });
 
 export type Config = Infer<typeof settings>;

@@ -34,5 +34,7 @@ export interface Informer<T extends KubeObject> {
   pause(since: Instant): void;
   /** Writes what is only in memory: heartbeats, the position. */
   flush(): void;
+  /** Lets go of what is kept in memory only so that it need not be decoded again. */
+  shed(): void;
   stats(): InformerStats;
 }

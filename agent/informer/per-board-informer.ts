@@ -124,6 +124,10 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
     for (const informer of this.#informers()) informer.flush();
   }
 
+  shed(): void {
+    for (const informer of this.#informers()) informer.shed();
+  }
+
   stats(): InformerStats {
     const stats = this.#informers().map((informer) => informer.stats());
     return sumOf(resourceName(this.resource), this.#parts.boards.stats(), stats, this.hasSynced);

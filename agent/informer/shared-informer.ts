@@ -133,6 +133,10 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     this.#fifo.flush();
   }
 
+  shed(): void {
+    this.#indexer.decoded.clear();
+  }
+
   stats(): InformerStats {
     const now = this.#ambient.clock.now();
     const { lastHeard, lastProof } = this.health;

@@ -18,6 +18,7 @@ test("it permits to write no status but those that are the agents' to write, and
     "patch nodes/status",
     "patch pods/status",
     "create pods/binding",
+    "create pods/eviction",
     "patch daemonsets/status.apps",
   ]);
   expect(permitted().filter((one) => /secrets|configmaps|serviceaccounts/.test(one))).toEqual([]);

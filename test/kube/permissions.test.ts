@@ -5,6 +5,7 @@ import { type AgentProcess, until } from "../support/agent-process.ts";
 import { missingAssets } from "../support/kube-cluster.ts";
 import { KubeSite } from "../support/kube-site.ts";
 import { boardName, fill } from "../support/load.ts";
+import { order } from "../support/order.ts";
 import { applyRbac, askedFor, permitted } from "../support/rbac.ts";
 
 const config = {
@@ -182,6 +183,17 @@ describe.skipIf(missingAssets())("with what systemd/rbac.yaml permits, and nothi
     await until("the API is asked what became of it", () => has("get nodes"), 15, tail);
     site.silence(0);
     await until("the same Event once more", () => has("patch events"), 30, tail);
+  });
+
+  test("its own board is drained", async () => {
+    const pod = {
+      metadata: { name: "leaves" },
+      spec: { nodeName: agent.board, containers: [{ name: "a", image: "a" }] },
+    };
+    await site.cluster.request("POST", "/api/v1/nodes", { metadata: { name: agent.board } });
+    await site.cluster.request("POST", `${core}/pods`, pod);
+    const answer = await order(agent, "board.drain", { timeout: 60, force: true, gracePeriod: 0 });
+    expect(answer).toMatchObject({ state: "succeeded", result: { evicted: 1 } });
   });
 
   test("nothing was refused, and every permission was used", async () => {

@@ -13,6 +13,8 @@ export interface AgentOptions {
   readonly flags?: readonly string[];
   /** A command that prepares surroundings and then becomes the one that follows it. */
   readonly through?: readonly string[];
+  /** Another program than this project's own: its Node and its main file. */
+  readonly program?: readonly [node: string, main: string];
 }
 
 /** What the tests read of status.json. */
@@ -75,9 +77,9 @@ export class AgentProcess {
     const config = path.join(this.dir, "siteward.yaml");
     writeFileSync(config, dump(this.#configuration()));
     const log = openSync(this.logFile, "a");
-    const main = path.resolve(import.meta.dirname, "../../dist/main.js");
-    const { flags = nodeFlags, through = [] } = this.#options;
-    const [program = "", ...args] = [...through, process.execPath, ...flags, main, "run", "--config", config];
+    const own = [process.execPath, path.resolve(import.meta.dirname, "../../dist/main.js")] as const;
+    const { flags = nodeFlags, through = [], program: [node, main] = own } = this.#options;
+    const [program = "", ...args] = [...through, node, ...flags, main, "run", "--config", config];
     this.#child = spawn(program, args, {
       stdio: ["ignore", log, log],
       env: { PATH: process.env.PATH, ...nodeEnvironment },

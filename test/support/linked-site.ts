@@ -5,7 +5,7 @@ import { SystemClock } from "../../agent/base/clock.ts";
 import type { ApiRequest, ApiResponse } from "../../agent/embedded/site-api/exchange.ts";
 import { serve } from "../../agent/embedded/site-api/server.ts";
 import { SiteApi } from "../../agent/embedded/site-api/site-api.ts";
-import { AgentProcess } from "./agent-process.ts";
+import { type AgentOptions, AgentProcess } from "./agent-process.ts";
 import { FaultyLink } from "./faulty-link.ts";
 import { boardName, fill, podName, renew, touch } from "./load.ts";
 import { differences } from "./mirrored.ts";
@@ -32,6 +32,8 @@ export interface LinkedSiteOptions {
   readonly host?: string;
   /** See AgentOptions. */
   readonly through?: readonly string[];
+  readonly program?: AgentOptions["program"];
+  readonly flags?: AgentOptions["flags"];
   /** Stands before the API server, which speaks no TLS by itself. */
   readonly tls?: { readonly front: TlsFront; readonly ca: string };
 }
@@ -67,12 +69,13 @@ export class LinkedSite {
     const server = await serve({ clock, log: new RecordingLog(), handle }, 0, "127.0.0.1");
     this.#server = server;
     await fill(this, { nodes: boards, pods, seed: 1 });
-    const { tls, host = "127.0.0.1", config, through = [] } = this.#options;
+    const { tls, host = "127.0.0.1", config, through = [], program, flags } = this.#options;
     this.#link = new FaultyLink(tls ? await tls.front.listen(server.port) : server.port, 7);
     const port = await this.#link.listen();
     const kubeconfig = path.join(this.dir, "kubeconfig");
     writeFileSync(kubeconfig, kubeconfigFor(`${tls ? "https" : "http"}://${host}:${port}`, tls?.ca), { mode: 0o600 });
-    this.#agent = new AgentProcess({ dir: this.dir, board: "pi-1", kubeconfig, config, through });
+    const own = { ...(program && { program }), ...(flags && { flags }) };
+    this.#agent = new AgentProcess({ dir: this.dir, board: "pi-1", kubeconfig, config, through, ...own });
     this.#beat();
     this.#agent.start();
     return this;

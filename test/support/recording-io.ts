@@ -7,6 +7,8 @@ export interface RecordingIo extends Io {
   out(): string;
   err(): string;
   readonly stop: AbortController;
+  /** As SIGHUP does. */
+  hangUp(): void;
 }
 
 /** A command's surroundings that keep what it wrote. */
@@ -37,6 +39,7 @@ export function recordingIo(
     columns,
   });
   const stop = new AbortController();
+  const hangups = new Set<() => void>();
   return {
     stdout: output("stdout"),
     stderr: output("stderr"),
@@ -46,6 +49,13 @@ export function recordingIo(
     clock,
     random: new SeededRandom(),
     signal: stop.signal,
+    onHangup: (run) => {
+      hangups.add(run);
+      return () => hangups.delete(run);
+    },
+    hangUp: () => {
+      for (const run of hangups) run();
+    },
     self: ["node", "main.js"],
     stop,
     out: () => written.stdout,

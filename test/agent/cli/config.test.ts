@@ -94,6 +94,7 @@ test("a section is explained with all its settings", async () => {
     "leader.duration",
     "leader.renewDeadline",
     "leader.retry",
+    "leader.sickFor",
     "leader.followers",
   ]);
 });

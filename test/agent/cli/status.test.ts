@@ -11,7 +11,7 @@ import type { Status } from "../../../agent/status/schema.ts";
 import { snapshot } from "../../../agent/status/snapshot.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { recordingIo } from "../../support/recording-io.ts";
-import { api, healthy, leading } from "../../support/site-status.ts";
+import { api, at, healthy, leading } from "../../support/site-status.ts";
 
 let folder: string;
 let file: string;
@@ -69,6 +69,66 @@ test("problems come first, each with the next step", async () => {
   );
   expect(lines[2]).toMatch(/^ +-> check power and network of the zone$/);
   expect(lines[3]).toBe("");
+});
+
+test("every part of a board of a fleet has its line, on lines of at most 100 letters", async () => {
+  written({
+    identity: { site: "plant7", board: "edge-02", node: "edge-02", profile: "raspberry-pi-4", fleet: "acme" },
+    mqtt: {
+      state: "up",
+      since: at(14),
+      session: 312,
+      outbox: { state: 0, response: 1, event: 3, oldest: 900 },
+      dropped: 0,
+    },
+    clock: { state: "synced", source: "timesyncd", apiSkew: -120 },
+    holds: {
+      freezes: [{ scope: "site", until: at(7200), by: "ops:alice", reason: "radio maintenance CHG-1182" }],
+      pauses: [{ controller: "pod-gc", until: at(7200), by: "ops:alice" }],
+    },
+    controllers: [
+      { name: "node-lifecycle", state: "running", queue: 1, syncP95: 38, errors1h: 0 },
+      { name: "pod-gc", state: "running", queue: 0 },
+    ],
+    memory: {
+      rssBytes: 74_448_896,
+      anonymousBytes: undefined,
+      peakBytes: undefined,
+      heapUsedBytes: 12_582_912,
+      softBytes: 115_343_360,
+      hardBytes: 146_800_640,
+      cgroup: "off",
+    },
+    board: {
+      model: "Raspberry Pi 4 Model B Rev 1.5",
+      ramBytes: 1_970_368_512,
+      tempC: 61.2,
+      throttled: { now: [], sinceBoot: ["undervoltage"] },
+      storage: { dev: "mmcblk0", kind: "sd", freeBytes: 9_126_805_504, readOnly: false },
+      load1: 0.42,
+    },
+    config: { files: [], warnings: [], desiredVersion: 43, appliedVersion: 42, state: "rolled-back" },
+    commands: [{ id: "01JCZK6Q", name: "controllers.pause", state: "succeeded", at: at(3500), by: "ops:alice" }],
+  });
+  const { code, lines } = await status();
+  expect(code).toBe(0);
+  expect(lines.filter((line) => line.length > 100)).toEqual([]);
+  const body = lines.map((line) => line.replace(/ {2,}/g, " ").trim());
+  expect(lines[0]).toMatch(/^OK {2}edge-02 · site plant7 · fleet acme · /);
+  const wanted = [
+    /^mqtt up for 59m46s, session 312, outbox 1 response \+ 3 events \(900ms\), 0 dropped$/,
+    /^Zones plant7-a Normal 8\/8 ready 0\.1\/s FROZEN until \d\d:\d\d$/,
+    /^Eviction .*FROZEN: site until \d\d:\d\d by$/,
+    /^pod-gc PAUSED until \d\d:\d\d by ops:alice$/,
+    /^Memory 71 MiB RSS of 110 MiB soft, 140 MiB hard, heap 12 MiB, cgroup limit off$/,
+    /^Board Raspberry Pi 4 Model B Rev 1\.5, 1\.8 GiB, 61\.2 °C, load 0\.42, sd 8\.5 GiB free, since$/,
+    /^Clock synced \(timesyncd\), API skew -0\.12 s$/,
+    /^Config version 43 of the fleet desired, 42 applied: rolled-back$/,
+    /^Commands \d\d:\d\d controllers\.pause succeeded by ops:alice \(01JCZK6Q\)$/,
+  ];
+  for (const line of wanted) expect(body).toContainEqual(expect.stringMatching(line));
+  const short = await status("--short");
+  expect(short.out).toContain("mqtt up");
 });
 
 test("a follower says who leads", async () => {

@@ -31,7 +31,7 @@ export class Authority {
   issue(name: string, { from = "240101000000Z", to = "450101000000Z" } = {}): Pair {
     const file = `${this.#issued++}`;
     writeFileSync(join(this.folder, `${file}.ext`), "subjectAltName=DNS:localhost,DNS:api.site.test,IP:127.0.0.1\n");
-    this.#openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", `/CN=${name}`,
+    this.#openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", `/CN=${name.replaceAll("/", "\\/")}`,
       "-keyout", `${file}.key`, "-out", `${file}.csr`); // biome-ignore format: one command
     this.#openssl("ca", "-batch", "-config", "ca.conf", "-cert", "ca.crt", "-keyfile", "ca.key", "-in", `${file}.csr`,
       "-out", `${file}.crt`, "-extfile", `${file}.ext`, "-startdate", from, "-enddate", to, "-notext"); // biome-ignore format: one command

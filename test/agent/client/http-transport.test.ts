@@ -315,6 +315,24 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(credentials.reads).toBe(2);
   });
 
+  test("renewed, the next request reads the credentials anew; what is under way goes on", async () => {
+    const watches: Answering[] = [];
+    const server = await serving(protocol, (asked, answering) => {
+      answering.writeHead(200);
+      answering.write(`${asked.headers.authorization} `);
+      if (asked.url === "/watch") watches.push(answering);
+      else answering.end();
+    });
+    const { send, credentials, transport } = client(server.url);
+    const watch = await send(get("/watch"));
+    credentials.token = "renewed";
+    transport.renew();
+    expect(await textOf(await send(get()))).toBe("Bearer renewed ");
+    expect(credentials.reads).toBe(2);
+    for (const open of watches) open.end("and on");
+    expect(await textOf(watch)).toBe("Bearer secret and on");
+  });
+
   test("many requests at once all get their answers", async () => {
     const server = await serving(protocol, (asked, answering) => void answering.end(`${asked.url}`));
     const { send } = client(server.url);

@@ -1,4 +1,5 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { RequestOptions } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
@@ -67,7 +68,7 @@ async function reference(file: string, context?: string) {
   const config = new KubeConfig();
   config.loadFromFile(file);
   if (context !== undefined) config.setCurrentContext(context);
-  const tls: Parameters<KubeConfig["applyToHTTPSOptions"]>[0] & { headers: Record<string, string> } = { headers: {} };
+  const tls: RequestOptions & { headers: Record<string, string> } = { headers: {} };
   await config.applyToHTTPSOptions(tls);
   const basic = tls.auth ? `Basic ${Buffer.from(tls.auth).toString("base64")}` : undefined;
   const text = (pem: unknown): string | undefined => (pem === undefined ? undefined : String(pem));

@@ -29,7 +29,7 @@ test("the example changes nothing as it is, and nothing with every default spell
   expect(load(file).config).toEqual(load(undefined).config);
 
   const spelledOut = example().replace(/^( *)# ([a-zA-Z]+: \S.*)$/gm, (line, indent, setting) =>
-    /^[a-z][A-Za-z]*: [\w./-]+$/.test(setting) ? `${indent}${setting}` : line,
+    /^[a-z][A-Za-z]*: ([\w./-]+|\d+( [\d*]+){4})$/.test(setting) ? `${indent}${setting}` : line,
   );
   writeFileSync(file, spelledOut);
   const { config, origins } = load(file);

@@ -103,6 +103,19 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
+  test("can be read as before after it gave its memory back", async () => {
+    api.put(pods, pod("web", { phase: "Running" }));
+    const run = await new Run().start();
+    const { lister } = run.set.informer(pods);
+    const before = lister.get("default/web");
+    run.set.shed();
+    const after = lister.get("default/web");
+    expect(after).toEqual(before);
+    // Decoded anew: nothing of it was kept in memory.
+    expect(after).not.toBe(before);
+    await run.stop();
+  });
+
   test("tells of its first list those who listen by then, and reads none of it again where nobody does", async () => {
     for (let i = 0; i < 200; i++) api.put(pods, pod(`web-${i}`));
     const run = new Run();

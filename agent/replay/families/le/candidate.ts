@@ -85,7 +85,7 @@ export class Candidate {
         lock: new LeaseLock({ client: this.link, at, labels: {}, annotations: {} }),
         mayStand: () => this.#notStanding,
         announce: (event) => this.#announce(event),
-        budget: () => undefined,
+        carried: {},
         lead: (term) => this.#lead(term),
       },
     );

@@ -1,0 +1,202 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { SystemClock } from "../../../agent/base/clock.ts";
+import { dispatch } from "../../../agent/cli/dispatch.ts";
+import { isSignatureOf, readPublicKey } from "../../../agent/commands/signature.ts";
+import { readTrust } from "../../../agent/commands/trust.ts";
+import { ControlSocket } from "../../../agent/local/control-socket.ts";
+import { CommandBoard } from "../../support/command-desk.ts";
+import { type RecordingIo, recordingIo } from "../../support/recording-io.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+
+let folder: string;
+let file: string;
+let board: CommandBoard;
+let stop: AbortController;
+let running: Promise<void>;
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "siteward-cmd-"));
+  file = path.join(folder, "ctl.sock");
+  board = new CommandBoard();
+  stop = new AbortController();
+  const socket = new ControlSocket(
+    { clock: new SystemClock(), random: new SeededRandom(), log: new RecordingLog() },
+    { file, desk: board.start(), stuck: () => [], missing: () => [], status: () => undefined, metrics: () => "" },
+  );
+  running = socket.run(stop.signal);
+  await expect.poll(() => existsSync(file)).toBe(true);
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+  rmSync(folder, { recursive: true });
+});
+
+async function siteward(...argv: readonly string[]): Promise<{ readonly code: number; readonly io: RecordingIo }> {
+  const io = recordingIo({ env: { SITEWARD_RUN_FOLDER: folder }, clock: new SystemClock() });
+  return { code: await dispatch(io, argv), io };
+}
+
+test("a command prints its result for programs and how it went for people", async () => {
+  const { code, io } = await siteward(
+    "cmd",
+    "eviction.freeze",
+    '{"scope":"zone","target":"plant7-a","ttl":600}',
+    "--reason",
+    "radio",
+  );
+  expect(code).toBe(0);
+  expect(JSON.parse(io.out())).toEqual({ what: "freeze plant7-a 600000" });
+  expect(io.err()).toMatch(/^accepted\nsucceeded after \d+ ms\n$/);
+  const row = board.database.prepare<{ author: string }>("SELECT author FROM commands").get();
+  expect(row?.author).toBe(`local:${process.getuid?.()}`);
+});
+
+test("a rehearsal changes nothing", async () => {
+  const { code, io } = await siteward("cmd", "board.drain", '{"timeout":60}', "--dry-run");
+  expect([code, JSON.parse(io.out())]).toEqual([0, { plan: "drain" }]);
+  expect(board.effects).toEqual([]);
+});
+
+test("what the board refuses ends with 1, and says why and where", async () => {
+  const wrong = await siteward("cmd", "eviction.freeze", '{"ttl":5}');
+  expect([wrong.code, wrong.io.err()]).toEqual([
+    1,
+    "siteward: rejected: must be a whole number from 60 to 86400 (/args/ttl)\n",
+  ]);
+  board.standing = { isLeader: false, leader: "edge-05", term: 18 };
+  const elsewhere = await siteward("cmd", "eviction.thaw", "--json");
+  expect(elsewhere.code).toBe(1);
+  expect(JSON.parse(elsewhere.io.out())).toMatchObject({ error: "not-leader", result: { leader: "edge-05" } });
+});
+
+test("who stops waiting for a drain is told how to call it off", async () => {
+  board.effect = () => new Promise(() => undefined);
+  const io = recordingIo({ env: { SITEWARD_RUN_FOLDER: folder }, clock: new SystemClock() });
+  const given = dispatch(io, ["cmd", "board.drain", '{"timeout":60}']);
+  await expect.poll(() => board.effects).toEqual(["drain"]);
+  io.stop.abort(new Error("SIGINT"));
+  expect(await given).toBe(1);
+  expect(io.err()).toMatch(/it goes on, unless: cmd cmd\.cancel '\{"id":"[0-9a-f-]{36}"\}'\n$/);
+});
+
+test("a restart is accepted, and that is all that this process can say", async () => {
+  const given = siteward("cmd", "agent.restart");
+  await expect.poll(() => board.effects).toEqual(["restart"]);
+  const { code, io } = await given;
+  expect(code).toBe(0);
+  expect(io.err()).toContain("the next process takes it up");
+});
+
+test.each([
+  [["cmd"], "cmd needs NAME, one of ping, status.get"],
+  [["cmd", "eviction.freze"], "did you mean eviction.freeze?"],
+  [["cmd", "ping", "{"], "is not a JSON object"],
+  [["cmd", "ping", "[]"], "is not a JSON object"],
+  [["cmd", "--schema", "nothing"], "there is no command"],
+])("%j is wrong usage", async (argv, why) => {
+  const { code, io } = await siteward(...argv);
+  expect(code).toBe(64);
+  expect(io.err()).toContain(why);
+});
+
+test("the schema of a command is printed without an agent", async () => {
+  stop.abort();
+  const { code, io } = await siteward("cmd", "--schema", "eviction.freeze");
+  expect(code).toBe(0);
+  expect(JSON.parse(io.out())).toMatchObject({
+    properties: { name: { const: "eviction.freeze" } },
+    required: ["v", "id", "name", "args", "reason"],
+  });
+});
+
+test("without an agent at the socket it is 69, and a next step", async () => {
+  const { code, io } = await siteward("cmd", "ping", "--socket", path.join(folder, "none.sock"));
+  expect([code, io.err()]).toEqual([
+    69,
+    `siteward: the agent does not answer at ${folder}/none.sock\n  Is it running? systemctl status siteward\n`,
+  ]);
+});
+
+const main = path.resolve(import.meta.dirname, "../../../agent/main.ts");
+const asNobody = (...argv: readonly string[]) =>
+  spawnSync("setpriv", ["--reuid", "65534", "--regid", "65534", "--clear-groups", process.execPath, main, ...argv], {
+    encoding: "utf8",
+  });
+const canBeNobody = process.getuid?.() === 0 && asNobody("version").status === 0;
+if (!canBeNobody) console.info("another user cannot run the program here: the permission of the socket is not tried");
+
+test.runIf(canBeNobody)("a user who is not in the socket's group is told so, with 77", () => {
+  const { status, stderr } = asNobody("cmd", "ping", "--socket", file);
+  expect(status).toBe(77);
+  expect(stderr).toContain("Join the group of the socket");
+});
+
+test("an operator makes a pair of keys once, and his secret is his alone", async () => {
+  const made = await siteward("keygen", "alice", "--dir", folder);
+  expect(made.code).toBe(0);
+  expect(statSync(path.join(folder, "alice.key")).mode & 0o777).toBe(0o600);
+  expect([...readTrust(folder).keys.keys()]).toEqual(["alice"]);
+  const before = readFileSync(path.join(folder, "alice.key"), "utf8");
+  expect((await siteward("keygen", "alice", "--dir", folder)).code).toBe(1);
+  expect(readFileSync(path.join(folder, "alice.key"), "utf8")).toBe(before);
+  expect((await siteward("keygen", "../alice", "--dir", folder)).code).toBe(64);
+  expect((await siteward("keygen", "bob", "--dir", path.join(folder, "none"))).code).toBe(1);
+});
+
+test("what an operator signs is what a board believes", async () => {
+  await siteward("keygen", "alice", "--dir", folder);
+  const topic = "sw1/acme/plant7/_site/cmd/eviction.freeze/F1";
+  const payload = path.join(folder, "f1.json");
+  const text = `{"v":1,"id":"F1","name":"eviction.freeze","args":{"ttl":600},"reason":"radio","ctr":1}\n`;
+  writeFileSync(payload, text);
+  const { code, io } = await siteward(
+    "sign",
+    "--key",
+    path.join(folder, "alice.key"),
+    "--topic",
+    topic,
+    payload,
+    "--json",
+  );
+  expect(code).toBe(0);
+  const { kid, sig } = JSON.parse(io.out());
+  expect(kid).toBe("alice");
+  const key = readPublicKey(readFileSync(path.join(folder, "alice.pub"), "utf8"));
+  expect(isSignatureOf(sig, topic, Buffer.from(text), key)).toBe(true);
+});
+
+test.each([
+  ["another id than the topic's", '{"v":1,"id":"F2","name":"ping","ctr":1}', "those of the topic"],
+  ["no end and no number", '{"v":1,"id":"F1","name":"ping"}', "it needs exp or ctr"],
+  ["something that is no command", "hello", "not JSON"],
+])("nothing is signed that has %s", async (_, text, why) => {
+  await siteward("keygen", "alice", "--dir", folder);
+  const payload = path.join(folder, "f1.json");
+  writeFileSync(payload, text);
+  const { code, io } = await siteward(
+    "sign",
+    "--key",
+    path.join(folder, "alice.key"),
+    "--topic",
+    "sw1/acme/plant7/edge-02/cmd/ping/F1",
+    payload,
+  );
+  expect([code, io.out()]).toEqual([1, ""]);
+  expect(io.err()).toContain(why);
+});
+
+test("a signature needs a key, a topic and a file that can be read", async () => {
+  const [topic, payload] = ["sw1/acme/plant7/edge-02/cmd/ping/F1", path.join(folder, "f1.json")];
+  expect((await siteward("sign", payload)).code).toBe(64);
+  expect((await siteward("sign", "--key", "x", "--topic", "sw1/acme/cmd", payload)).code).toBe(64);
+  expect((await siteward("sign", "--key", path.join(folder, "none"), "--topic", topic, payload)).code).toBe(1);
+  writeFileSync(payload, '{"v":1,"id":"F1","name":"ping","ctr":1}');
+  expect((await siteward("sign", "--key", payload, "--topic", topic, payload)).code).toBe(1);
+});

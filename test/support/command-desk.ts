@@ -1,0 +1,197 @@
+import type { Ambient } from "../../agent/base/ambient.ts";
+import type { JsonRecord } from "../../agent/base/json.ts";
+import type { BoardControls } from "../../agent/commands/board-controls.ts";
+import type { Effect, SiteControls, Standing } from "../../agent/commands/controls.ts";
+import { type Answer, CommandDesk, type Request, type Taken } from "../../agent/commands/desk.ts";
+import { Ledger } from "../../agent/commands/ledger.ts";
+import { LogLevels } from "../../agent/commands/log-levels.ts";
+import { openPolicy, type Policy } from "../../agent/commands/policy.ts";
+import { noTrust, type Trust } from "../../agent/commands/trust.ts";
+import { CommandLog } from "../../storage/command-log.ts";
+import { Database } from "../../storage/database.ts";
+import { Memo } from "../../storage/memo.ts";
+import { stateMigrations } from "../../storage/schema.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { RecordingLog } from "./recording-log.ts";
+import { SeededRandom } from "./seeded-random.ts";
+
+const pragmas = {
+  synchronous: "FULL",
+  cacheKiB: 512,
+  mmapMiB: 0,
+  walAutocheckpointPages: 1000,
+  journalSizeLimitKiB: 4096,
+} as const;
+
+/** A board as commands see it: its disk and its site outlive the processes on it. */
+export class CommandBoard {
+  readonly clock = new FakeClock("2026-11-20T12:00:00Z");
+  readonly log = new RecordingLog();
+  readonly database: Database;
+  /** What was effected, in order. */
+  readonly effects: string[] = [];
+  readonly levels: (string | undefined)[] = [];
+  bootId = "boot-1";
+  isSynced = true;
+  standing: Standing = { isLeader: true, leader: "edge-02", term: 17 };
+  configVersion: number | undefined = 42;
+  trust: Trust = noTrust;
+  policy: Policy = openPolicy;
+  obstacle: string | undefined;
+  /** What an effect comes to; by default it is done. */
+  effect: (what: string, parts: { progress?: (done: JsonRecord) => void; signal?: AbortSignal }) => Promise<Effect> =
+    async (what) => ({ outcome: "done", result: { what } });
+  /** For the power to fail in. */
+  atWrite: (step: string, when: "before" | "after") => void = () => undefined;
+  #stop: AbortController | undefined;
+
+  constructor(file = ":memory:") {
+    this.database = Database.open({ file, migrations: stateMigrations, pragmas });
+  }
+
+  get ambient(): Ambient {
+    return { clock: this.clock, random: new SeededRandom(), log: this.log };
+  }
+
+  /** A process begins. What was in the memory of the one before is gone with it. */
+  start(): CommandDesk {
+    const moment = () => ({ now: this.clock.now(), bootId: this.bootId, isSynced: this.isSynced });
+    const ledger = new Ledger(this.ambient, { log: this.#cutLog(), moment });
+    const controls = this.#boardControls();
+    const levels = new LogLevels(this.ambient, { memo: new Memo(this.database), board: controls, moment });
+    const desk = new CommandDesk(this.ambient, {
+      board: "edge-02",
+      ledger,
+      levels,
+      site: this.#siteControls(),
+      controls,
+      clock: () => (this.isSynced ? "synced" : "unsynced"),
+      rules: () => ({ trust: this.trust, policy: this.policy }),
+      obstacle: () => this.obstacle,
+      changed: () => undefined,
+    });
+    const stop = new AbortController();
+    this.#stop = stop;
+    this.#running = desk.run(stop.signal);
+    return desk;
+  }
+
+  #running: Promise<void> = Promise.resolve();
+
+  /** In good order, as at SIGTERM. */
+  async stop(): Promise<void> {
+    this.#stop?.abort(new Error("stopped"));
+    await this.clock.advance("3s");
+    await this.#running;
+  }
+
+  effected(what: string): number {
+    return this.effects.filter((one) => one === what).length;
+  }
+
+  async #do(
+    what: string,
+    parts: { progress?: (done: JsonRecord) => void; signal?: AbortSignal } = {},
+  ): Promise<Effect> {
+    this.effects.push(what);
+    return await this.effect(what, parts);
+  }
+
+  #siteControls(): SiteControls {
+    const plan = (what: string, dryRun: boolean): Promise<Effect> =>
+      dryRun ? Promise.resolve({ outcome: "done", result: { plan: what } }) : this.#do(what);
+    return {
+      standing: () => this.standing,
+      freeze: (scope, ttl, _, dryRun) => plan(`freeze ${"target" in scope ? scope.target : "site"} ${ttl}`, dryRun),
+      thaw: (scope, _, dryRun) => plan(`thaw ${"target" in scope ? scope.target : "site"}`, dryRun),
+      pause: (controller, ttl, _, dryRun) => plan(`pause ${controller} ${ttl}`, dryRun),
+      resume: (controller, _, dryRun) => plan(`resume ${controller}`, dryRun),
+      confirmZoneDead: (zone, _ttl, _author, dryRun) => plan(`confirm zone ${zone}`, dryRun),
+      confirmBoardDead: (board, _, dryRun) => plan(`confirm board ${board}`, dryRun),
+      stepDown: (to, holdOff, _, dryRun) => plan(`step down ${to} ${holdOff}`, dryRun),
+      cordon: (board, cordoned, _, dryRun) => plan(`${cordoned ? "cordon" : "uncordon"} ${board ?? "self"}`, dryRun),
+      drain: (_options, _author, progress, signal, dryRun) =>
+        dryRun ? plan("drain", true) : this.#do("drain", { progress, signal }),
+    };
+  }
+
+  #boardControls(): BoardControls {
+    return {
+      version: "1.2.3",
+      bootId: this.bootId,
+      uptime: () => 5000,
+      status: (detail) => ({ detail }),
+      configVersion: () => this.configVersion,
+      config: () => ({ settings: {} }),
+      announce: () => ({ announced: true }),
+      setLogLevel: (level) => this.levels.push(level),
+      collectDiagnostics: (_options, progress, signal) => this.#do("diagnostics", { progress, signal }),
+      compact: (vacuum) => this.#do(`compact ${vacuum}`),
+      restart: () => this.effects.push("restart"),
+      reloadCredentials: () => this.#do("reload credentials"),
+      applyConfig: (version) => this.#do(`apply ${version}`),
+      rollbackConfig: (version) => this.#do(`roll back ${version}`),
+    };
+  }
+
+  #cutLog(): CommandLog {
+    const atWrite = (step: string, when: "before" | "after"): void => this.atWrite(step, when);
+    return new (class extends CommandLog {
+      override admit(...args: Parameters<CommandLog["admit"]>): void {
+        atWrite("admit", "before");
+        super.admit(...args);
+        atWrite("admit", "after");
+      }
+      override begin(id: string): void {
+        atWrite("begin", "before");
+        super.begin(id);
+        atWrite("begin", "after");
+      }
+      override settle(...args: Parameters<CommandLog["settle"]>): void {
+        atWrite("settle", "before");
+        super.settle(...args);
+        atWrite("settle", "after");
+      }
+    })(this.database);
+  }
+}
+
+export interface Order {
+  readonly id?: string;
+  readonly name: string;
+  readonly args?: JsonRecord;
+  readonly more?: JsonRecord;
+}
+
+let numbered = 0;
+
+/** A command of the fleet, as it arrives. */
+export function order({ id = `ID-${++numbered}`, name, args, more }: Order, changes: Partial<Request> = {}): Request {
+  const scope = changes.scope ?? "board";
+  const envelope = { v: 1, id, name, ...(args && { args }), by: "ops:alice", reason: "a test", ...more };
+  const place = scope === "board" ? "edge-02" : scope === "site" ? "_site" : "_all";
+  return {
+    origin: "mqtt",
+    scope,
+    topic: `sw1/acme/plant7/${place}/cmd/${name}/${id}`,
+    name,
+    id,
+    payload: Buffer.from(JSON.stringify(envelope)),
+    retained: false,
+    expirySeconds: 300,
+    ...changes,
+  };
+}
+
+export const freeze = (more: Partial<Order> = {}, changes: Partial<Request> = {}): Request =>
+  order({ name: "eviction.freeze", args: { ttl: 3600 }, ...more }, { scope: "site", ...changes });
+
+/** What was answered, and what will be. */
+export async function answersOf(taken: Taken): Promise<readonly Answer[]> {
+  if (taken === "no answer") return [];
+  const all: Answer[] = [taken.answer];
+  for await (const answer of taken.later ?? []) all.push(answer);
+  return all;
+}
+
+export const lastOf = async (taken: Taken): Promise<JsonRecord | undefined> => (await answersOf(taken)).at(-1)?.body;
