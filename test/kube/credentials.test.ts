@@ -126,7 +126,7 @@ describeKube("credentials that cannot be used", () => {
     const file = path.join(site.cluster.dir, `kubeconfig-${board}`);
     spoil(file);
     // The shipped pace of the status: only what is new is told at once.
-    const agent = site.agent(board, { leader, site: { name: board }, status: { minInterval: "10s" } }, file);
+    const agent = site.agent(board, { leader, status: { minInterval: "10s" } }, file);
     const condition = await told(agent, type, 2);
     expect(condition.message).toMatch(sentence);
     expectOneSentence(condition.message);
@@ -156,7 +156,7 @@ describeKube("credentials that cannot be used", () => {
   });
 
   test("an API server that comes up later is found", async () => {
-    const agent = site.agent("pi-late", { leader, site: { name: "late" } });
+    const agent = site.agent("pi-late", { leader });
     await until("it leads", () => agent.leads, 20);
     await site.cluster.killApi();
     await told(agent, "ApiUnreachable", 10);
