@@ -106,10 +106,15 @@ export class Outbox {
   /** The next number of a counter that survives restarts: 1, 2, 3 … */
   count(name: string): number {
     return this.#database.transaction(() => {
-      const next = Number(this.#memo.get(area, name) ?? 0) + 1;
+      const next = this.last(name) + 1;
       this.#memo.set(area, name, String(next));
       return next;
     });
+  }
+
+  /** The number that was given last; 0: none yet. */
+  last(name: string): number {
+    return Number(this.#memo.get(area, name) ?? 0);
   }
 
   /** The next letters of a class behind `after`, in the order in which they came. */
@@ -174,7 +179,7 @@ export class Outbox {
 
   /** How many letters were given up, for want of room or of time, since the outbox was made. */
   get lost(): number {
-    return Number(this.#memo.get(area, "lost") ?? 0);
+    return this.last("lost");
   }
 
   /** One transaction: an event tells what was dropped, and the note of it is gone. */

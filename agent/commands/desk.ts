@@ -22,8 +22,6 @@ import { answerExpiry, type Outcome, response } from "./responses.ts";
 import { fateOf, originOf, scopeOf } from "./resume.ts";
 import type { Trust } from "./trust.ts";
 
-export type { Answer, Request, Taken } from "./request.ts";
-
 /** What a transport hands commands to. */
 export interface CommandTaker {
   /** Resolves only when the command is durable or needs not be, so that it may be acknowledged. Never rejects. */
@@ -130,8 +128,9 @@ export class CommandDesk implements CommandTaker {
     // Rows 3 and 4: there is no trustworthy place to answer.
     if (!idPattern.test(id) || !namePattern.test(name)) return this.#ignored("topic");
     const early: Ticket = { id, name, scope, origin, since: this.#ambient.clock.now(), lapses: ledger.endOf(request) };
-    if (retained) return this.#refuseEarly(rejected(400, "retained-command", "commands are never retained"), early);
+    // Before row 2: whoever clears a topic on which a command was retained sends this, and retained.
     if (payload.length === 0) return this.#ignored("empty");
+    if (retained) return this.#refuseEarly(rejected(400, "retained-command", "commands are never retained"), early);
     const read = parseEnvelope(payload, request);
     if ("refusal" in read) return this.#refuseEarly(read.refusal, early);
     const { envelope } = read;

@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from "../base/json.ts";
+import { isRecord, type JsonRecord, pointerStep } from "../base/json.ts";
 
 /**
  * What a command may say. One definition yields three things: the type that handlers see, the check of what came, and
@@ -113,9 +113,7 @@ export function record<M extends Fields, O extends Fields>(must: M, may: O): Sha
       if (missing !== undefined) return tell(`${at}/${missing}`, "is missing");
       for (const [name, member] of Object.entries(value)) {
         const shape = known.get(name);
-        const found = shape
-          ? shape.problem(member, `${at}/${escaped(name)}`)
-          : tell(`${at}/${escaped(name)}`, "is not known here");
+        const found = shape ? shape.problem(member, at + stepTo(name)) : tell(at + stepTo(name), "is not known here");
         if (found) return found;
       }
       return undefined;
@@ -123,5 +121,5 @@ export function record<M extends Fields, O extends Fields>(must: M, may: O): Sha
   };
 }
 
-/** RFC 6901; not longer than a person reads. */
-const escaped = (name: string): string => name.slice(0, 64).replaceAll("~", "~0").replaceAll("/", "~1");
+/** Not longer than a person reads. */
+const stepTo = (name: string): string => pointerStep(name.slice(0, 64));

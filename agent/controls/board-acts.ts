@@ -8,7 +8,7 @@ import { outOfService, takeOutOfService } from "../controllers/node-lifecycle/ou
 import { type Action, refTo } from "../runtime/actions.ts";
 import { done, failed, refused } from "./effects.ts";
 import { notSilent } from "./hold-controls.ts";
-import { type ControlParts, tellOf } from "./parts.ts";
+import { always, type ControlParts, tellOf } from "./parts.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
 /** Somebody else writes Nodes all the time: kubelets, and we ourselves. */
@@ -83,7 +83,7 @@ async function changeNode(
 ): Promise<Effect> {
   const { client, executor, work } = parts;
   const { signal } = new AbortController();
-  const term = byLeader ? work.term : own;
+  const term = byLeader ? work.term : always;
   if (term === undefined) return refused(421, "not-leader", "another board leads");
   for (let tries = 1; ; tries++) {
     try {
@@ -100,9 +100,6 @@ async function changeNode(
     }
   }
 }
-
-/** A board's own Node is its own, whoever leads. */
-const own = { number: 0, signal: new AbortController().signal, standsAt: () => true } as const;
 
 async function leaseOf(name: string, { client }: ControlParts): Promise<Lease | undefined> {
   try {

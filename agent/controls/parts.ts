@@ -26,8 +26,8 @@ export interface ControlParts {
   readonly announce: (event: EventAction, term: Term) => void;
 }
 
-/** What a board does with its own Node it may tell, whoever leads. */
-const always: Term = { number: 0, signal: new AbortController().signal, standsAt: () => true };
+/** A board's own Node is its own, to change and to tell of, whoever leads. */
+export const always: Term = { number: 0, signal: new AbortController().signal, standsAt: () => true };
 
 /** An Event of Kubernetes, so that `kubectl describe` tells who did it and why. */
 export function tellOf(

@@ -100,7 +100,9 @@ export class BoardFleet implements Happenings {
       identity,
       desk: parts.desk,
       outbox,
+      states,
       bootId,
+      isLeader: () => standing().isLeader,
       desired: async (payload) => {
         if (config.remote.enabled) await this.#keeper.take(payload);
       },

@@ -1,4 +1,4 @@
-import { type Outbox, type OutboxRow, ttlLeft } from "../../storage/outbox.ts";
+import { type Outbox, type OutboxClass, type OutboxRow, ttlLeft } from "../../storage/outbox.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { backoff } from "../base/backoff.ts";
 import { Bell } from "../base/bell.ts";
@@ -27,6 +27,8 @@ const refusal = { first: 30_000, most: 3_600_000 } as const;
 const deniedQuiet: Millis = 3_600_000;
 const responsesLooked = 64;
 const expireEvery: Millis = 60_000;
+/** A disk that takes nothing is tried again this often. */
+const writeAgain: Millis = 10_000;
 const critical = severities.indexOf("critical");
 
 /** One thing to send. Of events the whole class stands behind one key: they go in order or not at all. */
@@ -40,7 +42,8 @@ interface Item {
 
 /**
  * Sends what waits: states, then answers, then events by their number. At most as many unacknowledged as the link allows,
- * one where it is critical; a row is deleted when the broker has it. Lives as long as the fleet, and sends while a link is up.
+ * one where it is critical; a row is deleted when the broker has it. Where the disk takes nothing, what was sent is known in
+ * memory until it does. Lives as long as the fleet, and sends while a link is up.
  */
 export class Drain {
   readonly #ambient: Ambient;
@@ -49,6 +52,9 @@ export class Drain {
   readonly #underway = new Set<string>();
   readonly #blocked = new Map<string, { readonly failures: number; readonly until: Instant }>();
   readonly #denied = new Map<string, Instant>();
+  /** Rows that the broker has, and that could not be deleted yet. */
+  readonly #delivered = new Set<number>();
+  #unwritable: Instant | undefined;
   #alone = false;
   #rtt: Millis | undefined;
   #expired: Instant | undefined;
@@ -70,7 +76,7 @@ export class Drain {
     this.#bell.ring();
   }
 
-  /** Until the signal aborts, which is when the link ends. Throws where the outbox cannot be read or written. */
+  /** Until the signal aborts, which is when the link ends. Throws where the outbox cannot be read. */
   async run(link: Link, signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#ambient;
     const hasBacklog = this.#parts.outbox.next("event", 0, 1).length > 0;
@@ -95,35 +101,60 @@ export class Drain {
 
   #tidy(now: Instant): void {
     const { outbox, bootId, tellDropped } = this.#parts;
+    if (this.#unwritable && elapsed(this.#unwritable, now) < writeAgain) return;
+    for (const id of this.#delivered) if (!this.#write(() => this.#forget(id))) return;
+    this.#unwritable = undefined;
     if (this.#expired === undefined || elapsed(this.#expired, now) >= expireEvery) {
+      if (!this.#write(() => outbox.expire({ boot: bootId, mono: now.mono }))) return;
       this.#expired = now;
-      outbox.expire({ boot: bootId, mono: now.mono });
       for (const [block, { until }] of this.#blocked) {
         if (elapsed(until, now) > refusal.most) this.#blocked.delete(block);
       }
     }
-    if (outbox.dropped !== undefined && outbox.hasRoom) tellDropped();
+    if (outbox.dropped !== undefined && outbox.hasRoom) this.#write(tellDropped);
+  }
+
+  #forget(id: number): void {
+    this.#parts.outbox.delete(id);
+    this.#delivered.delete(id);
+  }
+
+  /** A disk that is full or read-only is no reason to be silent: whoever could free it has to hear of it. */
+  #write(work: () => void): boolean {
+    try {
+      work();
+      return true;
+    } catch (error) {
+      if (this.#unwritable === undefined)
+        this.#ambient.log.warn("what was sent to the fleet cannot be written down", { error });
+      this.#unwritable = this.#ambient.clock.now();
+      return false;
+    }
   }
 
   #pick(link: Link, now: Instant, mayTellEvents: boolean): Item | undefined {
-    const { outbox, states } = this.#parts;
+    const { states } = this.#parts;
     if (this.#alone || this.#underway.size >= link.window) return undefined;
     const isFree = ({ key, block }: Item): boolean => !this.#underway.has(key) && !this.#isBlocked(block, now);
     for (const state of states.list()) {
       const item = { key: state.topic, block: state.topic, message: state, state };
       if (isFree(item)) return item;
     }
-    for (const row of outbox.next("response", 0, responsesLooked)) {
+    for (const row of this.#next("response", responsesLooked)) {
       const item = this.#itemOf(row, `${row.id}`, now);
       if (isFree(item)) return item;
     }
     if (!mayTellEvents || this.#isBlocked("event", now)) return undefined;
-    const event = outbox
-      .next("event", 0, link.window + 1)
+    const event = this.#next("event", link.window + 1)
       .map((row) => this.#itemOf(row, "event", now))
       .find(isFree);
     // What is critical is sent by itself: it is with the broker before anything that follows is under way.
     return event?.row?.rank === critical && this.#underway.size > 0 ? undefined : event;
+  }
+
+  #next(of: OutboxClass, limit: number): readonly OutboxRow[] {
+    const rows = this.#parts.outbox.next(of, 0, limit + this.#delivered.size);
+    return rows.filter(({ id }) => !this.#delivered.has(id));
   }
 
   #itemOf(row: OutboxRow, block: string, now: Instant): Item {
@@ -158,8 +189,11 @@ export class Drain {
 
   #sent({ block, row, state }: Item): void {
     this.#blocked.delete(block);
-    if (row) this.#parts.outbox.delete(row.id);
-    if (state) this.#parts.states.done(state);
+    if (row) {
+      this.#delivered.add(row.id);
+      this.#write(() => this.#forget(row.id));
+    }
+    if (state) this.#write(() => this.#parts.states.done(state));
   }
 
   #unsent(item: Item, error: unknown): void {
@@ -170,10 +204,13 @@ export class Drain {
     else this.#hold(item, error);
   }
 
-  #bury({ row, state, message }: Item, error: PublishError): void {
+  #bury({ block, row, state, message }: Item, error: PublishError): void {
     const { outbox, states, happenings } = this.#parts;
     this.#ambient.log.warn("a message is larger than the broker takes and is not sent", { error: error.message });
-    if (row) outbox.bury(row.id);
+    if (row && !this.#write(() => outbox.bury(row.id))) {
+      this.#blocked.set(block, { failures: 1, until: shifted(this.#ambient.clock.now(), refusal.first) });
+      return;
+    }
     if (state) states.forget(state.topic);
     // The event that tells of it could be too large itself; nobody tells of that one.
     if (message.topic.endsWith("/event/outbox.oversize")) return;
@@ -206,7 +243,8 @@ export class Drain {
   /** Until the first of: a blocked one is free, events may be told, letters expire. Anything new rings. */
   #pause(now: Instant, eventsFrom: Instant): Millis {
     const waits = [...this.#blocked.values()].map(({ until }) => elapsed(now, until));
-    return Math.min(expireEvery, ...[...waits, elapsed(now, eventsFrom)].filter((wait) => wait > 0));
+    const soonest = this.#unwritable ? writeAgain : expireEvery;
+    return Math.min(soonest, ...[...waits, elapsed(now, eventsFrom)].filter((wait) => wait > 0));
   }
 }
 

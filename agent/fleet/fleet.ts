@@ -195,11 +195,11 @@ export class Fleet {
   /** One connection, from the files to its end. */
   async #connection(signal: AbortSignal): Promise<{ readonly error: LinkError; readonly upFor: Millis | undefined }> {
     const { clock, log } = this.#ambient;
-    const { outbox, open, bootId, url } = this.#parts;
+    const { open, bootId, url } = this.#parts;
     let upSince: Instant | undefined;
     try {
       const tls = url.protocol === "mqtts:" ? (this.#keeps ?? this.#parts.credentials()) : undefined;
-      const session = { number: outbox.count("session"), bootId };
+      const session = { number: this.#nextSession(), bootId };
       this.#session = session.number;
       const link = await open(this.#opening(tls, presence("offline", session, "lost")), signal);
       upSince = clock.now();
@@ -218,7 +218,31 @@ export class Fleet {
       log.error("the link to the fleet failed", { error, hint: hintOf(error) });
       await sleep(clock, storagePause, signal);
       return { error: new LinkError("lost", sentenceOf(error)), upFor };
+    } finally {
+      try {
+        this.#keepSession();
+      } catch (error) {
+        log.debug("the number of the session is not written down yet", { error });
+      }
     }
+  }
+
+  /** A full disk must not keep the board from its fleet: the number goes on in memory, and is written when there is room. */
+  #nextSession(): number {
+    const { outbox } = this.#parts;
+    try {
+      this.#keepSession();
+      return outbox.count("session");
+    } catch (error) {
+      this.#ambient.log.warn("the number of the session cannot be written down", { error });
+      return Math.max(this.#session, outbox.last("session")) + 1;
+    }
+  }
+
+  /** What could not be written when the connection began. */
+  #keepSession(): void {
+    const { outbox } = this.#parts;
+    while (outbox.last("session") < this.#session) outbox.count("session");
   }
 
   #opening(tls: Tls | undefined, will: string): Opening {

@@ -1,16 +1,28 @@
 import type { Outbox } from "../../storage/outbox.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Millis } from "../base/clock.ts";
-import type { Answer, CommandTaker } from "../commands/desk.ts";
-import type { Incoming } from "./link.ts";
-import { allowedResponseTopic, filtersOf, type Identity, parseCommandTopic, resultTopic } from "./topics.ts";
+import type { CommandTaker } from "../commands/desk.ts";
+import type { Answer } from "../commands/request.ts";
+import type { Incoming, Message } from "./link.ts";
+import type { States } from "./states.ts";
+import {
+  allowedResponseTopic,
+  type CommandTopic,
+  filtersOf,
+  type Identity,
+  parseCommandTopic,
+  resultTopic,
+} from "./topics.ts";
 
 export interface IntakeParts {
   readonly identity: Identity;
   /** Where commands are taken; there when the first one comes. */
   readonly desk: () => CommandTaker;
   readonly outbox: Outbox;
+  /** For answers that the disk does not take. */
+  readonly states: States;
   readonly bootId: string;
+  readonly isLeader: () => boolean;
   /** A configuration that the fleet desires. It is durable, or refused, when this resolves. */
   readonly desired: (payload: Uint8Array) => Promise<void>;
   /** There is one more answer to send. */
@@ -26,6 +38,9 @@ interface Place {
 
 /** A message that could not be taken so often is given up: it must not keep the link from ever standing. */
 const mostTries = 3;
+
+/** So many answers wait in memory where the disk takes none; a link that is up needs a few. */
+const mostInMemory = 64;
 
 const nameless = { origin: "mqtt", scope: "board", name: "", id: "" } as const;
 
@@ -89,15 +104,21 @@ export class Intake {
       ...(sig !== undefined && kid !== undefined && { signature: { sig, kid } }),
     });
     if (taken === "no answer") return;
-    const place = this.#placeOf(message, resultTopic(identity, found));
+    const place = this.#placeOf(message, found);
     this.#tell(taken.answer, place);
     if (taken.later) this.#follow(taken.later, place);
   }
 
-  /** A place of the sender's own choice is his alone: nothing is retained there. */
-  #placeOf({ responseTopic, correlation }: Incoming, usual: string): Place {
-    const wanted = responseTopic && allowedResponseTopic(this.#parts.identity, responseTopic);
-    return wanted ? { topic: wanted, retain: false, correlation } : { topic: usual, retain: true, correlation };
+  /**
+   * A place of the sender's own choice is his alone: nothing is retained there. Nor is what a board says to a command of the
+   * site that it does not lead: the broker may have kept it for a leader of the past, and the answer of the one who
+   * carried it out must stand.
+   */
+  #placeOf({ responseTopic, correlation }: Incoming, found: CommandTopic): Place {
+    const { identity, isLeader } = this.#parts;
+    const wanted = responseTopic && allowedResponseTopic(identity, responseTopic);
+    if (wanted) return { topic: wanted, retain: false, correlation };
+    return { topic: resultTopic(identity, found), retain: found.scope !== "site" || isLeader(), correlation };
   }
 
   #follow(answers: AsyncIterable<Answer>, place: Place): void {
@@ -115,20 +136,25 @@ export class Intake {
     const { body, expirySeconds, isTerminal } = answer;
     const code = typeof body.code === "number" ? String(body.code) : undefined;
     const ttl: Millis = expirySeconds * 1000;
-    outbox.respond(
-      {
-        topic,
-        payload: JSON.stringify(body),
-        retain,
-        properties: JSON.stringify({ code, correlation }),
-        rank: isTerminal ? 1 : 0,
-        ttl,
-      },
-      { boot: bootId, mono: this.#ambient.clock.now().mono },
-      () => {
-        if (isTerminal) desk().told(answer);
-      },
-    );
+    const message = { topic, payload: JSON.stringify(body), retain };
+    try {
+      outbox.respond(
+        { ...message, properties: JSON.stringify({ code, correlation }), rank: isTerminal ? 1 : 0, ttl },
+        { boot: bootId, mono: this.#ambient.clock.now().mono },
+        () => {
+          if (isTerminal) desk().told(answer);
+        },
+      );
+    } catch (error) {
+      this.#tellUnwritten({ ...message, expiry: ttl, code, correlation }, error);
+    }
     added();
+  }
+
+  /** What was refused because nothing can be written down has to be told all the same, and reads go on (interfaces 1.7, row 23). */
+  #tellUnwritten(message: Message, error: unknown): void {
+    const { states } = this.#parts;
+    this.#ambient.log.debug("an answer is not written down", { topic: message.topic, error });
+    if (states.size < mostInMemory) states.put(message);
   }
 }

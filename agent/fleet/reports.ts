@@ -38,6 +38,8 @@ export class Reports {
   readonly #parts: ReportParts;
   readonly #sent = new Map<string, Sent>();
   #numbers = 0;
+  /** Whatever the memo says: the broker has no birth of ours. */
+  #isUnborn = false;
   #bornAt: Instant | undefined;
   #seen: { readonly status: Status | undefined; readonly at: Instant } | undefined;
   #led: { readonly term: number; readonly since: Instant; at: Instant } | undefined;
@@ -49,7 +51,7 @@ export class Reports {
   /** A connection is up. Where the broker knows nothing of us any more, everything is told anew. */
   begin(session: number, sessionPresent: boolean): void {
     this.#numbers = session * messagesPerSession;
-    if (!sessionPresent) this.#parts.memo.delete(area, "birth");
+    if (!sessionPresent) this.#unborn();
     this.#sent.clear();
     this.#led = undefined;
     this.#bornAt = undefined;
@@ -59,7 +61,7 @@ export class Reports {
   /** The birth goes out again although nothing changed. */
   announce(): JsonRecord {
     this.#sent.delete("birth");
-    this.#parts.memo.delete(area, "birth");
+    this.#unborn();
     this.#bornAt = undefined;
     return this.#parts.birth();
   }
@@ -91,16 +93,27 @@ export class Reports {
     const document = birth();
     const hash = hashOf(document);
     const last = this.#sent.get("birth");
-    const isKnown = memo.get(area, "birth") === hash;
+    const isKnown = !this.#isUnborn && memo.get(area, "birth") === hash;
     if (last === undefined && isKnown) {
       this.#sent.set("birth", { text: hash, at: now });
       return;
     }
     if (last !== undefined && last.text === hash && elapsed(last.at, now) < birthEvery) return;
     this.#sent.set("birth", { text: hash, at: now });
-    this.#put(boardTopic(identity, "birth"), { ...document, hash }, now, timeToLive.birth, () =>
-      memo.set(area, "birth", hash),
-    );
+    this.#put(boardTopic(identity, "birth"), { ...document, hash }, now, timeToLive.birth, () => {
+      this.#isUnborn = false;
+      memo.set(area, "birth", hash);
+    });
+  }
+
+  /** Also over a restart, where that can be written down. */
+  #unborn(): void {
+    this.#isUnborn = true;
+    try {
+      this.#parts.memo.delete(area, "birth");
+    } catch {
+      // The disk takes nothing. This process knows it.
+    }
   }
 
   #reported(now: Instant): void {
@@ -136,12 +149,13 @@ export class Reports {
       this.#led.at = now;
       this.#parts.states.put(this.#leader(identity.board, term, now, this.#led.since));
     }
-    this.#siteStatus(status(), now);
+    this.#siteStatus(status(), term, now);
   }
 
-  #siteStatus(found: Status | undefined, now: Instant): void {
+  /** What was put together before the term began tells of a site that nobody led yet, or of another term's. */
+  #siteStatus(found: Status | undefined, term: number, now: Instant): void {
     const { identity, config } = this.#parts;
-    if (found === undefined) return;
+    if (found?.leader?.role !== "leader" || found.leader.term !== term) return;
     this.#gated("site", siteTopic(identity, "status"), siteStatus(found), config, now, () => ({
       seq: ++this.#numbers,
     }));
@@ -149,7 +163,10 @@ export class Reports {
 
   #leader(holder: string | null, term: number, now: Instant, since?: Instant): State {
     const { identity, config, clockState } = this.#parts;
-    const begun = since && { since: stampOf(since, clockState()).at };
+    const { leader: told } = this.#parts.status() ?? {};
+    // A connection may be younger than the term.
+    const isTold = told?.role === "leader" && told.term === term && told.since !== undefined;
+    const begun = since && { since: isTold ? told.since : stampOf(since, clockState()).at };
     const stamp = stampOf(now, clockState());
     const payload = leaderDocument({ holder, term, seq: ++this.#numbers, ...begun }, stamp);
     return { topic: siteTopic(identity, "leader"), payload, retain: true, expiry: 2 * config.leader.duration };

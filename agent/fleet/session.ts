@@ -102,7 +102,11 @@ async function leave(ambient: Ambient, parts: SessionParts, stop: AbortSignal): 
   const now = ambient.clock.now();
   const cause: Cause = stop.reason instanceof Reconnect ? "reload" : "stop";
   const goodbyes = [reports.resignation(now), upMessage(parts, "offline", cause, now)];
-  const said = Promise.allSettled(goodbyes.map((message) => message && link.publish(message)));
+  const said = Promise.allSettled([
+    // Commands of the site are for the next leader: the broker must not keep them for this board.
+    cause === "stop" ? link.unsubscribe(filtersOf(parts.identity).site) : undefined,
+    ...goodbyes.map((message) => message && link.publish(message)),
+  ]);
   const late = new AbortController();
   await Promise.race([said, sleep(ambient.clock, farewell, late.signal)]);
   late.abort();

@@ -1,3 +1,5 @@
+import { identityName } from "../config/identity-name.ts";
+
 /** Who this board is to the fleet; its certificate's name is `fleet/site/board`. */
 export interface Identity {
   readonly fleet: string;
@@ -11,14 +13,14 @@ const pseudoSite = "_site";
 const everybody = "_all";
 const replies = "_reply";
 
-const namePattern = /^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/;
 const commandPattern = /^[a-z][a-z0-9-]*(\.[a-z][a-z0-9-]*)*$/;
-const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+/** The desk's own, so that no id is dropped here that is one there. */
+const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
 const longestCommand = 64;
 /** Levels of letters, digits and what names consist of: no wildcard, no control character, nothing that begins with $. */
 const levelPattern = /^[A-Za-z0-9_.:@-]{1,128}$/;
 
-export const isName = (text: string): boolean => namePattern.test(text);
+export const isName = (text: string): boolean => identityName.pattern.test(text);
 
 export const userNameOf = ({ fleet, site, board }: Identity): string => `${fleet}/${site}/${board}`;
 

@@ -1,6 +1,7 @@
 import { isRecord, type JsonRecord } from "../base/json.ts";
-import type { Answer, CommandTaker } from "../commands/desk.ts";
+import type { CommandTaker } from "../commands/desk.ts";
 import { localScope } from "../commands/registry.ts";
+import type { Answer } from "../commands/request.ts";
 import type { HttpRequest } from "./http-request.ts";
 
 export interface ControlParts {

@@ -44,14 +44,16 @@ describe.skipIf(lack)("the fleet of docs/operator.md", () => {
     shell("openssl x509 -req -in ops.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -out ops.crt");
     shell(blockWith("sh", "siteward broker-acl"));
     const [conf = ""] = blocks("").filter((text) => text.includes("per_listener_settings"));
+    shell("mkdir conf.d");
+    writeFileSync(
+      at("conf.d/siteward.conf"),
+      here(conf).replaceAll("/etc/mosquitto/certs", folder).replaceAll("/etc/mosquitto", folder),
+    );
+    // As Debian's, which refuses to have said again what it says. As root it would become another user, who cannot read these
+    // files.
     writeFileSync(
       at("mosquitto.conf"),
-      here(conf)
-        .replaceAll("/etc/mosquitto/certs", folder)
-        .replaceAll("/etc/mosquitto", folder)
-        .replaceAll("/var/lib/mosquitto", folder)
-        // As root it would become another user, who cannot read these files.
-        .concat("user root\nlog_type all\n"),
+      `persistence true\npersistence_location ${folder}/\ninclude_dir ${folder}/conf.d\nuser root\nlog_type all\n`,
     );
     broker = spawn("/usr/sbin/mosquitto", ["-c", at("mosquitto.conf")], { stdio: ["ignore", "ignore", "pipe"] });
     let said = "";

@@ -9,11 +9,9 @@ describe.skipIf(lack)("a broker that is away", () => {
     const board = fleet.board();
     board.start();
     await expect.poll(() => fleet.last(board.topic("birth"))).toBeDefined();
-    board.standing = { isLeader: true, leader: "pi-1", term: 1 };
-    await expect.poll(() => fleet.last(board.siteTopic("leader")), { timeout: 5000 }).toBeDefined();
     // The board's process is away, the broker keeps what comes for it.
     await board.stop();
-    const kept = await fleet.command(board.siteTopic("").slice(0, -1), "zone.confirm-dead", { zone: "a", ttl: 600 });
+    const kept = await fleet.command(board.topic("").slice(0, -1), "diagnostics.collect");
     // A broker writes down what it took when it comes to it; what was not would be its sender's to send again.
     await pause(2500);
     await fleet.broker.kill();
@@ -32,9 +30,9 @@ describe.skipIf(lack)("a broker that is away", () => {
     expect(seqs.every((seq, at) => at === 0 || seq === seqs[at - 1] + 1)).toBe(true);
     expect(noise()[0]?.expirySeconds).toBeGreaterThan(86_000);
     await expect
-      .poll(() => fleet.last(board.siteTopic(`res/zone.confirm-dead/${kept}`)), { timeout: 20_000 })
+      .poll(() => fleet.last(board.topic(`res/diagnostics.collect/${kept}`)), { timeout: 20_000 })
       .toMatchObject({ state: "succeeded" });
-    expect(board.effects).toEqual(["confirm a"]);
+    expect(board.effects).toEqual(["diagnostics"]);
     expect(board.outbox.usage("event").rows).toBe(0);
   });
 
@@ -84,6 +82,46 @@ describe.skipIf(lack)("a broker that is away", () => {
     await expect
       .poll(() => fleet.last(board.topic(`res/ping/${id}`)), { timeout: 10_000 })
       .toMatchObject({ state: "succeeded" });
+  });
+
+  test("a board whose disk is full stays in its fleet, answers, and is not repeated when there is room again", async () => {
+    const fleet = await new TestFleet().start();
+    const board = fleet.board();
+    board.start();
+    await expect.poll(() => fleet.last(board.topic("birth"))).toBeDefined();
+    board.fleet?.note({ type: "early", severity: "info", detail: {} });
+    board.fillDisk(true);
+    const me = board.topic("").slice(0, -1);
+    const ping = await fleet.command(me, "ping");
+    const change = await fleet.command(me, "log.level", { level: "debug", ttl: 60 });
+    await expect
+      .poll(() => fleet.last(board.topic(`res/ping/${ping}`)), { timeout: 5000 })
+      .toMatchObject({ state: "succeeded" });
+    await expect
+      .poll(() => fleet.last(board.topic(`res/log.level/${change}`)))
+      .toMatchObject({ state: "rejected", code: 507 });
+    await expect.poll(() => fleet.said(board.topic("event/early")).length, { timeout: 15_000 }).toBe(1);
+    // Its acknowledgement, too.
+    await pause(500);
+    await fleet.broker.kill();
+    await fleet.broker.restart();
+    await expect
+      .poll(() => fleet.said(board.topic("up")).map(({ state, session }) => `${state} ${session}`), { timeout: 15_000 })
+      .toContain("online 2");
+    const announced = await fleet.command(me, "capabilities.get");
+    await expect
+      .poll(() => fleet.last(board.topic(`res/capabilities.get/${announced}`)), { timeout: 5000 })
+      .toMatchObject({ state: "succeeded" });
+    board.fillDisk(false);
+    board.fleet?.note({ type: "late", severity: "info", detail: {} });
+    await expect.poll(() => fleet.said(board.topic("event/late")).length, { timeout: 25_000 }).toBe(1);
+    await expect.poll(() => board.outbox.usage("event").rows, { timeout: 15_000 }).toBe(0);
+    expect(fleet.said(board.topic("event/early"))).toHaveLength(1);
+    expect(fleet.last(board.topic("event/late"))).toMatchObject({ seq: 2 });
+    const sessions = () => fleet.said(board.topic("up")).map(({ state, session }) => `${state} ${session}`);
+    await board.stop();
+    board.start();
+    await expect.poll(sessions, { timeout: 10_000 }).toContain("online 3");
   });
 });
 

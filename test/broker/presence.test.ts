@@ -141,6 +141,9 @@ describe.skipIf(lack)("a board and its fleet", () => {
     await expect.poll(() => fleet.last(board.topic("status"))).toBeDefined();
     await fleet.command("sw1/acme/plant7/_site", "leader.step-down", { holdOff: 60 }, { id: "EARLY" });
     board.standing = { isLeader: true, leader: "pi-1", term: 17 };
+    board.status = status({
+      leader: { role: "leader", holder: "pi-1", term: 17, leaseDurationMs: 60_000, missedRenewals: 0 },
+    });
     await expect
       .poll(() => fleet.last(board.siteTopic("leader")), { timeout: 5000 })
       .toMatchObject({ holder: "pi-1", term: 17, seq: expect.any(Number) });
@@ -171,5 +174,12 @@ describe.skipIf(lack)("a board and its fleet", () => {
       .toMatchObject({ holder: "pi-1", term: 19 });
     await board.stop();
     await expect.poll(() => fleet.last(board.siteTopic("leader"))).toMatchObject({ holder: null, term: 19 });
+    // What is asked of the site from now on is for whoever leads next; the broker does not keep it for this board.
+    await fleet.command("sw1/acme/plant7/_site", "zone.confirm-dead", { zone: "a", ttl: 600 }, { id: "GONE" });
+    board.standing = { isLeader: false, leader: "pi-2", term: 20 };
+    board.start();
+    await expect.poll(() => fleet.last(board.topic("up")), { timeout: 5000 }).toMatchObject({ session: 2 });
+    await pause(500);
+    expect(fleet.heard.filter(({ topic }) => /res\/.*\/GONE$/.test(topic))).toEqual([]);
   });
 });

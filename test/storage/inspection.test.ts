@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import Sqlite from "better-sqlite3";
@@ -57,4 +57,16 @@ test("the newest of what waits is told, the newest last", () => {
     { seq: 2, resource: "pods", type: "Updated", key: "default/web", version: "11" },
     { seq: 3, resource: "nodes", type: "Deleted", key: "pi-1", version: "12" },
   ]);
+});
+
+test("of what cannot be read nothing waits, and why is told", () => {
+  expect(journalTail(at("cache.db"), false, 2)).toEqual({ kind: "absent" });
+  writeFileSync(at("cache.db"), "this is no database, however long it is".repeat(100));
+  expect(journalTail(at("cache.db"), false, 2)).toMatchObject({ kind: "damaged" });
+  // The system refuses to look, as it does for a user who may not: it is not said that the file is not there.
+  symlinkSync("state.db", at("state.db"));
+  expect(inspect(at("state.db"), false)).toMatchObject({
+    kind: "unreadable",
+    why: expect.stringContaining("state.db"),
+  });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonRecord } from "../../../agent/base/json.ts";
-import type { Request } from "../../../agent/commands/desk.ts";
 import { openPolicy } from "../../../agent/commands/policy.ts";
+import type { Request } from "../../../agent/commands/request.ts";
 import { newKeyPair, readPublicKey, signatureOf } from "../../../agent/commands/signature.ts";
 import type { Trust, TrustedKey } from "../../../agent/commands/trust.ts";
 import { CommandBoard, freeze, lastOf, order } from "../../support/command-desk.ts";
@@ -69,6 +69,12 @@ const rows: readonly Row[] = [
   { row: 3, why: "an id with a slash", request: () => raw("{}", { id: "a/b" }), answer: undefined },
   { row: 3, why: "an id that is too long", request: () => raw("{}", { id: "a".repeat(65) }), answer: undefined },
   { row: 4, why: "an empty payload", request: () => raw(""), answer: undefined },
+  {
+    row: 4,
+    why: "a retained command that is cleared",
+    request: () => ({ ...raw(""), retained: true }),
+    answer: undefined,
+  },
   {
     row: 5,
     why: "bytes that are no text",

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { Answer, CommandDesk, Request } from "../../../agent/commands/desk.ts";
+import type { CommandDesk } from "../../../agent/commands/desk.ts";
+import type { Answer, Request } from "../../../agent/commands/request.ts";
 import { CommandBoard, freeze, lastOf, order } from "../../support/command-desk.ts";
 
 class PowerCut extends Error {}

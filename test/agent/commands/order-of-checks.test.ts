@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Request } from "../../../agent/commands/desk.ts";
 import { openPolicy } from "../../../agent/commands/policy.ts";
+import type { Request } from "../../../agent/commands/request.ts";
 import { newKeyPair, readPublicKey, signatureOf } from "../../../agent/commands/signature.ts";
 import { CommandBoard, lastOf } from "../../support/command-desk.ts";
 

@@ -24,11 +24,13 @@ class Desk {
   readonly states = new States();
   readonly events: FleetEvents;
   readonly drain: Drain;
+  readonly #database: Database;
   #stop = new AbortController();
   #running: Promise<void> | undefined;
 
   constructor(rows = 2000) {
     const database = Database.open({ file: ":memory:", migrations: stateMigrations, pragmas });
+    this.#database = database;
     const bound = { rows, bytes: 4 * 2 ** 20 };
     this.outbox = new Outbox(database, { event: bound, response: bound });
     const ambient = { clock: this.clock, random: new SeededRandom(1), log: this.log };
@@ -49,6 +51,10 @@ class Desk {
     this.#stop.abort();
     await this.clock.settle();
     await this.#running;
+  }
+
+  fillDisk(isFull: boolean): void {
+    this.#database.prepare(`PRAGMA query_only = ${isFull ? "ON" : "OFF"}`).run();
   }
 
   happen(type: string, severity: Severity = "info"): void {
@@ -257,4 +263,33 @@ test("the newest document of a topic is the one that is sent", async () => {
   expect(link.payloads).toEqual(["new", "newer"]);
   expect(desk.states.size).toBe(0);
   await desk.disconnect(link);
+});
+
+test("a disk that is full keeps nobody silent: what waits is sent once, and deleted when there is room", async () => {
+  const desk = new Desk();
+  for (const type of ["one", "two", "three"]) desk.happen(type);
+  desk.respond("answer");
+  let isBorn = false;
+  const delivered = (): void => {
+    isBorn = true;
+    throw new Error("the disk is full");
+  };
+  desk.states.put({ topic: "sw1/acme/plant7/pi-1/birth", payload: "{}", retain: true, delivered });
+  desk.fillDisk(true);
+  const link = new FakeLink();
+  desk.connect(link);
+  await desk.clock.advance("2m");
+  expect([isBorn, seqs(link), link.sent.length]).toEqual([true, [1, 2, 3], 5]);
+  await desk.disconnect(link);
+  const next = new FakeLink();
+  desk.connect(next);
+  await desk.clock.advance("1m");
+  expect(next.sent).toEqual([]);
+  expect(desk.outbox.usage("event").rows).toBe(3);
+  desk.fillDisk(false);
+  desk.happen("four");
+  await desk.clock.advance("1m");
+  expect(seqs(next)).toEqual([4]);
+  expect([desk.outbox.usage("event").rows, desk.outbox.usage("response").rows]).toEqual([0, 0]);
+  await desk.disconnect(next);
 });

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { Answer, CommandTaker, Request, Taken } from "../../../agent/commands/desk.ts";
+import type { CommandTaker } from "../../../agent/commands/desk.ts";
+import type { Answer, Request, Taken } from "../../../agent/commands/request.ts";
 import { Intake } from "../../../agent/fleet/intake.ts";
 import type { Incoming } from "../../../agent/fleet/link.ts";
+import { States } from "../../../agent/fleet/states.ts";
 import { Database } from "../../../storage/database.ts";
 import { Outbox } from "../../../storage/outbox.ts";
 import { stateMigrations } from "../../../storage/schema.ts";
@@ -35,13 +37,14 @@ const message = (topic: string, more: Partial<Incoming> = {}): Incoming => ({
 });
 
 /** A board whose desk answers as the test says. */
-function board(take: (request: Request) => Promise<Taken> = async () => ({ answer: answer() })) {
+function board(take: (request: Request) => Promise<Taken> = async () => ({ answer: answer() }), isLeader = true) {
   const asked: Request[] = [];
   const told: Answer[] = [];
   const desired: string[] = [];
   const bound = { rows: 100, bytes: 100_000 };
   const database = Database.open({ file: ":memory:", migrations: stateMigrations, pragmas });
   const outbox = new Outbox(database, { event: bound, response: bound });
+  const states = new States();
   const desk: CommandTaker = {
     take: (request) => {
       asked.push(request);
@@ -58,7 +61,9 @@ function board(take: (request: Request) => Promise<Taken> = async () => ({ answe
     identity,
     desk: () => desk,
     outbox,
+    states,
     bootId: "boot-1",
+    isLeader: () => isLeader,
     desired: async (payload) => void desired.push(Buffer.from(payload).toString()),
     added: () => {},
   });
@@ -66,7 +71,8 @@ function board(take: (request: Request) => Promise<Taken> = async () => ({ answe
     outbox
       .next("response", 0, 100)
       .map(({ topic, retain, properties, ttl }) => ({ topic, retain, ttl, ...JSON.parse(properties) }));
-  return { intake, asked, told, desired, waiting };
+  const fillDisk = (): void => void database.prepare("PRAGMA query_only = ON").run();
+  return { intake, asked, told, desired, waiting, states, fillDisk };
 }
 
 test("a command is handed over with all that belongs to it, and its answer waits on disk when it is acknowledged", async () => {
@@ -142,6 +148,37 @@ test("a topic that is none of ours is counted by the desk, and has no answer", a
     await intake.receive(message(topic));
   expect(asked.map(({ name, id }) => `${name}|${id}`)).toEqual(["|", "|", "|"]);
   expect(waiting()).toEqual([]);
+});
+
+test("what a board says to a command of the site that another one leads does not replace that one's answer", async () => {
+  const refused = { v: 1, id: "1", state: "rejected", code: 421, error: "not-leader" };
+  const taken = async (): Promise<Taken> => ({ answer: answer({ scope: "site", body: refused }) });
+  const [leader, former] = [board(taken), board(taken, false)];
+  for (const { intake } of [leader, former]) {
+    await intake.receive(message("sw1/acme/plant7/_site/cmd/eviction.freeze/1"));
+    await intake.receive(message(`${me}/cmd/ping/1`));
+  }
+  expect(leader.waiting().map(({ retain }) => retain)).toEqual([true, true]);
+  expect(former.waiting().map(({ retain }) => retain)).toEqual([false, true]);
+});
+
+test("an answer that the disk does not take waits in memory, and not without end", async () => {
+  const { intake, states, waiting, fillDisk } = board();
+  fillDisk();
+  await intake.receive(message(`${me}/cmd/ping/1`, { correlation: "aGVsbG8=" }));
+  expect(waiting()).toEqual([]);
+  expect([...states.list()]).toEqual([
+    {
+      topic: `${me}/res/ping/1`,
+      payload: JSON.stringify(answer().body),
+      retain: true,
+      expiry: 700_000,
+      code: "200",
+      correlation: "aGVsbG8=",
+    },
+  ]);
+  for (let id = 2; id < 200; id++) await intake.receive(message(`${me}/cmd/ping/${id}`));
+  expect(states.size).toBe(64);
 });
 
 describe("a message that cannot be taken", () => {

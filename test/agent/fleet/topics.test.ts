@@ -25,6 +25,8 @@ test("everything stands at the same depth, whoever owns it", () => {
 test.each([
   ["sw1/acme/plant7/pi-1/cmd/ping/01JCZK6QK2", { scope: "board", name: "ping", id: "01JCZK6QK2" }],
   ["sw1/acme/plant7/_site/cmd/eviction.freeze/a-1_B", { scope: "site", name: "eviction.freeze", id: "a-1_B" }],
+  // Ids of 64 letters, digits, "_" and "-" begin with any of them.
+  ["sw1/acme/plant7/pi-1/cmd/ping/-V1StGXR8_Z5jdHi6B", { scope: "board", name: "ping", id: "-V1StGXR8_Z5jdHi6B" }],
   ["sw1/acme/_all/cmd/status.get/1", { scope: "fleet", name: "status.get", id: "1" }],
   [`sw1/acme/plant7/pi-1/cmd/ping/${"a".repeat(64)}`, { scope: "board", name: "ping", id: "a".repeat(64) }],
 ] as const)("%s is a command", (topic, expected) => {
