@@ -7,6 +7,7 @@ import type { Instant, Millis } from "./base/clock.ts";
 import type { Progress } from "./base/progress.ts";
 import { TaskGroup } from "./base/tasks.ts";
 import type { BoardHealth } from "./board/board-health.ts";
+import { identityOf } from "./board/identity.ts";
 import { reasonNotToStand, reasonToStepDown } from "./board/sick-leader.ts";
 import { KubeClient } from "./client/kube-client.ts";
 import { Permissions } from "./client/permissions.ts";
@@ -17,6 +18,7 @@ import type { Config } from "./config/settings.ts";
 import { lifecycleSettings } from "./control-loops.ts";
 import { workloadsOf } from "./controllers/registry.ts";
 import { freezeOnBoard } from "./controllers/sight.ts";
+import { AgentSiteControls } from "./controls/site-controls.ts";
 import { InformerSet } from "./informer/informer-set.ts";
 import { peersOf } from "./peers.ts";
 import { ApiLink } from "./runtime/api-link.ts";
@@ -33,12 +35,11 @@ import { siteAnnotations, siteLabels } from "./runtime/site-lease.ts";
 import { namespacesOf, siteNamespaces } from "./runtime/site-namespaces.ts";
 import type { Caches } from "./runtime/site-view.ts";
 import { uncontestedCaches } from "./runtime/uncontested-caches.ts";
-import { AgentSiteControls } from "./site-controls.ts";
 import { TermWork } from "./term-work.ts";
 import { type AgentViews, viewsOf } from "./views.ts";
 
 /** What is known of this board itself, where somebody watches over it. */
-export interface WatchedBoard extends Pick<BoardHealth, "sickness"> {
+export interface WatchedBoard extends BoardHealth {
   /** Hours in which nothing is evicted. */
   isQuiet(now: Instant): Quiet | undefined;
 }
@@ -111,7 +112,7 @@ export class Agent {
     this.#rebuilt = folder.cache.rebuilt ?? rebuilt;
     const memo = new Memo(folder.state.database);
     const leaderMemo = new LeaderMemo({ facts: memo, place });
-    const identity = `${board.name}_${ambient.random.uuid()}`;
+    const identity = identityOf(board.name, ambient.random);
 
     this.#link = new ApiLink(ambient, { transport, changed: news });
     this.#permissions = new Permissions({ clock: ambient.clock, changed: news });
@@ -286,11 +287,11 @@ export class Agent {
 
   #whyNotToStand(leaderlessFor: Millis): string | undefined {
     const patience = patienceWithOthers * this.#config.leader.duration;
-    return reasonNotToStand(this.#self?.sickness(this.#ambient.clock.now()), { leaderlessFor, patience });
+    return reasonNotToStand(this.#self?.sickness(), { leaderlessFor, patience });
   }
 
   #whyToLeave(now: Instant): string | undefined {
-    const sickness = this.#self?.sickness(now);
+    const sickness = this.#self?.sickness();
     const { leader, board } = this.#config;
     return sickness && reasonToStepDown(sickness, peersOf(this.caches, board.node), { now, sickFor: leader.sickFor });
   }

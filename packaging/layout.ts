@@ -55,6 +55,7 @@ export function layout(made: Made): readonly PackageFile[] {
     packed("usr/share/man/man8/siteward.8.gz", made.man),
     text("usr/share/bash-completion/completions/siteward", made.completion),
     from("packaging/debian/lintian-overrides", "usr/share/lintian/overrides/siteward"),
+    from("docs/operator.md", `${docs}/operator.md`),
     from("systemd/siteward.example.yaml", `${docs}/examples/siteward.yaml`),
     from("systemd/rbac.yaml", `${docs}/examples/rbac.yaml`),
     ...allOf("systemd/drop-ins", ".conf", `${docs}/examples`),

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import Sqlite from "better-sqlite3";
@@ -31,11 +31,27 @@ const largestCopy = 256 * 2 ** 20;
  * to end, which takes seconds of a large one.
  */
 export function inspect(file: string, isInUse: boolean, how: "whole" | "counts" = "whole"): Inspection {
-  if (!existsSync(file)) return { kind: "absent" };
   try {
+    if (presentSize(file) === undefined) return { kind: "absent" };
     return withFile(file, isInUse, (at) => looked(at, file, how));
   } catch (error) {
-    return { kind: "unreadable", why: error instanceof Error ? error.message : String(error) };
+    return faultOf(error);
+  }
+}
+
+/** In bytes; undefined: there is no such file. Throws where it may not be looked at, which is something else. */
+export const presentSize = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size;
+
+/** Why a file could not be read. */
+export function faultOf(error: unknown): Extract<Inspection, { kind: "busy" | "damaged" | "unreadable" }> {
+  const why = error instanceof Error ? error.message : String(error);
+  switch (kindOf(error)) {
+    case "busy":
+      return { kind: "busy" };
+    case "damaged":
+      return { kind: "damaged", why };
+    default:
+      return { kind: "unreadable", why };
   }
 }
 
@@ -47,7 +63,7 @@ function withFile<T>(file: string, isInUse: boolean, read: (at: string) => T): T
   try {
     const copy = path.join(folder, path.basename(file));
     copyFileSync(file, copy);
-    if (existsSync(`${file}-wal`)) copyFileSync(`${file}-wal`, `${copy}-wal`);
+    if (presentSize(`${file}-wal`) !== undefined) copyFileSync(`${file}-wal`, `${copy}-wal`);
     return read(copy);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -63,33 +79,36 @@ export interface JournalTail {
   readonly version: string;
 }
 
-/** The newest rows of cache.db's journal, the newest last. */
-export function journalTail(file: string, isInUse: boolean, most: number): readonly JournalTail[] {
+/** The newest rows of cache.db's journal, the newest last; or why there are none to be had. */
+export function journalTail(
+  file: string,
+  isInUse: boolean,
+  most: number,
+): readonly JournalTail[] | Exclude<Inspection, { readonly kind: "sound" }> {
   const select = `SELECT j.seq AS seq, r.name AS resource, j.type AS type, j.key AS key, j.version AS version
     FROM journal j JOIN resources r ON r.id = j.resource ORDER BY j.seq DESC LIMIT ?`;
-  return withFile(file, isInUse, (at) =>
-    reading(at, (driver) => (driver.prepare(select).all(most) as readonly JournalTail[]).toReversed()),
-  );
+  try {
+    if (presentSize(file) === undefined) return { kind: "absent" };
+    return withFile(file, isInUse, (at) =>
+      reading(at, (driver) => (driver.prepare(select).all(most) as readonly JournalTail[]).toReversed()),
+    );
+  } catch (error) {
+    return faultOf(error);
+  }
 }
 
 function looked(file: string, original: string, how: "whole" | "counts"): Inspection {
-  try {
-    return reading(file, (driver): Inspection => {
-      const problem = how === "counts" ? "ok" : one(driver, "PRAGMA quick_check(1)", "quick_check");
-      if (problem !== "ok") return { kind: "damaged", why: String(problem) };
-      return { kind: "sound", ...statsOf(driver, original) };
-    });
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    switch (kindOf(error)) {
-      case "busy":
-        return { kind: "busy" };
-      case "damaged":
-        return { kind: "damaged", why };
-      default:
-        return { kind: "unreadable", why };
-    }
-  }
+  return reading(file, (driver): Inspection => {
+    const why = how === "counts" ? undefined : firstProblem(driver);
+    if (why !== undefined) return { kind: "damaged", why };
+    return { kind: "sound", ...statsOf(driver, original) };
+  });
+}
+
+/** Of a file that is read from end to end. */
+export function firstProblem(driver: SqliteDriver): string | undefined {
+  const found = one(driver, "PRAGMA quick_check(1)", "quick_check");
+  return found === "ok" ? undefined : String(found);
 }
 
 function statsOf(driver: SqliteDriver, original: string): DatabaseStats {
@@ -124,4 +143,4 @@ function reading<T>(file: string, read: (driver: SqliteDriver) => T): T {
   }
 }
 
-const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+const sizeOf = (file: string): number => presentSize(file) ?? 0;

@@ -72,7 +72,7 @@ export class StateFolder {
 }
 
 /** The cache grows with the site, and SQLite needs room to fold its logs in. */
-const leastRoom = 1024 * 1024;
+export const leastRoom = 1024 * 1024;
 
 /** What cannot be looked at is told when it is opened. */
 function isFilled(file: string): boolean {

@@ -1,3 +1,4 @@
+import { memberOf } from "../base/json.ts";
 import type { Node } from "./core.ts";
 import { taintKeys, taintsOf } from "./taints.ts";
 
@@ -31,15 +32,15 @@ const judges: readonly string[] = ["kube-controller-manager", "k3s", "k3s-server
 export function judgeNotes(managedFields: unknown): readonly JudgeNote[] {
   if (!Array.isArray(managedFields)) return [];
   return managedFields.flatMap((entry: unknown): readonly JudgeNote[] => {
-    const manager = member(entry, "manager");
+    const manager = memberOf(entry, "manager");
     if (typeof manager !== "string" || manager === ours) return [];
-    const fields = member(entry, "fieldsV1");
-    const stamp = String(member(entry, "time") ?? "");
+    const fields = memberOf(entry, "fieldsV1");
+    const stamp = String(memberOf(entry, "time") ?? "");
     const found: JudgeNote[] = [];
-    if (judges.includes(manager) && member(member(fields, "f:spec"), "f:taints") !== undefined)
+    if (judges.includes(manager) && memberOf(memberOf(fields, "f:spec"), "f:taints") !== undefined)
       found.push({ manager, wrote: "taints", stamp });
-    const ready = member(member(member(fields, "f:status"), "f:conditions"), 'k:{"type":"Ready"}');
-    if (!withKubelet.includes(manager) && member(ready, "f:status") !== undefined)
+    const ready = memberOf(memberOf(memberOf(fields, "f:status"), "f:conditions"), 'k:{"type":"Ready"}');
+    if (!withKubelet.includes(manager) && memberOf(ready, "f:status") !== undefined)
       found.push({ manager, wrote: "Ready", stamp });
     return found;
   });
@@ -63,8 +64,3 @@ export function otherJudge(before: JudgeSight, now: JudgeSight): JudgeNote | und
     !before.notes.some((one) => one.manager === manager && one.wrote === wrote && one.stamp === stamp);
   return now.notes.find((note) => isNew(note) && (note.wrote === "Ready" || before.taints !== now.taints));
 }
-
-const member = (value: unknown, name: string): unknown =>
-  typeof value === "object" && value !== null && Object.hasOwn(value, name)
-    ? (value as Readonly<Record<string, unknown>>)[name]
-    : undefined;

@@ -1,5 +1,5 @@
 import type { Instant, Millis } from "./clock.ts";
-import { isRecord } from "./json.ts";
+import { recordIn } from "./json.ts";
 
 /**
  * The end of something that outlives the process and the boot, such as a freeze. On a board without a battery clock the
@@ -46,14 +46,7 @@ export const checkpoint = (end: LastingEnd, moment: Moment): LastingEnd => lasti
 export const lastingEndText = (end: LastingEnd): string => JSON.stringify(end);
 
 export function readLastingEnd(text: string): LastingEnd | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isRecord(value)) return undefined;
-  const { until, isTrusted, left, bootId, mono } = value;
+  const { until, isTrusted, left, bootId, mono } = recordIn(text) ?? {};
   const isWhole =
     typeof until === "number" &&
     typeof isTrusted === "boolean" &&

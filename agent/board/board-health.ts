@@ -1,5 +1,4 @@
 import type { Instant } from "../base/clock.ts";
-import type { BoardReadings } from "./readings.ts";
 
 export interface Sickness {
   /** "undervolted", "throttled by heat": in the words of the status. */
@@ -10,7 +9,5 @@ export interface Sickness {
 /** How the board itself is, as far as it matters to whether it should lead. */
 export interface BoardHealth {
   /** Why this board should not lead now (judgement 4): undervolted, throttled, storage read-only, clock not trusted. */
-  sickness(now: Instant): Sickness | undefined;
-  /** As they were read last; undefined: not yet. */
-  readings(): BoardReadings | undefined;
+  sickness(): Sickness | undefined;
 }

@@ -1,8 +1,8 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { Standings } from "./board-sampler.ts";
-import type { ClockState } from "./clock-sync.ts";
+import { type ClockState, timeToSync } from "./clock-sync.ts";
 import type { Sign } from "./debounce.ts";
-import { heatLimits, type SensorLimits } from "./limits.ts";
+import { heatLimits, isWorn, type SensorLimits } from "./limits.ts";
 import type { BoardReadings } from "./readings.ts";
 
 /** What a person should know of the board, in the form of the status. */
@@ -20,9 +20,6 @@ export interface BoardView {
   readonly clock: ClockState;
   readonly startedAt: Instant;
 }
-
-/** A board that has just started has not asked the time yet. */
-const timeToSync: Millis = 600_000;
 
 /** What was seen once, and not for so long, is no problem of today. */
 const forgotten: Millis = 86_400_000;
@@ -99,11 +96,10 @@ function storageProblems({ readings: { storage }, limits }: BoardView): readonly
       message: `${Math.floor(freeBytes / 2 ** 20)} MiB are free in the state folder's file system`,
       hint: "journalctl --vacuum-size=32M, apt-get clean",
     });
-  const isUrgent = wear?.reserve === "urgent";
-  if (wear && ((wear.usedPercent ?? 0) >= 90 || isUrgent || wear.reserve === "warning"))
+  if (wear && isWorn(wear))
     found.push({
       type: "StorageWearHigh",
-      severity: isUrgent ? "critical" : "warning",
+      severity: wear.reserve === "urgent" ? "critical" : "warning",
       message: `${device}: ${wearText(wear)}`,
       hint: "plan to replace the board or its storage",
     });

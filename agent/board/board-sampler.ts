@@ -39,7 +39,7 @@ const shortMemory: Millis = 120_000;
 const mountsEvery: Millis = 300_000;
 
 /** No version of this program was made before: a board whose clock says so woke up without one. */
-export const earliestWall: Millis = Date.UTC(2026, 0, 1);
+const earliestWall: Millis = Date.UTC(2026, 0, 1);
 
 /** Reads the sensors every so often, and says what lasts. */
 export class BoardSampler implements BoardHealth {
@@ -68,7 +68,7 @@ export class BoardSampler implements BoardHealth {
     return this.#writes.lastDay;
   }
 
-  sickness(_now: Instant): Sickness | undefined {
+  sickness(): Sickness | undefined {
     for (const [name, why] of reasons) {
       const { since } = this.#standings[name].short;
       if (since !== undefined) return { why, since };

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import type { Clock, Millis } from "../base/clock.ts";
+import { killGroup } from "../base/process-group.ts";
 
 export interface ChildOptions {
   /** A child that takes longer is ended, with all that it started. */
@@ -42,12 +43,4 @@ export function runChild(command: string, args: readonly string[], options: Chil
     if (signal.aborted) stopped();
     else signal.addEventListener("abort", stopped, { once: true });
   });
-}
-
-function killGroup(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, "SIGKILL");
-  } catch {
-    // It has ended by itself.
-  }
 }

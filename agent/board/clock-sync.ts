@@ -5,6 +5,9 @@ import type { ReadFact } from "./facts.ts";
 /** synced: some clock better than ours set it since this boot. */
 export type ClockState = "synced" | "unsynced";
 
+/** A board that has just started has not asked the time yet: before that an unsynced clock is nothing to tell of. */
+export const timeToSync: Millis = 600_000;
+
 export interface ClockSource {
   readonly state: ClockState;
   /** "timesyncd", "ntp" for another client, "configured" where it need not be set; undefined while unsynced. */

@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from "../base/json.ts";
+import { asRecord, isRecord, recordIn } from "../base/json.ts";
 
 /** What the board is made of. Texts of others: short, in one line, and never acted upon. */
 export interface Inventory {
@@ -21,30 +21,21 @@ const mostDisks = 16;
 
 /** The child's output; undefined: it is not what was agreed. Members that are missing or wrong are left empty. */
 export function inventoryFrom(output: string): Inventory | undefined {
-  let told: unknown;
-  try {
-    told = JSON.parse(output);
-  } catch {
-    return undefined;
-  }
-  const all = recordIn(told);
+  const all = recordIn(output);
   if (all?.schema !== inventorySchema) return undefined;
-  const { system, os, cpu } = { system: recordIn(all.system), os: recordIn(all.os), cpu: recordIn(all.cpu) };
+  const { system, os, cpu } = { system: asRecord(all.system), os: asRecord(all.os), cpu: asRecord(all.cpu) };
   const disks = Array.isArray(all.disks) ? all.disks.slice(0, mostDisks) : [];
   return {
-    system: { manufacturer: word(system?.manufacturer), model: word(system?.model), serial: word(system?.serial) },
-    os: { distro: word(os?.distro), release: word(os?.release), kernel: word(os?.kernel), arch: word(os?.arch) },
-    cpu: { brand: word(cpu?.brand), cores: amount(cpu?.cores), speedMHz: amount(cpu?.speedMHz) },
+    system: { manufacturer: word(system.manufacturer), model: word(system.model), serial: word(system.serial) },
+    os: { distro: word(os.distro), release: word(os.release), kernel: word(os.kernel), arch: word(os.arch) },
+    cpu: { brand: word(cpu.brand), cores: amount(cpu.cores), speedMHz: amount(cpu.speedMHz) },
     memoryBytes: amount(all.memoryBytes),
     disks: disks.flatMap((one) => {
-      const disk = recordIn(one);
-      if (!disk) return [];
-      return [{ device: word(disk.device), kind: word(disk.kind), name: word(disk.name), bytes: amount(disk.bytes) }];
+      if (!isRecord(one)) return [];
+      return [{ device: word(one.device), kind: word(one.kind), name: word(one.name), bytes: amount(one.bytes) }];
     }),
   };
 }
-
-const recordIn = (value: unknown): JsonRecord | undefined => (isRecord(value) ? value : undefined);
 
 const longestWord = 100;
 

@@ -1,5 +1,5 @@
 import type { Config } from "../config/settings.ts";
-import type { BoardReadings, TemperatureReading } from "./readings.ts";
+import type { BoardReadings, TemperatureReading, WearReading } from "./readings.ts";
 
 export type SensorLimits = Pick<Config["board"], "temperature" | "freeSpace" | "pressure">;
 
@@ -58,5 +58,5 @@ export function signsIn(
 /** eMMC says how much of its life it has used in steps of 10 %. */
 const wornFrom = 90;
 
-export const isWorn = ({ storage: { wear } }: BoardReadings): boolean =>
+export const isWorn = (wear: WearReading | undefined): boolean =>
   (wear?.usedPercent ?? 0) >= wornFrom || wear?.reserve === "warning" || wear?.reserve === "urgent";

@@ -1,6 +1,6 @@
-import { elapsed, type Instant, type Millis } from "../base/clock.ts";
+import { elapsed, type Instant } from "../base/clock.ts";
 import type { Standings } from "./board-sampler.ts";
-import type { ClockState } from "./clock-sync.ts";
+import { type ClockState, timeToSync } from "./clock-sync.ts";
 import { isWorn } from "./limits.ts";
 import type { BoardReadings } from "./readings.ts";
 
@@ -43,9 +43,6 @@ const texts = {
 /** All that are ever written: whoever takes siteward off a site takes these along. */
 export const conditionTypes: readonly string[] = Object.keys(texts);
 
-/** A board that has just started has not asked the time yet. */
-const timeToSync: Millis = 600_000;
-
 /** What this board's Node should say of it. What the board cannot know is left out. */
 export function nodeConditions(
   {
@@ -66,7 +63,7 @@ export function nodeConditions(
   const known: { readonly [type in keyof typeof texts]: boolean | undefined } = {
     PowerUndervoltage: power && standings.undervolted.long.since !== undefined,
     ThermalThrottled: power || temperature ? standings.throttled.long.since !== undefined : undefined,
-    StorageWearHigh: storage.wear && isWorn(readings),
+    StorageWearHigh: storage.wear && isWorn(storage.wear),
     StorageVolatile: storage.fileSystem === undefined ? undefined : storage.isVolatile,
     ClockUnsynced: clock === "synced" ? false : isLate ? true : undefined,
   };

@@ -1,6 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigError } from "../base/errors.ts";
+import { isRecord, type JsonRecord } from "../base/json.ts";
 import { readText } from "../config/read-text.ts";
 
 /** A firmware profile: a part of the configuration, and which boards it fits. One JSON file for each. */
@@ -96,12 +97,12 @@ function readProfile(file: string): Profile | string {
 
 /** Checks what was read; answers with what is wrong where it is no profile. */
 export function profileFrom(written: unknown): Profile | string {
-  if (!isObject(written)) return "must hold one object";
+  if (!isRecord(written)) return "must hold one object";
   const { schema, id, title, match, runtime, settings } = written;
   if (schema !== profileSchemaName) return `must say "schema": "${profileSchemaName}"`;
   if (typeof id !== "string" || !/^[a-z0-9-]+$/.test(id)) return "id must be small letters, digits and dashes";
   if (typeof title !== "string") return "title must be text";
-  if (!isObject(match)) return "match must be an object";
+  if (!isRecord(match)) return "match must be an object";
   const { compatible = [], ramMiB = [0, Number.MAX_SAFE_INTEGER] } = match;
   if (!isList(compatible, isText)) return "match.compatible must be a list of texts";
   if (!isList(ramMiB, isCount)) return "match.ramMiB must be two whole numbers";
@@ -109,18 +110,16 @@ export function profileFrom(written: unknown): Profile | string {
   if (from === undefined || to === undefined || more !== undefined || from >= to)
     return "match.ramMiB must be two whole numbers, the smaller one first";
   if (!isRuntime(runtime)) return "runtime must give oldSpaceMiB, semiSpaceMiB, jitless, memoryHighMiB, memoryMaxMiB";
-  if (!isObject(settings)) return "settings must be an object";
+  if (!isRecord(settings)) return "settings must be an object";
   return { id, title, match: { compatible, ramMiB: [from, to] }, runtime, settings };
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const isText = (value: unknown): value is string => typeof value === "string";
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 const isList = <T>(value: unknown, is: (item: unknown) => item is T): value is readonly T[] =>
   Array.isArray(value) && value.every(is);
 
-const isRuntime = (value: unknown): value is Runtime & Readonly<Record<string, unknown>> =>
-  isObject(value) &&
+const isRuntime = (value: unknown): value is Runtime & JsonRecord =>
+  isRecord(value) &&
   [value.oldSpaceMiB, value.semiSpaceMiB, value.memoryHighMiB, value.memoryMaxMiB].every(isCount) &&
   typeof value.jitless === "boolean";

@@ -1,4 +1,5 @@
 import { StorageError } from "../../storage/errors.ts";
+import { backoff } from "../base/backoff.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { dispositionOf } from "../base/errors.ts";
 
@@ -20,7 +21,7 @@ export interface Failed {
 /** More files made anew than this within an hour are a disk that eats what is written to it. */
 const mostMended = 3;
 const hour: Millis = 3_600_000;
-const [firstPause, longestPause]: readonly [Millis, Millis] = [2000, 60_000];
+const pauses = { first: 2000, most: 60_000 };
 
 /**
  * What follows a failure. Where a start after two seconds would find the same full disk, the process stays and looks again,
@@ -37,7 +38,7 @@ export function afterFailure(error: unknown, before: readonly Failed[], now: Ins
   }
   if (!mayPass(error)) return { do: "end" };
   const waits = recent.filter((one) => mayPass(one.error)).length;
-  return { do: "wait", pause: Math.min(longestPause, firstPause * 2 ** waits) };
+  return { do: "wait", pause: backoff(waits + 1, pauses) };
 }
 
 const isDamage = (error: unknown): boolean => error instanceof StorageError && error.kind === "damaged";

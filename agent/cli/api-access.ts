@@ -8,24 +8,28 @@ import { CredentialsError } from "../client/credentials-error.ts";
 import { HttpTransport } from "../client/http-transport.ts";
 import { defaultHealth } from "../client/http2-wire.ts";
 import { KubeconfigCredentials } from "../client/kubeconfig-credentials.ts";
+import type { ProxySettings } from "../client/proxy.ts";
 import { ServiceAccountCredentials, serviceAccountFolder } from "../client/service-account-credentials.ts";
+import { etc } from "../config/load.ts";
 import type { Config } from "../config/settings.ts";
 import type { Io } from "./io.ts";
 
 /** Where `siteward enroll` puts them, and where the unit copies them from. */
-export const enrolledKubeconfig = "/etc/siteward/credentials/kubeconfig";
+export const enrolledKubeconfig = `${etc}/credentials/kubeconfig`;
 
 export function transportOf(io: Io, config: Config, ambient: Ambient, credentials: Credentials): HttpTransport {
   return new HttpTransport(ambient, {
     credentials,
-    proxies: {
-      proxy: config.api.proxy ?? io.env.HTTPS_PROXY ?? io.env.https_proxy,
-      except: io.env.NO_PROXY ?? io.env.no_proxy,
-    },
+    proxies: proxiesOf(io, config.api.proxy),
     health: defaultHealth,
     timeout: config.client.timeouts.write,
   });
 }
+
+export const proxiesOf = ({ env }: Pick<Io, "env">, configured: string | undefined): ProxySettings => ({
+  proxy: configured ?? env.HTTPS_PROXY ?? env.https_proxy,
+  except: env.NO_PROXY ?? env.no_proxy,
+});
 
 /**
  * As kubectl looks for them: what is configured, KUBECONFIG, the home folder; inside a pod its service account. A service

@@ -1,14 +1,5 @@
-import type { Command, Option } from "./commands.ts";
+import { type Command, configOption, jsonOption } from "./command.ts";
 import { exit } from "./exit-codes.ts";
-
-const configOption: Option = {
-  name: "config",
-  short: "c",
-  value: "FILE",
-  summary: "The configuration file (default: /etc/siteward/siteward.yaml, if it is there).",
-};
-
-const jsonOption: Option = { name: "json", summary: "Print JSON, for programs." };
 
 /** Commands of whoever looks after a board: to set it up, to find out what is wrong, to take siteward off again. */
 export const careCommands: readonly Command[] = [
@@ -25,8 +16,8 @@ export const careCommands: readonly Command[] = [
       { name: "server", value: "URL", summary: "Instead: the API server, such as https://10.0.0.1:6443." },
       { name: "token-file", value: "FILE", summary: "With --server: the file with the token." },
       { name: "ca", value: "FILE", summary: "With --server: the authority that signed its certificate." },
-      { name: "site", value: "NAME", summary: "The site's name." },
-      { name: "board", value: "NAME", summary: "The board's name (default: the host's)." },
+      { name: "site", value: "NAME", summary: "The site's name (default: as it was enrolled or configured before)." },
+      { name: "board", value: "NAME", summary: "The board's name (default: as before, or the host's)." },
       { name: "mqtt", value: "URL", summary: "The fleet's broker: mqtts://host:8883." },
       { name: "fleet", value: "NAME", summary: "The fleet's name." },
       { name: "certificate", value: "FILE", summary: "The client certificate for the broker: CN=fleet/site/board." },

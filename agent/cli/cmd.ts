@@ -6,6 +6,7 @@ import { commands } from "../commands/registry.ts";
 import { giveCommand, SocketError } from "../local/control-client.ts";
 import { exit } from "./exit-codes.ts";
 import type { Io, Run } from "./io.ts";
+import { runFolder } from "./load-config.ts";
 
 /** `siteward cmd NAME [JSON]`: a command for the agent on this board, over its socket. */
 export const run: Run = async (io, { flags, values, words }) => {
@@ -21,7 +22,7 @@ export const run: Run = async (io, { flags, values, words }) => {
     ...(reason !== undefined && { reason }),
     ...(flags.has("dry-run") && { dryRun: true }),
   };
-  const file = values.get("socket") ?? join(io.env.SITEWARD_RUN_FOLDER || "/run/siteward", "ctl.sock");
+  const file = values.get("socket") ?? join(runFolder(io), "ctl.sock");
   let last: JsonRecord | undefined;
   try {
     await giveCommand(file, {

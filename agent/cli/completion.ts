@@ -1,5 +1,6 @@
 import { settings } from "../config/settings.ts";
-import { type Command, commands, commandsUnder, groups, helpOption, type Option } from "./commands.ts";
+import { type Command, helpOption, type Option } from "./command.ts";
+import { commands, commandsUnder, groups } from "./commands.ts";
 import { pathsIn } from "./config.ts";
 import { exit } from "./exit-codes.ts";
 import type { Args, Io } from "./io.ts";

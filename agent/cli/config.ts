@@ -1,10 +1,11 @@
+import { memberOf } from "../base/json.ts";
 import { nearest } from "../base/nearest.ts";
 import { profileSchema } from "../board/profile-schema.ts";
 import { apiVersion, checkFile, kind, type Loaded, variableOf } from "../config/load.ts";
 import { fileSchema, markdown, printSchema, example as writeExample } from "../config/reference.ts";
 import type { Entries, Section, Setting } from "../config/schema.ts";
 import { settings } from "../config/settings.ts";
-import { settingsIn } from "../config/values.ts";
+import { settingsIn, valueAt } from "../config/values.ts";
 import { exit } from "./exit-codes.ts";
 import type { Io, Run } from "./io.ts";
 import { configOf } from "./load-config.ts";
@@ -123,8 +124,3 @@ export function* pathsIn(section: Section<Entries>, path: readonly string[] = []
     if (entry.kind === "section") yield* pathsIn(entry, [...path, name]);
   }
 }
-
-const valueAt = (config: unknown, path: string): unknown => path.split(".").reduce<unknown>(memberOf, config);
-
-const memberOf = (value: unknown, name: string): unknown =>
-  typeof value === "object" && value !== null ? Object.entries(value).find(([key]) => key === name)?.[1] : undefined;

@@ -7,6 +7,7 @@ import { knownSecrets } from "../doctor/secrets.ts";
 import { patientOf } from "./doctor.ts";
 import { exit } from "./exit-codes.ts";
 import type { Args, Io } from "./io.ts";
+import { runFolder } from "./load-config.ts";
 import { version } from "./version.ts";
 
 /** One file to send to whoever helps. */
@@ -20,7 +21,7 @@ export async function collect(io: Io, { values, flags }: Args): Promise<number> 
   try {
     const config = configFor(patient);
     const { configuration, ambient, files, program, env, etc } = patient;
-    const folder = config?.run.folder ?? env.SITEWARD_RUN_FOLDER ?? "/run/siteward";
+    const folder = config?.run.folder ?? runFolder(io);
     const parts = {
       version,
       config,

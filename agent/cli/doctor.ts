@@ -3,21 +3,19 @@ import { ConfigError } from "../base/errors.ts";
 import { silent } from "../base/logger.ts";
 import { nearest } from "../base/nearest.ts";
 import { boardFiles } from "../board/board-files.ts";
-import { defaultFile } from "../config/load.ts";
+import { defaultFile, etc } from "../config/load.ts";
 import { ApiProbe } from "../doctor/api-probe.ts";
 import { kubeCredentials } from "../doctor/credential-places.ts";
 import { checkIds, checksNamed, examine, type Finding } from "../doctor/examination.ts";
 import type { Patient } from "../doctor/patient.ts";
 import { programRunner } from "../doctor/programs.ts";
 import { findingLines, summaryLine } from "../doctor/report.ts";
+import { proxiesOf } from "./api-access.ts";
 import { exit } from "./exit-codes.ts";
 import type { Args, Io } from "./io.ts";
-import { configOf } from "./load-config.ts";
+import { configOf, runFolder } from "./load-config.ts";
 import { findStatus, thisMachine } from "./status-reader.ts";
 import { version } from "./version.ts";
-
-/** Where credentials and trusted keys lie. */
-export const etc = "/etc/siteward";
 
 /** Looks for what is wrong with this board, its agent and its links, and says what to do. Changes nothing. */
 export async function run(io: Io, args: Args): Promise<number> {
@@ -67,13 +65,10 @@ export function patientOf(io: Io, file: string | undefined): { readonly patient:
     config &&
     new ApiProbe(ambient, {
       credentials: kubeCredentials(ambient, config, places),
-      proxies: {
-        proxy: config.api.proxy ?? io.env.HTTPS_PROXY ?? io.env.https_proxy,
-        except: io.env.NO_PROXY ?? io.env.no_proxy,
-      },
+      proxies: proxiesOf(io, config.api.proxy),
       signal: io.signal,
     });
-  const folder = config?.run.folder ?? io.env.SITEWARD_RUN_FOLDER ?? "/run/siteward";
+  const folder = config?.run.folder ?? runFolder(io);
   const found = findStatus(join(folder, "status.json"), thisMachine());
   const patient: Patient = {
     ambient,

@@ -9,9 +9,18 @@ import { KubeconfigCredentials } from "../client/kubeconfig-credentials.ts";
 import { TransportError } from "../client/transport-error.ts";
 import { codeOf } from "../config/read-text.ts";
 import { ApiProbe } from "../doctor/api-probe.ts";
-import { checkFleet, checkSettings, type Enrolment, enrolmentFiles, leftovers, places } from "../enroll/enrolment.ts";
+import {
+  checkFleet,
+  checkSettings,
+  type Enrolment,
+  enrolmentFiles,
+  leftovers,
+  places,
+  withFormerNames,
+} from "../enroll/enrolment.ts";
 import { finish, isUnfinished, writeAll } from "../enroll/file-set.ts";
 import { flatKubeconfig, tokenKubeconfig } from "../enroll/flat-kubeconfig.ts";
+import { proxiesOf } from "./api-access.ts";
 import { exit } from "./exit-codes.ts";
 import type { Args, Io } from "./io.ts";
 import { configOf } from "./load-config.ts";
@@ -21,7 +30,7 @@ import { canAsk, promptOf } from "./prompt.ts";
 export async function run(io: Io, args: Args): Promise<number> {
   const root = args.values.get("root") ?? "/";
   const { ledger } = places(root);
-  if (isUnfinished(ledger)) {
+  if (isUnfinished(ledger) && !args.flags.has("dry-run")) {
     const ended = finish(ledger);
     io.stdout.write(`an enrolment that was cut short is finished now: ${ended.join(", ")}\n`);
     if (!args.values.has("kubeconfig") && !args.values.has("server")) {
@@ -36,25 +45,28 @@ export async function run(io: Io, args: Args): Promise<number> {
     );
     return exit.usage;
   }
-  const enrolment = await read(given);
+  const enrolment = withFormerNames(await read(given), root);
   checkSettings(enrolment);
   checkFleet(enrolment.fleet, names(io, enrolment, root));
   const files = enrolmentFiles(enrolment, root);
+  const gone = leftovers(enrolment, root).filter((path) => existsSync(path));
   const reached = await greet(io, enrolment.kubeconfig);
   io.stdout.write(`${reached}\n`);
   if (args.flags.has("dry-run")) {
     for (const { path, mode } of files) io.stdout.write(`would write ${path} (mode ${mode.toString(8)})\n`);
+    for (const path of gone) io.stdout.write(`would remove ${path} (no broker is named)\n`);
     return exit.ok;
   }
   try {
     writeAll(files, ledger);
-    for (const path of leftovers(enrolment, root)) rmSync(path, { force: true });
+    for (const path of gone) rmSync(path, { force: true });
   } catch (error) {
     if (codeOf(error) !== "EACCES" && codeOf(error) !== "EPERM") throw error;
     io.stderr.write(`siteward: ${error instanceof Error ? error.message : String(error)}\n  run it as root\n`);
     return exit.permission;
   }
   for (const { path, mode } of files) io.stdout.write(`wrote ${path} (mode ${mode.toString(8)})\n`);
+  for (const path of gone) io.stdout.write(`removed ${path} (no broker is named)\n`);
   io.stdout.write(next(root));
   if (root !== "/" || args.flags.has("no-doctor")) return exit.ok;
   io.stdout.write("\nsiteward doctor:\n");
@@ -194,7 +206,7 @@ async function greet(io: Io, kubeconfig: string): Promise<string> {
   const ambient = { clock: io.clock, random: io.random, log: silent };
   const probe = new ApiProbe(ambient, {
     credentials: new KubeconfigCredentials(ambient, { file, context: undefined, environment: io.env }),
-    proxies: { proxy: io.env.HTTPS_PROXY ?? io.env.https_proxy, except: io.env.NO_PROXY ?? io.env.no_proxy },
+    proxies: proxiesOf(io, undefined),
     signal: io.signal,
   });
   try {

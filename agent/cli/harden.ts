@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { silent } from "../base/logger.ts";
 import { localNetworks } from "../board/local-networks.ts";
 import { readFact } from "../board/read-fact.ts";
-import { replaceFile } from "../status/replace-file.ts";
+import { replaceDurably } from "../config/durable-file.ts";
 import { credentialsOf, enrolledKubeconfig } from "./api-access.ts";
 import { exit } from "./exit-codes.ts";
 import { type Allowed, hardenedDropIn, hardenedFile, hardenedRoot } from "./hardened-drop-in.ts";
@@ -37,7 +37,7 @@ export const run: Run = async (io, args) => {
   try {
     mkdirSync(hardenedRoot, { recursive: true, mode: 0o755 });
     mkdirSync(dirname(hardenedFile), { recursive: true });
-    replaceFile(hardenedFile, text);
+    replaceDurably(hardenedFile, text, 0o644);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     io.stderr.write(`siteward: ${hardenedFile} cannot be written: ${why}\n  Run it as root.\n`);

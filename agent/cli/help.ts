@@ -1,6 +1,7 @@
 import { nearest } from "../base/nearest.ts";
 import { wrap } from "../base/wrap.ts";
-import { type Command, commands, commandsUnder, groups, helpOption, type Option } from "./commands.ts";
+import { type Command, helpOption, type Option } from "./command.ts";
+import { commands, commandsUnder, groups } from "./commands.ts";
 import { exit, meanings } from "./exit-codes.ts";
 import type { Args, Io } from "./io.ts";
 

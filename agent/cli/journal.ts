@@ -1,8 +1,6 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { roomIn, vacuum } from "../../storage/give-back.ts";
+import { type Compaction, compactFile } from "../../storage/compaction.ts";
 import { type Inspection, inspect, journalTail } from "../../storage/inspection.ts";
-import { StateFolder } from "../../storage/state-folder.ts";
 import { journalIntegrity } from "../doctor/check-journal.ts";
 import { findingLines } from "../doctor/report.ts";
 import { patientOf } from "./doctor.ts";
@@ -30,16 +28,18 @@ export const stats: Run = async (io, { flags, values }) => {
 };
 
 function statsText(file: string, found: Inspection): string {
+  if (found.kind !== "sound") return faultText(file, found);
+  const { format, fileBytes, walBytes, freeBytes, tables } = found;
+  const rows = tables.map(({ name, rows }) => `  ${name.padEnd(16)} ${rows} rows\n`);
+  return `${file}: ${size(fileBytes)}, log ${size(walBytes)}, ${size(freeBytes)} of it free, format ${format}\n${rows.join("")}`;
+}
+
+function faultText(file: string, found: Exclude<Inspection, { readonly kind: "sound" }>): string {
   switch (found.kind) {
     case "absent":
       return `${file}: not there yet\n`;
     case "busy":
       return `${file}: its agent has it alone; siteward status tells of it\n`;
-    case "sound": {
-      const { format, fileBytes, walBytes, freeBytes, tables } = found;
-      const rows = tables.map(({ name, rows }) => `  ${name.padEnd(16)} ${rows} rows\n`);
-      return `${file}: ${size(fileBytes)}, log ${size(walBytes)}, ${size(freeBytes)} of it free, format ${format}\n${rows.join("")}`;
-    }
     default:
       return `${file}: ${found.kind}: ${found.why}\n`;
   }
@@ -53,11 +53,11 @@ export const tail: Run = async (io, { flags, values }) => {
   }
   const { folder, isInUse } = place(io, values.get("config"));
   const file = join(folder, "cache.db");
-  if (!existsSync(file)) {
-    io.stderr.write(`siteward: ${file} is not there yet\n`);
+  const rows = journalTail(file, isInUse, most);
+  if ("kind" in rows) {
+    io.stderr.write(`siteward: ${faultText(file, rows)}`);
     return exit.failed;
   }
-  const rows = journalTail(file, isInUse, most);
   if (rows.length === 0 && !flags.has("json")) io.stdout.write("nothing waits\n");
   for (const row of rows) {
     const { seq, type, resource, key, version } = row;
@@ -90,17 +90,10 @@ export const compact: Run = async (io, args) => {
     ]);
     return await run(io, { flags: new Set(), values, words: ["journal.compact", '{"vacuum":true}'] });
   }
-  if (!files.some((name) => existsSync(join(folder, name)))) {
-    io.stdout.write(`there is nothing in ${folder} yet\n`);
-    return exit.ok;
-  }
-  const { config } = configOf(io, args.values.get("config"));
-  const opened = StateFolder.open({ folder, pragmas: config.cache.sqlite, stamp: String(io.clock.now().wall) });
-  for (const { database } of [opened.state, opened.cache]) {
-    const before = roomIn(database).bytes;
-    vacuum(database);
-    io.stdout.write(`${database.file}: ${size(before)} before, ${size(roomIn(database).bytes)} now\n`);
-  }
-  opened.close();
-  return exit.ok;
+  const done = files.map((name) => [join(folder, name), compactFile(join(folder, name))] as const);
+  for (const [file, how] of done) io.stdout.write(compactText(file, how));
+  return done.every(([, { kind }]) => kind === "compacted" || kind === "absent") ? exit.ok : exit.failed;
 };
+
+const compactText = (file: string, how: Compaction): string =>
+  how.kind === "compacted" ? `${file}: ${size(how.before)} before, ${size(how.after)} now\n` : faultText(file, how);

@@ -1,8 +1,8 @@
-import { closeSync, constants, fchmodSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { basename, join } from "node:path";
 import { sentenceOf } from "../base/errors.ts";
 import { parseEnvelope } from "../commands/envelope.ts";
 import { kidPattern, newKeyPair, signatureOf } from "../commands/signature.ts";
+import { writeNew } from "../config/durable-file.ts";
 import { readText } from "../config/read-text.ts";
 import { exit } from "./exit-codes.ts";
 import type { Io, Run } from "./io.ts";
@@ -67,19 +67,6 @@ export const sign: Run = async (io, { flags, values, words }) => {
 function payloadOf(file: string): Uint8Array | string {
   const source = readText(file === "-" ? "/dev/stdin" : file);
   return "problem" in source ? `${file}: ${source.problem}` : Buffer.from(source.text, "utf8");
-}
-
-/** Never over a key that is there. */
-function writeNew(file: string, text: string, mode: number): void {
-  const { O_WRONLY, O_CREAT, O_EXCL } = constants;
-  const handle = openSync(file, O_WRONLY | O_CREAT | O_EXCL, mode);
-  try {
-    fchmodSync(handle, mode);
-    writeSync(handle, text);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
 }
 
 function refuse({ stderr }: Io, code: number, problem: string): number {

@@ -3,13 +3,16 @@ import { ConfigError } from "../base/errors.ts";
 import { compatibles, type ReadFact, ramBytes } from "../board/facts.ts";
 import { type BoardFacts, type Profile, profileFor, readProfiles } from "../board/profile.ts";
 import { readFact } from "../board/read-fact.ts";
-import { type Loaded, loadConfig, type Sources } from "../config/load.ts";
+import { etc, type Loaded, loadConfig, type Sources } from "../config/load.ts";
 import { readRemote } from "../config/remote-file.ts";
 import { judgeRemote } from "../config/remote-judge.ts";
 import { inForce, type RemoteRecord } from "../config/remote-record.ts";
 import type { Io } from "./io.ts";
 
-export const ownProfiles = "/etc/siteward/profiles.d";
+/** Where the agent's status and its socket lie, as far as that is known without its configuration. */
+export const runFolder = ({ env }: Pick<Io, "env">): string => env.SITEWARD_RUN_FOLDER || "/run/siteward";
+
+const ownProfiles = `${etc}/profiles.d`;
 
 export interface LoadedConfig extends Loaded {
   readonly profile: Profile | undefined;

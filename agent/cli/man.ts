@@ -1,4 +1,5 @@
-import { type Command, commands, helpOption } from "./commands.ts";
+import { type Command, helpOption } from "./command.ts";
+import { commands } from "./commands.ts";
 import { exit, meanings } from "./exit-codes.ts";
 import { synopsis } from "./help.ts";
 import type { Args, Io } from "./io.ts";

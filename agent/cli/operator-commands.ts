@@ -1,4 +1,4 @@
-import type { Command } from "./commands.ts";
+import type { Command } from "./command.ts";
 import { exit } from "./exit-codes.ts";
 
 /** Commands to agents: on the board itself, and signed for boards elsewhere. */

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { nearest } from "../base/nearest.ts";
-import { type Command, commands, commandsUnder, groups, helpOption, type Option } from "./commands.ts";
+import { type Command, helpOption, type Option } from "./command.ts";
+import { commands, commandsUnder, groups } from "./commands.ts";
 import type { Args } from "./io.ts";
 
 /** What a command line asks for. */

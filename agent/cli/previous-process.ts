@@ -1,8 +1,6 @@
-import type { Ending } from "../process-controls.ts";
+import type { Ending } from "../companions/process-controls.ts";
 import { readStatus } from "../status/schema.ts";
-
-/** The condition by which a process tells that systemd will end it. */
-export const stuckCondition = "LoopStuck";
+import { stuckCondition } from "../status/watchdog.ts";
 
 /** How the former process ended, from the status that it left behind; undefined: there was none in this boot. */
 export function previousEnding(left: string | undefined, bootId: string): Ending | undefined {

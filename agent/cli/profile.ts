@@ -4,8 +4,8 @@ import { model } from "../board/facts.ts";
 import { type Profile, profileFor } from "../board/profile.ts";
 import { profileUnit, profileUnitText } from "../board/profile-unit.ts";
 import { readFact } from "../board/read-fact.ts";
+import { replaceDurably } from "../config/durable-file.ts";
 import { codeOf, readText } from "../config/read-text.ts";
-import { replaceFile } from "../status/replace-file.ts";
 import { exit } from "./exit-codes.ts";
 import type { Io, Run } from "./io.ts";
 import { configOf, factsOf, profilesOf } from "./load-config.ts";
@@ -70,7 +70,7 @@ export const apply: Run = async (io, { flags, words: [id] }) => {
   }
   try {
     mkdirSync(dirname(profileUnit), { recursive: true, mode: 0o755 });
-    replaceFile(profileUnit, text);
+    replaceDurably(profileUnit, text, 0o644);
   } catch (error) {
     const hint = codeOf(error) === "EACCES" || codeOf(error) === "EPERM" ? "\n  Run it as root." : "";
     const why = error instanceof Error ? error.message : String(error);

@@ -1,11 +1,12 @@
 import { silent } from "../base/logger.ts";
+import { identityOf } from "../board/identity.ts";
 import { KubeClient } from "../client/kube-client.ts";
 import { RequestLimiter } from "../client/request-limiter.ts";
 import { Traffic } from "../client/traffic.ts";
+import { etc } from "../config/load.ts";
 import { kubeCredentials } from "../doctor/credential-places.ts";
-import { SiteRelease } from "../site-release.ts";
+import { SiteRelease } from "../release/site-release.ts";
 import { transportOf } from "./api-access.ts";
-import { etc } from "./doctor.ts";
 import { exit } from "./exit-codes.ts";
 import type { Args, Io } from "./io.ts";
 import { configOf } from "./load-config.ts";
@@ -31,7 +32,7 @@ export async function run(io: Io, { flags, values }: Args): Promise<number> {
       client,
       site: config.site,
       namespace: config.leader.namespace,
-      identity: `release-by-${config.board.name}_${io.random.uuid()}`,
+      identity: identityOf(`release-by-${config.board.name}`, io.random),
       dryRun,
       tell: (line) => io.stdout.write(`${line}\n`),
     });
@@ -40,7 +41,7 @@ export async function run(io: Io, { flags, values }: Args): Promise<number> {
       dryRun
         ? `${changed} of ${nodes} Nodes would be changed; nothing was\n`
         : `${nodes} Nodes looked at, ${changed} changed; no pod was touched and nothing restarted\n` +
-            "next: turn the controllers of kube-controller-manager on again that siteward ran (README, On a real cluster)\n",
+            "next: turn on again what --controllers of kube-controller-manager turned off for siteward\n",
     );
     return exit.ok;
   } finally {

@@ -1,4 +1,5 @@
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
+import { boardOf } from "../board/identity.ts";
 import type { MissingPermission } from "../client/permissions.ts";
 import { zoneName } from "../controllers/node-lifecycle/zones.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
@@ -81,9 +82,6 @@ function leaderPart({ election, config }: AgentViews, now: Instant): LeaderPart 
     leaderlessSince: holder === "" ? since : undefined,
   };
 }
-
-/** Identities are the board's name, "_" and a part per process. */
-const boardOf = (identity: string): string => identity.slice(0, identity.lastIndexOf("_")) || identity;
 
 function apiPart({ link }: AgentViews): ApiPart {
   const { state, since, rttP95, failure } = link;

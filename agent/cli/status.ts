@@ -4,6 +4,7 @@ import { parseDuration } from "../base/duration.ts";
 import type { Level } from "../status/schema.ts";
 import { exit } from "./exit-codes.ts";
 import type { Args, Io } from "./io.ts";
+import { runFolder } from "./load-config.ts";
 import { type Finding, findStatus, thisMachine } from "./status-reader.ts";
 import { type Look, shortLine, statusText } from "./status-view.ts";
 
@@ -17,7 +18,7 @@ export async function run(io: Io, args: Args): Promise<number> {
     io.stderr.write("siteward: status: --timeout and --watch take seconds, or a duration such as 2m\n");
     return exit.usage;
   }
-  const file = args.values.get("file") ?? join(io.env.SITEWARD_RUN_FOLDER || "/run/siteward", "status.json");
+  const file = args.values.get("file") ?? join(runFolder(io), "status.json");
   const find = (): Finding => findStatus(file, thisMachine());
   if (args.values.has("wait")) return await waited(io, args, find, timeout);
   if (args.values.has("watch")) return await watched(io, args, find, every);

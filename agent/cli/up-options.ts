@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Millis } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import { ConfigError } from "../base/errors.ts";
+import { asRecord, type JsonRecord, memberOf } from "../base/json.ts";
 import { readText } from "../config/read-text.ts";
 import { conflicts } from "../config/rules.ts";
 import { type Config, settings } from "../config/settings.ts";
@@ -103,13 +104,7 @@ function agentsOf(file: string, document: YamlDocument): Config {
 }
 
 /** Anything else than sections is the reader's complaint. */
-function sectionsIn({ value }: YamlDocument): Readonly<Record<string, unknown>> {
-  const config = isRecord(value) ? value.config : undefined;
-  return isRecord(config) ? config : {};
-}
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+const sectionsIn = ({ value }: YamlDocument): JsonRecord => asRecord(memberOf(value, "config"));
 
 function integerOf(
   values: ReadonlyMap<string, string>,

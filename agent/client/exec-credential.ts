@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { dirname, resolve } from "node:path";
 import { type Fields, isFields } from "../api/shape-rules.ts";
 import { type Clock, elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
+import { killGroup } from "../base/process-group.ts";
 import { CredentialsError } from "./credentials-error.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -161,14 +162,6 @@ export class ExecPlugin {
       hint ?? "Run it by hand, as the user that the agent runs as, and see what it says.",
       cause,
     );
-  }
-}
-
-function killGroup(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, "SIGKILL");
-  } catch {
-    // It has ended by itself.
   }
 }
 

@@ -8,7 +8,9 @@ import { type Config, settings } from "./settings.ts";
 import { defaultsOf, lay, layTree, quoted, settingsIn, treeOf, type Values } from "./values.ts";
 import { parseYaml } from "./yaml.ts";
 
-export const defaultFile = "/etc/siteward/siteward.yaml";
+/** What is this board's own: its configuration, its credentials, the keys that it trusts. */
+export const etc = "/etc/siteward";
+export const defaultFile = `${etc}/siteward.yaml`;
 export const apiVersion = "siteward.dev/v1";
 export const kind = "AgentConfiguration";
 

@@ -1,10 +1,5 @@
+import { identityName } from "./identity-name.ts";
 import { bytes, duration, flag, integer, optional, path, section, text } from "./schema.ts";
-
-/** The same form as that of sites and boards: it is a level of a topic and a part of a certificate's name. */
-const fleetName = {
-  pattern: /^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/,
-  accepts: "up to 40 small letters, digits and dashes, not beginning or ending with a dash",
-};
 
 const credential = (name: string, what: string) =>
   optional(
@@ -21,7 +16,7 @@ export const mqttSettings = section("The fleet's MQTT broker, which must speak M
     }),
     "this board belongs to no fleet",
   ),
-  fleet: optional(text("", "The fleet's name, the first part of the certificate's name.", fleetName), "none"),
+  fleet: optional(text("", "The fleet's name, the first part of the certificate's name.", identityName), "none"),
   certificate: credential("mqtt.crt", "The client certificate; its name is fleet/site/board."),
   key: credential("mqtt.key", "The key of the client certificate."),
   ca: credential("mqtt-ca.crt", "The authorities that the broker's certificate is checked against."),

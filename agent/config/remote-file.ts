@@ -1,5 +1,6 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import path from "node:path";
+import { replaceDurably } from "./durable-file.ts";
 import { blank, decodeRecord, encodeRecord, type RemoteRecord, started } from "./remote-record.ts";
 
 const fileIn = (folder: string): string => path.join(folder, "remote.json");
@@ -17,24 +18,9 @@ export function readRemote(folder: string): RemoteRecord {
   }
 }
 
-/** On disk as a whole when it returns; a power cut leaves the former one or this one. */
-export function writeRemote(folder: string, record: RemoteRecord): void {
-  const [file, beside] = [fileIn(folder), path.join(folder, ".remote.json.tmp")];
-  const handle = openSync(beside, "w", 0o600);
-  try {
-    writeFileSync(handle, encodeRecord(record));
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-  renameSync(beside, file);
-  const above = openSync(folder, "r");
-  try {
-    fsyncSync(above);
-  } finally {
-    closeSync(above);
-  }
-}
+/** A power cut leaves the former record or this one. */
+export const writeRemote = (folder: string, record: RemoteRecord): void =>
+  replaceDurably(fileIn(folder), encodeRecord(record), 0o600);
 
 /**
  * A process begins with what is there. That is counted before anything of a trial is used: if the trial ends this process

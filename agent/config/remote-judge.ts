@@ -1,4 +1,4 @@
-import { isRecord } from "../base/json.ts";
+import { isRecord, pointerStep } from "../base/json.ts";
 import type { Fault } from "./remote-record.ts";
 import type { Entries, Section } from "./schema.ts";
 import { settings } from "./settings.ts";
@@ -30,7 +30,7 @@ export function judgeRemote(config: unknown, locked: string | undefined): readon
   const isLocked = matcherOf(locked?.split(",").map((key) => key.trim()) ?? []);
   const isOwn = matcherOf(ownMatters);
   const visit = (section: Section<Entries>, written: unknown, path: readonly string[]): void => {
-    const pointer = path.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+    const pointer = path.map(pointerStep).join("");
     if (!isRecord(written)) {
       faults.push({ path: pointer, code: "schema", message: "is a section" });
       return;
@@ -38,7 +38,7 @@ export function judgeRemote(config: unknown, locked: string | undefined): readon
     for (const [name, value] of Object.entries(written)) {
       const at = [...path, name];
       const key = at.join(".");
-      const here = `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+      const here = pointer + pointerStep(name);
       const entry = Object.hasOwn(section.entries, name) ? section.entries[name] : undefined;
       if (!entry) faults.push({ path: here, code: "unknown-key" });
       else if (isOwn(key)) faults.push({ path: here, code: "unsupported" });

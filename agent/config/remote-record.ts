@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from "../base/json.ts";
+import { isRecord, type JsonRecord, recordIn } from "../base/json.ts";
 
 /** One document of the fleet: what is to be set, the number that it came with, and the hash of its bytes. */
 export interface Kept {
@@ -120,13 +120,8 @@ export const encodeRecord = (record: RemoteRecord): string => JSON.stringify({ v
 
 /** `undefined`: it is none that this version understands. */
 export function decodeRecord(text: string): RemoteRecord | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isRecord(value) || value.v !== 1) return undefined;
+  const value = recordIn(text);
+  if (value?.v !== 1) return undefined;
   const { desired, trial, current, good = [], verdict } = value;
   const documents = [desired, current, ...(Array.isArray(good) ? good : [{}])];
   if (!documents.every((one) => one === undefined || isKept(one))) return undefined;

@@ -1,5 +1,6 @@
 import { quietHoursSettings, sensorSettings, upkeepSettings } from "./board-settings.ts";
 import { commandSettings } from "./command-settings.ts";
+import { identityName } from "./identity-name.ts";
 import { memorySettings } from "./memory-settings.ts";
 import { mqttSettings, remoteSettings } from "./mqtt-settings.ts";
 import {
@@ -17,12 +18,6 @@ import {
   section,
   text,
 } from "./schema.ts";
-
-/** The identity of boards and sites is used in names of Leases and, later, in topics: one form that fits everywhere. */
-const identity = {
-  pattern: /^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/,
-  accepts: "up to 40 small letters, digits and dashes, not beginning or ending with a dash",
-};
 
 const objectName = {
   pattern: /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/,
@@ -49,7 +44,7 @@ const modeOf = (controller: string) =>
 /** Every setting once. Types, defaults, checks, reference, JSON schema and example are made from this list. */
 export const settings = section("Configuration of the siteward agent.", {
   site: section("Which boards and namespaces belong to the site that this board belongs to.", {
-    name: text("default", "The site's name; its boards share the Lease siteward-<name>.", identity),
+    name: text("default", "The site's name; its boards share the Lease siteward-<name>.", identityName),
     nodeSelector: optional(
       text("", "Label selector of the site's Nodes.", labelSelector),
       "the whole cluster is the site",
@@ -60,7 +55,7 @@ export const settings = section("Configuration of the siteward agent.", {
     ),
   }),
   board: section("Who this board is, and when it is unwell.", {
-    name: derived(text("", "The board's name.", identity), "the host's name"),
+    name: derived(text("", "The board's name.", identityName), "the host's name"),
     node: derived(text("", "The name of the board's Node.", objectName), "the board's name"),
     ...sensorSettings,
   }),

@@ -1,3 +1,4 @@
+import { memberOf } from "../base/json.ts";
 import { nearest } from "../base/nearest.ts";
 import type { Entries, Infer, Section, Setting } from "./schema.ts";
 
@@ -25,6 +26,9 @@ export function* settingsIn(
     else yield { path: [...path, name].join("."), setting: entry };
   }
 }
+
+/** What a configuration has at a dotted path. */
+export const valueAt = (config: unknown, path: string): unknown => path.split(".").reduce<unknown>(memberOf, config);
 
 export function defaultsOf(section: Section<Entries>): Values {
   const values: Values = new Map();

@@ -19,7 +19,7 @@ export function boardProfile(profile: Profile | undefined, read: ReadFact, dropI
   if (dropIn !== undefined && !dropIn.includes(`MemoryMax=${profile.runtime.memoryMaxMiB}M`))
     return warn(
       `the unit was set up for another board than this one (${has}), which is ${profile.id}`,
-      "siteward profile apply, then systemctl restart siteward",
+      "siteward profile apply, then systemctl daemon-reload && systemctl restart siteward",
     );
   if (isGeneric && first !== undefined) return info(`no profile names this board (${has}); ${profile.id} is used`);
   return ok(`${profile.id} (${has})`);

@@ -1,5 +1,6 @@
 import { type Millis, sleep } from "../base/clock.ts";
 import { isRecord } from "../base/json.ts";
+import { boardOf } from "../board/identity.ts";
 import type { Status } from "../status/schema.ts";
 import type { ApiProbe } from "./api-probe.ts";
 import { configOf, type Patient } from "./patient.ts";
@@ -37,7 +38,7 @@ export async function leaseConflict(patient: Patient): Promise<Verdict> {
   } catch {
     return skip("the API server does not answer (api.tls)");
   }
-  return conflictVerdict(seen, status?.isFresh ? status.status : undefined, config.board.name);
+  return conflictVerdict(seen, status?.isFresh ? status.status : undefined, site.name);
 }
 
 async function looked(api: ApiProbe, path: string): Promise<LeaseSight | string | undefined> {
@@ -55,8 +56,11 @@ async function looked(api: ApiProbe, path: string): Promise<LeaseSight | string 
 const namesakeHint =
   "Look for a copy of this board's card, or a second agent on this board; restart the agent on one of the two.";
 
-/** `seen`: in the order of the looks. */
-export function conflictVerdict(seen: readonly LeaseSight[], status: Status | undefined, board: string): Verdict {
+/**
+ * `seen`: in the order of the looks, of the Lease of `site`. The agent that runs may still go by the names that the board had
+ * before it was enrolled anew: it is compared by its own.
+ */
+export function conflictVerdict(seen: readonly LeaseSight[], status: Status | undefined, site: string): Verdict {
   const collision = status?.health.conditions.find(({ type }) => type === "IdentityCollision");
   if (collision) return fail(collision.message, collision.hint ?? namesakeHint);
   const held = seen.filter(({ holder }) => holder !== "");
@@ -74,11 +78,10 @@ export function conflictVerdict(seen: readonly LeaseSight[], status: Status | un
   }
   const last = held.at(-1);
   if (last === undefined) return warn("nobody holds the site's Lease", "siteward status on the boards of the site");
-  const says = status?.leader;
-  if (says?.role === "leader" && boardOf(last.holder) !== board && changes === 0)
+  const leads = status?.leader?.role === "leader" ? status.identity : undefined;
+  if (leads?.site === site && boardOf(last.holder) !== leads.board && changes === 0)
     return fail(`this board leads by its own account, but the Lease names ${last.holder}`, namesakeHint);
   return ok(`${boardOf(last.holder)} leads, term ${last.transitions}`);
 }
 
 /** Identities are the board's name, "_" and a part per process. */
-const boardOf = (identity: string): string => identity.slice(0, identity.lastIndexOf("_")) || identity;

@@ -1,6 +1,8 @@
 import { closeSync, fsyncSync, mkdtempSync, openSync, realpathSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { leastRoom } from "../../storage/state-folder.ts";
 import type { Clock, Millis } from "../base/clock.ts";
+import { isWorn } from "../board/limits.ts";
 import { mountOf } from "../board/mount.ts";
 import type { StorageReading } from "../board/readings.ts";
 import { storageReading } from "../board/storage-device.ts";
@@ -46,9 +48,6 @@ export function storageSpace(patient: Patient): Verdict {
   const config = configOf(patient);
   return config ? spaceVerdict(config.state.folder, config.board.freeSpace) : skip("the configuration cannot be read");
 }
-
-/** As `StateFolder.obstacle` has it: with less a board does not lead. */
-const leastRoom = 2 ** 20;
 
 export function spaceVerdict(folder: string, wanted: number): Verdict {
   const place = existing(folder);
@@ -140,16 +139,14 @@ export function storageWear(patient: Patient): Verdict {
   return wearVerdict(readingOf(patient, config.state.folder));
 }
 
-/** Only eMMC tells; its steps are of ten percent. */
-const wornFrom = 80;
-
+/** Only eMMC tells. */
 export function wearVerdict({ wear, kind }: StorageReading): Verdict {
   if (wear === undefined) return skip(kind === "sd" ? "SD cards do not tell their wear" : "this storage tells no wear");
   const { usedPercent, reserve } = wear;
   const used = usedPercent === undefined ? "" : `up to ${usedPercent} % of its life is used`;
   const spare = reserve === undefined || reserve === "normal" ? "" : `its reserve is nearly used up (${reserve})`;
   const told = [used, spare].filter(Boolean).join(", ");
-  // life_time 0x09 says: eighty to ninety percent.
-  const isWorn = (usedPercent ?? 0) > wornFrom || spare !== "";
-  return isWorn ? warn(`eMMC: ${told}`, "Plan to replace the board, or move the state folder.") : ok(`eMMC: ${told}`);
+  return isWorn(wear)
+    ? warn(`eMMC: ${told}`, "Plan to replace the board, or move the state folder.")
+    : ok(`eMMC: ${told}`);
 }

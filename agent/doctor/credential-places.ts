@@ -19,13 +19,17 @@ export function credentialFile(configured: string | undefined, name: string, { e
   return passed && existsSync(passed) ? passed : join(etc, "credentials", name);
 }
 
-/** The kubeconfig that the agent uses; undefined: it runs in a pod, as its service account. */
+/**
+ * The kubeconfig that the agent uses; undefined: it runs in a pod, as its service account. Where the board is enrolled that is
+ * not the KUBECONFIG of whoever asks: the service knows nothing of it, and it may be an administrator's, or another site's.
+ */
 export function kubeconfigFile({ api }: Config, places: Places): string | undefined {
   const { env } = places;
-  const named = api.kubeconfig ?? env.KUBECONFIG?.split(":").find((part) => part !== "");
-  if (named !== undefined) return named;
+  if (api.kubeconfig !== undefined) return api.kubeconfig;
   const enrolled = credentialFile(undefined, "kubeconfig", places);
   if (existsSync(enrolled)) return enrolled;
+  const named = env.KUBECONFIG?.split(":").find((part) => part !== "");
+  if (named !== undefined) return named;
   if (env.KUBERNETES_SERVICE_HOST !== undefined) return undefined;
   const own = join(env.HOME ?? "/root", ".kube/config");
   return existsSync(own) ? own : enrolled;

@@ -7,14 +7,14 @@ import { isoTime } from "../base/iso-time.ts";
 import type { ReadFact } from "../board/facts.ts";
 import type { Config } from "../config/settings.ts";
 import { settings } from "../config/settings.ts";
-import { settingsIn } from "../config/values.ts";
+import { settingsIn, valueAt } from "../config/values.ts";
 import { type Archive, type ArchiveEntry, writeArchive } from "./archive.ts";
 import type { Finding } from "./examination.ts";
 import type { RunProgram } from "./programs.ts";
 import { scrubber } from "./scrub.ts";
 
 /** What a helper far away asks for first. */
-export const sectionNames = ["versions", "status", "config", "doctor", "logs", "databases", "board", "unit"] as const;
+const sectionNames = ["versions", "status", "config", "doctor", "logs", "databases", "board", "unit"] as const;
 export type SectionName = (typeof sectionNames)[number];
 
 export interface DiagnosticsParts {
@@ -116,14 +116,11 @@ const entriesOf: Readonly<Record<SectionName, Entries>> = {
 /** Durations and sizes as a person writes them. */
 function configText(config: Config, origins: ReadonlyMap<string, string> | undefined): string {
   const lines = [...settingsIn(settings)].map(({ path, setting }) => {
-    const value = path.split(".").reduce<unknown>(memberOf, config);
+    const value = valueAt(config, path);
     return `${path}: ${value === undefined ? "(not set)" : setting.show(value)}  # ${origins?.get(path) ?? ""}`;
   });
   return `${lines.join("\n")}\n`;
 }
-
-const memberOf = (value: unknown, name: string): unknown =>
-  typeof value === "object" && value !== null ? Object.entries(value).find(([key]) => key === name)?.[1] : undefined;
 
 async function logText({ program, logsSince }: DiagnosticsParts): Promise<string | undefined> {
   const since = `-${Math.ceil(logsSince / 1000)}s`;

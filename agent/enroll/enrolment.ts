@@ -3,7 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dump } from "js-yaml";
 import { ConfigError } from "../base/errors.ts";
+import { isRecord } from "../base/json.ts";
 import { apiVersion, checkFile, kind } from "../config/load.ts";
+import { readText } from "../config/read-text.ts";
+import { parseYaml } from "../config/yaml.ts";
 import { readCredentials } from "../fleet/credentials.ts";
 import type { WantedFile } from "./file-set.ts";
 
@@ -54,6 +57,20 @@ export function enrolmentFiles(enrolment: Enrolment, root: string): readonly Wan
 export function leftovers({ fleet }: Enrolment, root: string): readonly string[] {
   const at = places(root);
   return fleet ? [] : [at.dropIn, ...["mqtt.crt", "mqtt.key", "mqtt-ca.crt"].map(at.credentials)];
+}
+
+/**
+ * The names of an earlier enrolment where this one gives none: a board that only gets a new token must not forget its site. It
+ * would stand for the Lease of another one, beside the leader that looks after its boards.
+ */
+export function withFormerNames(enrolment: Enrolment, root: string): Enrolment {
+  const found = readText(places(root).settings);
+  const former = "text" in found ? parseYaml(found.text).value : undefined;
+  const nameIn = (section: string): string | undefined => {
+    const value = isRecord(former) ? former[section] : undefined;
+    return isRecord(value) && typeof value.name === "string" ? value.name : undefined;
+  };
+  return { ...enrolment, site: enrolment.site ?? nameIn("site"), board: enrolment.board ?? nameIn("board") };
 }
 
 /** Inside the board, whatever `root` is. */

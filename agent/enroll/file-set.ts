@@ -1,16 +1,6 @@
-import {
-  closeSync,
-  existsSync,
-  fchmodSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
+import { syncFolder, writeNew } from "../config/durable-file.ts";
 
 /** A file to be written, in full. */
 export interface WantedFile {
@@ -32,10 +22,10 @@ export function writeAll(files: readonly WantedFile[], ledger: string): void {
   finish(ledger);
   for (const { path, text, mode } of files) {
     mkdirSync(dirname(path), { recursive: true });
-    durable(beside(path), text, mode);
+    writeAnew(beside(path), text, mode);
   }
   mkdirSync(dirname(ledger), { recursive: true });
-  durable(beside(ledger), JSON.stringify(files.map(({ path }) => path)), 0o600);
+  writeAnew(beside(ledger), JSON.stringify(files.map(({ path }) => path)), 0o600);
   for (const { path } of files) syncFolder(dirname(path));
   renameSync(beside(ledger), ledger);
   syncFolder(dirname(ledger));
@@ -54,31 +44,20 @@ export function finish(ledger: string): readonly string[] {
   return paths;
 }
 
+/** A list that the disk has lost names nothing: what it was to end has to be begun again, and must not be kept from that. */
 function pathsIn(ledger: string): readonly string[] {
   if (!existsSync(ledger)) return [];
-  const found: unknown = JSON.parse(readFileSync(ledger, "utf8"));
-  return Array.isArray(found) ? found.filter((path) => typeof path === "string") : [];
+  try {
+    const found: unknown = JSON.parse(readFileSync(ledger, "utf8"));
+    return Array.isArray(found) ? found.filter((path) => typeof path === "string") : [];
+  } catch (error) {
+    if (error instanceof SyntaxError) return [];
+    throw error;
+  }
 }
 
-function durable(path: string, text: string, mode: number): void {
+/** Made anew, so that nobody who has the former one open reads what is secret. */
+function writeAnew(path: string, text: string, mode: number): void {
   rmSync(path, { force: true });
-  // Made anew, so that nobody who has the former one open reads what is secret.
-  const handle = openSync(path, "wx", mode);
-  try {
-    fchmodSync(handle, mode);
-    writeFileSync(handle, text);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-}
-
-/** A new name is on disk only once its folder is. */
-function syncFolder(folder: string): void {
-  const handle = openSync(folder, "r");
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
+  writeNew(path, text, mode);
 }

@@ -1,4 +1,5 @@
-import { isObject, json, list, number, optional, quoted, record, text } from "./form.ts";
+import { isRecord } from "../base/json.ts";
+import { json, list, number, optional, quoted, record, text } from "./form.ts";
 import { MalformedCase } from "./malformed.ts";
 
 /** The envelope of a case. What is inside of `config`, `given` and the events is for its family to read. */
@@ -78,6 +79,6 @@ function parsed(source: string): unknown {
     throw new MalformedCase([`it is no JSON: ${error instanceof Error ? error.message : String(error)}`]);
   }
   if (isDeeperThan(deepest, value)) throw new MalformedCase([`it is nested more than ${deepest} levels deep`]);
-  if (!isObject(value)) throw new MalformedCase([`a case is a JSON object, not ${quoted(value)}`]);
+  if (!isRecord(value)) throw new MalformedCase([`a case is a JSON object, not ${quoted(value)}`]);
   return value;
 }

@@ -1,4 +1,5 @@
-import { isObject, type JsonSchema, memberOf } from "./form.ts";
+import { isRecord } from "../base/json.ts";
+import { type JsonSchema, memberOf } from "./form.ts";
 import { MalformedCase } from "./malformed.ts";
 import { canonical, type Outcome } from "./outcome.ts";
 
@@ -75,14 +76,14 @@ export const matchers: JsonSchema = {
 function compare(path: string, expected: unknown, found: unknown): readonly Difference[] {
   const differs = [{ path: path === "" ? "outcome" : path, expected, found }];
   if (expected === null) return found === null || found === undefined ? [] : differs;
-  const holds = isObject(expected) ? matcherOf(path, expected) : undefined;
+  const holds = isRecord(expected) ? matcherOf(path, expected) : undefined;
   if (holds) return holds(found) ? [] : differs;
   if (Array.isArray(expected)) {
     if (!Array.isArray(found) || found.length !== expected.length) return differs;
     return expected.flatMap((item: unknown, index) => compare(`${path}[${index}]`, item, found[index]));
   }
-  if (isObject(expected)) {
-    if (!isObject(found)) return differs;
+  if (isRecord(expected)) {
+    if (!isRecord(found)) return differs;
     return Object.entries(expected).flatMap(([name, one]) =>
       compare(memberOf(path, name), one, Object.hasOwn(found, name) ? found[name] : undefined),
     );
@@ -146,7 +147,7 @@ function canPair(expected: readonly unknown[], found: readonly unknown[]): boole
 
 function sizeOf(found: unknown): number | undefined {
   if (Array.isArray(found) || typeof found === "string") return found.length;
-  return isObject(found) ? Object.keys(found).length : undefined;
+  return isRecord(found) ? Object.keys(found).length : undefined;
 }
 
 /** For people: each difference with its path, what was expected and what was found. */
@@ -166,11 +167,11 @@ export function printDifferences(differences: readonly Difference[], colour: boo
 
 /** Of the items of a list only what the expected ones speak of: the rest would hide what differs. */
 function asFarAsNamed(expected: unknown, found: unknown): unknown {
-  const items = Array.isArray(expected) ? expected : isObject(expected) ? Object.values(expected).flat() : [];
-  const names = new Set(items.filter(isObject).flatMap(Object.keys));
+  const items = Array.isArray(expected) ? expected : isRecord(expected) ? Object.values(expected).flat() : [];
+  const names = new Set(items.filter(isRecord).flatMap(Object.keys));
   if (!Array.isArray(found) || names.size === 0) return found;
   return found.map((item: unknown) =>
-    isObject(item) ? Object.fromEntries(Object.entries(item).filter(([name]) => names.has(name))) : item,
+    isRecord(item) ? Object.fromEntries(Object.entries(item).filter(([name]) => names.has(name))) : item,
   );
 }
 

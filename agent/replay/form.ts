@@ -1,3 +1,4 @@
+import { isRecord } from "../base/json.ts";
 import { nearest } from "../base/nearest.ts";
 import { MalformedCase } from "./malformed.ts";
 
@@ -99,8 +100,8 @@ export const nothing = (notes: Notes): Form<null> => ({
 /** A JSON object that is taken as it is. */
 export const json = (notes: Notes): Form<Readonly<Record<string, unknown>>> => ({
   json: { type: "object", ...annotations(notes) },
-  fits: isObject,
-  read: (value, at) => (isObject(value) ? value : refuse(at, "an object", value)),
+  fits: isRecord,
+  read: (value, at) => (isRecord(value) ? value : refuse(at, "an object", value)),
 });
 
 export const list = <T>(
@@ -129,9 +130,9 @@ export const list = <T>(
 /** Values by name. In the order in which they are written. */
 export const map = <T>(item: Form<T>, notes: Notes): Form<ReadonlyMap<string, T>> => ({
   json: { type: "object", additionalProperties: item.json, ...annotations(notes) },
-  fits: isObject,
+  fits: isRecord,
   read(value, at) {
-    if (!isObject(value)) return refuse(at, "an object", value);
+    if (!isRecord(value)) return refuse(at, "an object", value);
     const entries = Object.entries(value);
     if (entries.length > mostItems) return refuse(at, `at most ${mostItems} members`, value);
     return new Map(
@@ -164,9 +165,9 @@ export const record = <M extends Members>(members: M, notes: Notes): Form<Record
     properties: Object.fromEntries(Object.entries(members).map(([name, form]) => [name, form.json])),
     ...annotations(notes),
   },
-  fits: isObject,
+  fits: isRecord,
   read(value, at) {
-    if (!isObject(value)) return refuse(at, `an object with ${wordsOf(Object.keys(members))}`, value);
+    if (!isRecord(value)) return refuse(at, `an object with ${wordsOf(Object.keys(members))}`, value);
     // The checks that follow make it one.
     return readMembers(members, value, at) as RecordOf<M>;
   },
@@ -234,9 +235,9 @@ export function tagged<const Tag extends string, V extends Variants>(
         };
       }),
     },
-    fits: isObject,
+    fits: isRecord,
     read(value, at) {
-      if (!isObject(value)) return refuse(at, `an object such as {"${tag}":${quoted(words[0])}}`, value);
+      if (!isRecord(value)) return refuse(at, `an object such as {"${tag}":${quoted(words[0])}}`, value);
       const { [tag]: word, ...rest } = value;
       if (word === undefined) {
         throw new MalformedCase([`${at} needs the field ${quoted(tag)}, one of ${wordsOf(words)}`]);
@@ -283,9 +284,6 @@ export function gather<T>(reads: readonly (() => T)[]): T[] {
 
 /** More than any board could tell a story about. */
 const mostItems = 100_000;
-
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** "zones.A", "labels[\"room/name\"]": the place of a member, whatever its name is. */
 export function memberOf(at: string, name: string): string {

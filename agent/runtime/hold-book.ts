@@ -3,6 +3,7 @@ import { Bell } from "../base/bell.ts";
 import { deadline, elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import type { Disposed } from "../base/errors.ts";
+import type { Facts } from "../base/facts.ts";
 import { HoldMemory } from "./hold-memory.ts";
 import {
   decodeHolds,
@@ -17,7 +18,6 @@ import {
   noHolds,
   pruned,
 } from "./holds.ts";
-import type { Facts } from "./leader-memo.ts";
 import { Permits } from "./permits.ts";
 
 /** Hours in which nothing is evicted. `until` undefined: it is not known until when. */

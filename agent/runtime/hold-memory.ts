@@ -1,7 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
 import { type Instant, type Millis, shifted } from "../base/clock.ts";
+import type { Facts } from "../base/facts.ts";
 import { decodeHolds, encodeHolds, type Holds, isAlike, isNothing, noHolds, pruned } from "./holds.ts";
-import type { Facts } from "./leader-memo.ts";
 
 const area = "holds";
 const key = "kept";

@@ -1,5 +1,6 @@
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { isoTime } from "../base/iso-time.ts";
+import { asRecord, type Foreign, recordIn } from "../base/json.ts";
 
 /** Something that an operator asked for, for a while. */
 export interface Hold {
@@ -31,9 +32,6 @@ export interface Holds {
   readonly confirmed: ReadonlyMap<string, Hold>;
   readonly foreign: Foreign;
 }
-
-/** What a newer program wrote besides; it is handed on. */
-export type Foreign = Readonly<Record<string, unknown>>;
 
 export const noHolds: Holds = { freezes: new Map(), pauses: new Map(), confirmed: new Map(), foreign: {} };
 
@@ -168,7 +166,7 @@ const secondsUntil = (end: Instant, now: Instant): number => Math.max(0, Math.ce
  * make no sense are left out.
  */
 export function decodeHolds(text: string | undefined, written: Instant): Holds | undefined {
-  const { v: version, freezes, pauses, confirmed, ...foreign } = parsed(text) ?? {};
+  const { v: version, freezes, pauses, confirmed, ...foreign } = recordIn(text ?? "", longestText) ?? {};
   if (version !== 1) return undefined;
   return {
     freezes: entriesOf(freezes, (entry, key) => freezeOf(entry, key, written)),
@@ -185,8 +183,8 @@ export const fits = (holds: Holds, now: Instant): boolean =>
 
 function entriesOf<T>(value: unknown, read: (entry: Foreign, key: string) => T | undefined): ReadonlyMap<string, T> {
   const found = new Map<string, T>();
-  for (const [key, entry] of Object.entries(recordOf(value)).slice(0, mostHolds)) {
-    const hold = read(recordOf(entry), key);
+  for (const [key, entry] of Object.entries(asRecord(value)).slice(0, mostHolds)) {
+    const hold = read(asRecord(entry), key);
     if (hold !== undefined) found.set(key, hold);
   }
   return found;
@@ -218,14 +216,3 @@ function scopeOf(key: string): HoldScope | undefined {
 
 const duration = (seconds: unknown): Millis | undefined =>
   typeof seconds === "number" && seconds >= 0 ? Math.min(seconds * 1000, longestHold) : undefined;
-
-function parsed(text: string | undefined): Foreign | undefined {
-  try {
-    return text === undefined || Buffer.byteLength(text) > longestText ? undefined : recordOf(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
-}
-
-const recordOf = (value: unknown): Foreign =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};

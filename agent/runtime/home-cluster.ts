@@ -1,11 +1,12 @@
-import type { KubeObject } from "../api/meta.ts";
-import { namespaces, type Resource } from "../api/resources.ts";
+import { namespaces } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { backoff } from "../base/backoff.ts";
 import { sleep } from "../base/clock.ts";
 import type { Disposed } from "../base/errors.ts";
+import type { Facts } from "../base/facts.ts";
 import { jitter } from "../base/random.ts";
 import { isForbidden, isNotFound } from "../client/api-error.ts";
+import type { KubeClient } from "../client/kube-client.ts";
 
 /** What is in the cache is of no use here: it is thrown away. */
 export class OtherClusterError extends Error implements Disposed {
@@ -18,20 +19,10 @@ export class OtherClusterError extends Error implements Disposed {
 }
 
 export interface HomeClusterParts {
-  readonly client: {
-    get<T extends KubeObject>(
-      resource: Resource<T>,
-      at: { readonly name: string; readonly metadataOnly?: boolean },
-      signal: AbortSignal,
-    ): Promise<T>;
-  };
+  readonly client: Pick<KubeClient, "get">;
   /** Stands for the cluster where we may not ask for its name: the server's address and authority, hashed. */
   readonly address: () => Promise<string>;
-  /** Survives a restart. */
-  readonly facts: {
-    get(area: string, key: string): string | undefined;
-    set(area: string, key: string, value: string): void;
-  };
+  readonly facts: Facts;
 }
 
 const retries = { first: 500, most: 15_000 } as const;

@@ -1,12 +1,8 @@
 import { elapsed, type Instant, shifted } from "../base/clock.ts";
+import type { Facts } from "../base/facts.ts";
+import { recordIn } from "../base/json.ts";
 import type { Rest } from "./leader-elector.ts";
 import { isTerm, lastTerm } from "./lease-rules.ts";
-
-/** Small facts that survive a restart of this board. A Memo is one. */
-export interface Facts {
-  get(area: string, key: string): string | undefined;
-  set(area: string, key: string, value: string): void;
-}
 
 const area = "leader";
 
@@ -36,7 +32,7 @@ export class LeaderMemo {
 
   /** Until when this board shall not stand. After a reboot what was left when it was written counts from now on. */
   formerRest(boot: string, now: Instant): Rest | undefined {
-    const { boot: written, until, left, why } = recordOf(this.#facts.get(area, "rest"));
+    const { boot: written, until, left, why } = recordIn(this.#facts.get(area, "rest") ?? "") ?? {};
     if (typeof until !== "number" || typeof left !== "number" || typeof why !== "string") return undefined;
     const rest = written === boot ? Math.min(left, until - now.mono) : left;
     if (rest > 0) return { until: shifted(now, rest), why };
@@ -69,13 +65,4 @@ export class LeaderMemo {
 function termIn(text: string | undefined): number | undefined {
   const term = Number(text ?? Number.NaN);
   return isTerm(term) ? term : undefined;
-}
-
-function recordOf(text: string | undefined): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text || "{}");
-    return typeof value === "object" && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
 }

@@ -13,7 +13,7 @@ export interface LeaseTiming {
 export const jitterFactor = 1.2;
 
 /** No holder is believed to hold for longer, whatever it wrote. */
-export const longestLease: Millis = 3_600_000;
+const longestLease: Millis = 3_600_000;
 
 /** leaseTransitions is an int32. Terms do not get that far by themselves, but a hand can write such a number. */
 export const lastTerm = 2 ** 31 - 2;

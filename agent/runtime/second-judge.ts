@@ -1,20 +1,14 @@
 import { conditionOf } from "../api/conditions.ts";
 import type { Node } from "../api/core.ts";
 import { type JudgeNote, type JudgeSight, judgedTaints, judgeNotes, otherJudge } from "../api/judge-notes.ts";
-import type { KubeObject } from "../api/meta.ts";
-import { nodes, type Resource } from "../api/resources.ts";
+import { nodes } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
+import type { KubeClient } from "../client/kube-client.ts";
 import type { Lister } from "../informer/lister.ts";
 
 export interface SecondJudgeParts {
-  readonly client: {
-    get<T extends KubeObject>(
-      resource: Resource<T>,
-      at: { readonly name: string; readonly metadataOnly?: boolean },
-      signal: AbortSignal,
-    ): Promise<T>;
-  };
+  readonly client: Pick<KubeClient, "get">;
   readonly boards: Lister<Node>;
   /** Whether this board judges at present: only then there may be a second one. */
   readonly isJudge: () => boolean;

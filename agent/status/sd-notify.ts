@@ -3,8 +3,6 @@ import { writeSync } from "node:fs";
 
 /** Where messages to the service manager go. Never waits, never throws: what cannot be told now is not told. */
 export interface Notifier {
-  /** descriptor: a socket that was opened for us. program: systemd-notify, for every message. none: nobody listens. */
-  readonly way: "descriptor" | "program" | "none";
   /** Lines of sd_notify(3), such as "READY=1". */
   tell(message: string): void;
 }
@@ -21,9 +19,9 @@ export interface NotifierEdges {
 export function notifierOf(edges: NotifierEdges): Notifier {
   const { env, pid, write = writeText, start = startProgram } = edges;
   const fd = passedSocket("notify", env, pid) ?? numberIn(env.SITEWARD_NOTIFY_FD);
-  if (fd !== undefined) return { way: "descriptor", tell: (message) => write(fd, message) };
+  if (fd !== undefined) return { tell: (message) => write(fd, message) };
   const { NOTIFY_SOCKET: socket, PATH: path = "/usr/bin:/bin" } = env;
-  if (!socket) return { way: "none", tell: () => {} };
+  if (!socket) return { tell: () => {} };
   return oneAtATime((message, ended) =>
     start("systemd-notify", message.split("\n"), { NOTIFY_SOCKET: socket, PATH: path }, ended),
   );
@@ -57,7 +55,6 @@ function oneAtATime(start: (message: string, ended: () => void) => void): Notifi
     start(message, next);
   };
   return {
-    way: "program",
     tell(message) {
       waiting.push(message);
       if (waiting.length > mostWaiting) waiting.shift();

@@ -16,10 +16,6 @@ export class ServiceManager {
     this.#notifier = notifier;
   }
 
-  get way(): Notifier["way"] {
-    return this.#notifier.way;
-  }
-
   /** The configuration is read, the databases are open, the status is written. Says nothing about any link. */
   ready(): void {
     if (this.#isReady) return;

@@ -3,6 +3,9 @@ import { elapsed, type Instant, type Millis, nextTurn, sleep } from "../base/clo
 import { formatDuration } from "../base/duration.ts";
 import type { Progress } from "../base/progress.ts";
 
+/** The condition by which a process tells that a loop in it does not move; where systemd watches, it will end it. */
+export const stuckCondition = "LoopStuck";
+
 /** A loop that does not move, and since when. */
 export interface Stuck {
   readonly name: string;

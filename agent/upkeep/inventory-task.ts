@@ -1,14 +1,9 @@
 import type { Ambient } from "../base/ambient.ts";
 import { type Millis, sleep } from "../base/clock.ts";
+import type { Facts } from "../base/facts.ts";
 import type { ChildOptions, Outcome } from "../board/child.ts";
 import { type Inventory, inventoryFrom } from "../board/inventory.ts";
 import type { Task } from "./upkeep.ts";
-
-/** Small facts that survive a restart. */
-interface Facts {
-  get(area: string, key: string): string | undefined;
-  set(area: string, key: string, value: string): void;
-}
 
 export interface InventoryParts {
   readonly facts: Facts;

@@ -4,7 +4,7 @@ import { giveBack } from "../../storage/give-back.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { isWorn } from "../board/limits.ts";
 import type { BoardReadings } from "../board/readings.ts";
-import { inPortions } from "./look-through.ts";
+import { inPortions } from "./portions.ts";
 import type { Task } from "./upkeep.ts";
 
 /** Reads a database through, in steps. Damage ends the life of the agent: the next one begins with a file made anew. */
@@ -41,7 +41,7 @@ export const wearReport = (
     const readings = board.readings();
     if (!readings) return;
     const { device, kind, wear } = readings.storage;
-    log[isWorn(readings) ? "warn" : "info"]("storage wear", {
+    log[isWorn(wear) ? "warn" : "info"]("storage wear", {
       device,
       kind,
       writtenBytes24h: board.writtenLastDay(),

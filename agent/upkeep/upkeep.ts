@@ -13,7 +13,7 @@ export interface Task {
 
 export interface UpkeepParts {
   readonly schedule: Cron;
-  /** Undefined: this board does not know the configured one; the schedule is read in UTC. */
+  /** The one that the schedule is written in; UTC where this board does not know that. */
   readonly zone: Zone;
   readonly clock: () => ClockState;
   readonly tasks: readonly Task[];

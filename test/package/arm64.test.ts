@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readProfiles } from "../../agent/board/profile.ts";
 import { profileFlags } from "../../agent/board/profile-unit.ts";
 import { nodeFlags } from "../../agent/board/runtime-flags.ts";
-import { commands } from "../../agent/cli/commands.ts";
 import { architectures, ownArchitecture } from "../../packaging/architectures.ts";
 import { isThere } from "../../packaging/tools.ts";
 import { until } from "../support/agent-process.ts";
@@ -55,7 +54,7 @@ describe.skipIf(why !== undefined)("the arm64 package, run", () => {
     expect(JSON.parse(stdout)).toMatchObject({ platform: "linux-arm64" });
   });
 
-  test.skipIf(!commands.some(({ name }) => name === "doctor"))("looks the board over without the network", async () => {
+  test("looks the board over without the network", async () => {
     const { code, stdout } = await siteward("doctor", "--offline", "--json");
     // This machine is no board, so some checks may fail; what matters is that each of them can be made there.
     expect([0, 1]).toContain(code);

@@ -60,6 +60,7 @@ describe.skipIf(why !== undefined)("the package", () => {
         "usr/share/man/man8/siteward.8.gz",
         "usr/share/bash-completion/completions/siteward",
         "usr/share/doc/siteward/copyright",
+        "usr/share/doc/siteward/operator.md",
         "usr/share/doc/siteward/changelog.gz",
         "usr/share/doc/siteward/examples/siteward.yaml",
       ]) {

@@ -2,10 +2,11 @@ import type { Ambient } from "../../agent/base/ambient.ts";
 import type { JsonRecord } from "../../agent/base/json.ts";
 import type { BoardControls } from "../../agent/commands/board-controls.ts";
 import type { Effect, SiteControls, Standing } from "../../agent/commands/controls.ts";
-import { type Answer, CommandDesk, type Request, type Taken } from "../../agent/commands/desk.ts";
+import { CommandDesk } from "../../agent/commands/desk.ts";
 import { Ledger } from "../../agent/commands/ledger.ts";
 import { LogLevels } from "../../agent/commands/log-levels.ts";
 import { openPolicy, type Policy } from "../../agent/commands/policy.ts";
+import type { Answer, Request, Taken } from "../../agent/commands/request.ts";
 import { noTrust, type Trust } from "../../agent/commands/trust.ts";
 import { CommandLog } from "../../storage/command-log.ts";
 import { Database } from "../../storage/database.ts";
@@ -187,7 +188,7 @@ export const freeze = (more: Partial<Order> = {}, changes: Partial<Request> = {}
   order({ name: "eviction.freeze", args: { ttl: 3600 }, ...more }, { scope: "site", ...changes });
 
 /** What was answered, and what will be. */
-export async function answersOf(taken: Taken): Promise<readonly Answer[]> {
+async function answersOf(taken: Taken): Promise<readonly Answer[]> {
   if (taken === "no answer") return [];
   const all: Answer[] = [taken.answer];
   for await (const answer of taken.later ?? []) all.push(answer);

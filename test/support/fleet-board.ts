@@ -35,7 +35,7 @@ const pragmas = {
 } as const;
 
 /** Settings with these sections over the defaults. */
-export function configWith(tree: JsonRecord): Config {
+function configWith(tree: JsonRecord): Config {
   const values = defaultsOf(settings);
   const problems = layTree(values, settings, tree, { where: (at) => at.join(".") });
   if (problems.length > 0) throw new Error(problems.join("\n"));
@@ -149,6 +149,11 @@ export class FleetBoard {
     this.fleet = fleet;
     this.#running = Promise.all([desk.run(this.#stop.signal), fleet.run(this.#stop.signal)]);
     return this;
+  }
+
+  /** From now on the disk takes nothing, or takes everything again. */
+  fillDisk(isFull: boolean): void {
+    this.#database?.prepare(`PRAGMA query_only = ${isFull ? "ON" : "OFF"}`).run();
   }
 
   /** In good order, as at SIGTERM. */

@@ -1,4 +1,5 @@
 import { elapsed, type Instant, shifted } from "../../base/clock.ts";
+import { asRecord, type Foreign, recordIn } from "../../base/json.ts";
 import { filled } from "../../base/token-bucket.ts";
 import { evictionsWithin, type RunningTaint, type SiteMemory } from "./memory.ts";
 import type { ZoneState } from "./zones.ts";
@@ -23,9 +24,6 @@ export interface ZoneBudget {
   readonly evictions: number;
   readonly foreign: Foreign;
 }
-
-/** What a newer program wrote besides; it is handed on, so that boards of two versions can follow each other. */
-export type Foreign = Readonly<Record<string, unknown>>;
 
 /**
  * All annotations of an object together may have 256 KiB, or no renewal goes through any more. A board that is left out
@@ -76,18 +74,18 @@ function fitting(entries: readonly (readonly [name: string, value: object])[]): 
 
 /** `undefined`: there is none, or none that we understand. Single entries that make no sense are left out. */
 export function decodeBudget(text: string | undefined, now: Instant): Budget | undefined {
-  const { v: version, zones, boards, ...foreign } = parsed(text) ?? {};
+  const { v: version, zones, boards, ...foreign } = recordIn(text ?? "", longestText) ?? {};
   if (version !== 1) return undefined;
   return {
     zones: new Map(
-      Object.entries(recordOf(zones)).flatMap(([name, zone]) => {
-        const budget = zoneBudget(recordOf(zone));
+      Object.entries(asRecord(zones)).flatMap(([name, zone]) => {
+        const budget = zoneBudget(asRecord(zone));
         return budget ? [[name, budget] as const] : [];
       }),
     ),
     taints: new Map(
-      Object.entries(recordOf(boards)).flatMap(([name, board]) => {
-        const taint = runningTaint(recordOf(board), now);
+      Object.entries(asRecord(boards)).flatMap(([name, board]) => {
+        const taint = runningTaint(asRecord(board), now);
         return taint ? [[name, taint] as const] : [];
       }),
     ),
@@ -110,14 +108,3 @@ const isState = (value: unknown): value is ZoneState =>
   value === "initial" || value === "normal" || value === "partial" || value === "full";
 
 const isAmount = (value: unknown): value is number => typeof value === "number" && value >= 0 && value < 1e12;
-
-function parsed(text: string | undefined): Foreign | undefined {
-  try {
-    return text === undefined || Buffer.byteLength(text) > longestText ? undefined : recordOf(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
-}
-
-const recordOf = (value: unknown): Foreign =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};

@@ -1,8 +1,8 @@
 import type { Node } from "../../api/core.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
+import type { Foreign } from "../../base/json.ts";
 import { noQuarantine, type Quarantine } from "../../judgement/link.ts";
 import type { Verdict } from "../../judgement/verdict.ts";
-import type { Foreign } from "./budget.ts";
 import type { EvictionQueue } from "./eviction-queue.ts";
 import type { BoardHealth } from "./health.ts";
 import type { Pass } from "./pass.ts";

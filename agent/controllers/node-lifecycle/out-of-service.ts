@@ -3,7 +3,7 @@ import { leases, nodes } from "../../api/resources.ts";
 import { changeTaints, type TaintName, taintOf, taintsOf } from "../../api/taints.ts";
 import { timestamp } from "../../api/timestamps.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
-import { isRecord, type JsonRecord } from "../../base/json.ts";
+import { type JsonRecord, recordIn } from "../../base/json.ts";
 import { type Action, refTo } from "../../runtime/actions.ts";
 import { type Controller, wake } from "../../runtime/controller.ts";
 import { readyOf } from "./health.ts";
@@ -73,13 +73,7 @@ export const outOfServiceBoards: Controller<OutOfService, undefined> = {
 /** A mark that cannot be read is one of a board that was heard: the taint rather goes too early than never. */
 function markOf({ metadata: { annotations } }: Node): JsonRecord | undefined {
   const text = annotations?.[outOfServiceAnnotation];
-  if (text === undefined) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : {};
-  } catch {
-    return {};
-  }
+  return text === undefined ? undefined : (recordIn(text) ?? {});
 }
 
 /** Compared for change only. */

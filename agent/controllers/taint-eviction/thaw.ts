@@ -56,7 +56,7 @@ export class Thaw {
 }
 
 /** The turn of the board with this place in the line. A rate of nothing is none at all within its window. */
-export function turnAfter({ end, slowEnd }: Freeze, place: number, { evictionRate, secondaryRate }: Rates): Instant {
+function turnAfter({ end, slowEnd }: Freeze, place: number, { evictionRate, secondaryRate }: Rates): Instant {
   const window = elapsed(end, slowEnd);
   const first = Math.max(0, place);
   const slowly = first === 0 ? 0 : (first / secondaryRate) * 1000;

@@ -1,5 +1,6 @@
 import type { Instant, Millis } from "../../base/clock.ts";
-import { type Form, isObject, number, optional, text } from "../form.ts";
+import { isRecord } from "../../base/json.ts";
+import { type Form, number, optional, text } from "../form.ts";
 import { MalformedCase } from "../malformed.ts";
 
 const standard = "2026-01-01T00:00:00Z";
@@ -46,4 +47,4 @@ export class CaseTime {
 export const ms = ({ mono }: Instant): Millis => Math.round(mono);
 
 /** A Kubernetes object as it is, in place of the short form. */
-export const isWhole = (value: unknown): boolean => isObject(value) && isObject(value.metadata);
+export const isWhole = (value: unknown): boolean => isRecord(value) && isRecord(value.metadata);

@@ -1,11 +1,11 @@
 import type { NodeCondition } from "../../api/core.ts";
 import type { Millis } from "../../base/clock.ts";
+import { isRecord } from "../../base/json.ts";
 import {
   choice,
   either,
   type Form,
   flag,
-  isObject,
   json,
   list,
   map,
@@ -96,7 +96,7 @@ export const nodeForm: Form<GivenNode> = either(
 
 /** `undefined`: the object has none. */
 export const nameOfNode = (node: GivenNode): unknown =>
-  isShortNode(node) ? node.name : isObject(node.metadata) ? node.metadata.name : undefined;
+  isShortNode(node) ? node.name : isRecord(node.metadata) ? node.metadata.name : undefined;
 
 export const isShortNode = (node: GivenNode): node is ShortNode => !isWhole(node);
 

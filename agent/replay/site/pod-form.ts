@@ -1,16 +1,5 @@
-import {
-  choice,
-  either,
-  type Form,
-  flag,
-  isObject,
-  json,
-  list,
-  optional,
-  type RecordOf,
-  record,
-  text,
-} from "../form.ts";
+import { isRecord } from "../../base/json.ts";
+import { choice, either, type Form, flag, json, list, optional, type RecordOf, record, text } from "../form.ts";
 import { statusOf } from "../shorthand.ts";
 import { isWhole } from "./case-time.ts";
 import { nodeName } from "./node-form.ts";
@@ -49,7 +38,7 @@ export const podForm: Form<GivenPod> = either(
 
 /** "namespace/name". */
 export function nameOfPod(pod: GivenPod): string {
-  const { name, namespace = "default" } = isShortPod(pod) ? pod : isObject(pod.metadata) ? pod.metadata : {};
+  const { name, namespace = "default" } = isShortPod(pod) ? pod : isRecord(pod.metadata) ? pod.metadata : {};
   return `${namespace}/${name}`;
 }
 

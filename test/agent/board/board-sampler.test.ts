@@ -51,7 +51,7 @@ class Story {
   }
 
   get sickness(): string | undefined {
-    return this.sampler.sickness(this.clock.now())?.why;
+    return this.sampler.sickness()?.why;
   }
 
   get #view() {
@@ -96,7 +96,7 @@ test("a spike of undervoltage is no sickness; one that is seen again within two 
   await one.clock.advance("15s");
   expect(one.sickness).toBe("undervolted");
   // Since it was first seen, not since that was believed.
-  expect(one.sampler.sickness(one.clock.now())?.since.mono).toBe(one.startedAt.mono + 15_000);
+  expect(one.sampler.sickness()?.since.mono).toBe(one.startedAt.mono + 15_000);
   one.tree.set({ [alarm]: "0\n" });
   await one.clock.advance("2m");
   expect(one.sickness).toBe("undervolted");

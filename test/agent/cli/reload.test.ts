@@ -87,7 +87,7 @@ describe("a configuration that is read again", () => {
     configure({ run: { folder: elsewhere } });
     reload();
     await until("a status there", () => readable(path.join(elsewhere, "status.json")), 10);
-    await end();
+    expect(await end()).toBe(0);
   });
 
   test("a wrong one is refused and told, as often as it comes, and forgotten with the next good one", async () => {

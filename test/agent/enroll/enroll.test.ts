@@ -99,6 +99,33 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
 
   test("without a broker needs no drop-in, and takes one away that an earlier enrolment left", async () => {
     await enroll(...server(), ...ofFleet(), ...named);
+    const { code, out } = await enroll(...server(), ...named);
+    expect(code).toBe(0);
+    expect(files()).toEqual(whole.slice(0, 2));
+    expect(out.match(/^removed \S+ \(no broker is named\)$/gm)).toHaveLength(4);
+  });
+
+  test("a board that is only given a new token remains the board of its site that it was", async () => {
+    await enroll(...server(), ...named);
+    const settings = readFileSync(at(`card/${whole[0]}`), "utf8");
+    put("token", "newer\n");
+    expect((await enroll(...server())).code).toBe(0);
+    expect(readFileSync(at(`card/${whole[0]}`), "utf8")).toBe(settings);
+    expect(readFileSync(at(`card/${whole[1]}`), "utf8")).toContain("newer");
+    expect((await enroll(...server(), "--site", "plant8")).code).toBe(0);
+    expect(readFileSync(at(`card/${whole[0]}`), "utf8")).toMatch(/plant8\nboard:\n {2}name: edge-02\n/);
+    // Half a file names nothing, and is no obstacle.
+    writeFileSync(at(`card/${whole[0]}`), "site: {name: [");
+    expect((await enroll(...server(), ...named)).code).toBe(0);
+    expect(readFileSync(at(`card/${whole[0]}`), "utf8")).toBe(settings);
+  });
+
+  test("a dry run leaves an enrolment that was cut short as it is; a list of it that the disk has lost is no obstacle", async () => {
+    await enroll(...server(), ...named);
+    const ledger = at("card/etc/siteward/credentials/.enrolment");
+    writeFileSync(ledger, "");
+    expect((await enroll(...server(), ...named, "--dry-run")).code).toBe(0);
+    expect(existsSync(ledger)).toBe(true);
     expect((await enroll(...server(), ...named)).code).toBe(0);
     expect(files()).toEqual(whole.slice(0, 2));
   });

@@ -46,7 +46,6 @@ describe("the way to the service manager", () => {
   test("where nobody listens nothing is said, and nothing is started", () => {
     const { notifier, heard } = listening({ NOTIFY_SOCKET: "" });
     notifier.tell("READY=1");
-    expect(notifier.way).toBe("none");
     expect(heard).toEqual([]);
   });
 

@@ -8,7 +8,7 @@ import type { ClockState } from "../../../agent/board/clock-sync.ts";
 import { inventorySchema } from "../../../agent/board/inventory.ts";
 import { type Cron, parseCron } from "../../../agent/config/cron.ts";
 import { InventoryTask } from "../../../agent/upkeep/inventory-task.ts";
-import { inPortions, type Portions } from "../../../agent/upkeep/look-through.ts";
+import { inPortions, type Portions } from "../../../agent/upkeep/portions.ts";
 import { integrityCheck } from "../../../agent/upkeep/tasks.ts";
 import { utc } from "../../../agent/upkeep/time-zone.ts";
 import { Upkeep } from "../../../agent/upkeep/upkeep.ts";

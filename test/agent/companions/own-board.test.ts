@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { loadConfig } from "../../agent/config/load.ts";
-import { OwnBoard, type OwnBoardParts } from "../../agent/own-board.ts";
-import type { ProcessControls } from "../../agent/process-controls.ts";
-import { Database } from "../../storage/database.ts";
-import { stateMigrations } from "../../storage/schema.ts";
-import { pragmas } from "../storage/things.ts";
-import { FakeClock } from "../support/fake-clock.ts";
+import { OwnBoard, type OwnBoardParts } from "../../../agent/companions/own-board.ts";
+import type { ProcessControls } from "../../../agent/companions/process-controls.ts";
+import { loadConfig } from "../../../agent/config/load.ts";
+import { Database } from "../../../storage/database.ts";
+import { stateMigrations } from "../../../storage/schema.ts";
+import { pragmas } from "../../storage/things.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 
 let folder: string;
 beforeEach(() => {

@@ -1,17 +1,25 @@
-import type { Lease, Node } from "./api/core.ts";
-import { leases, nodes } from "./api/resources.ts";
-import { microTimestamp } from "./api/timestamps.ts";
-import type { Ambient } from "./base/ambient.ts";
-import { elapsed, type Instant, type Millis, sleep } from "./base/clock.ts";
-import type { Disposed } from "./base/errors.ts";
-import { isNotFound, isOvertaken } from "./client/api-error.ts";
-import type { KubeClient } from "./client/kube-client.ts";
-import type { Lister } from "./informer/lister.ts";
-import { isNothing, type Leaving, leavingOf, leavingText, metadataPatch, statusPatch } from "./released-node.ts";
-import { LeaseLock } from "./runtime/lease-lock.ts";
-import type { LeaseRecord } from "./runtime/lease-rules.ts";
-import { SiteClaims } from "./runtime/site-claims.ts";
-import { siteAnnotations, siteLabels } from "./runtime/site-lease.ts";
+import type { Lease, Node } from "../api/core.ts";
+import { leases, nodes } from "../api/resources.ts";
+import { microTimestamp } from "../api/timestamps.ts";
+import type { Ambient } from "../base/ambient.ts";
+import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
+import type { Disposed } from "../base/errors.ts";
+import { isNotFound, isOvertaken } from "../client/api-error.ts";
+import type { KubeClient } from "../client/kube-client.ts";
+import type { Lister } from "../informer/lister.ts";
+import { LeaseLock } from "../runtime/lease-lock.ts";
+import type { LeaseRecord } from "../runtime/lease-rules.ts";
+import { SiteClaims } from "../runtime/site-claims.ts";
+import { siteAnnotations, siteLabels } from "../runtime/site-lease.ts";
+import {
+  isNothing,
+  type Leaving,
+  leavingOf,
+  leavingText,
+  metadataPatch,
+  ownPrefix,
+  statusPatch,
+} from "./released-node.ts";
 
 export interface SiteReleaseParts {
   readonly client: KubeClient;
@@ -30,7 +38,7 @@ export interface Released {
 }
 
 /** Somebody has to act first. */
-export class ReleaseError extends Error implements Disposed {
+class ReleaseError extends Error implements Disposed {
   override readonly name = "ReleaseError";
   readonly disposition = "exit";
   readonly hint: string;
@@ -210,7 +218,7 @@ export class SiteRelease {
       metadata: {
         uid: held.uid,
         resourceVersion: held.resourceVersion,
-        annotations: gone(Object.keys(held.annotations).filter((name) => name.startsWith("siteward.dev/"))),
+        annotations: gone(Object.keys(held.annotations).filter((name) => name.startsWith(ownPrefix))),
         labels: gone(Object.keys(siteLabels(this.#parts.site.name))),
       },
       spec: { holderIdentity: "", leaseDurationSeconds: 1, acquireTime: time, renewTime: time },

@@ -1,10 +1,10 @@
-import { nodes } from "./api/resources.ts";
-import type { Agent } from "./assemble.ts";
-import type { Ambient } from "./base/ambient.ts";
+import { nodes } from "../api/resources.ts";
+import type { Agent } from "../assemble.ts";
+import type { Ambient } from "../base/ambient.ts";
+import type { Config } from "../config/settings.ts";
+import { SecondJudge } from "../runtime/second-judge.ts";
+import { judgeProblem } from "../status/judge-problems.ts";
 import type { Companion } from "./companions.ts";
-import type { Config } from "./config/settings.ts";
-import { SecondJudge } from "./runtime/second-judge.ts";
-import { judgeProblem } from "./status/judge-problems.ts";
 
 /** Looks for another judge of this site's boards while this one is it. */
 export function judgeWatch(

@@ -1,15 +1,16 @@
-import type { Node } from "./api/core.ts";
-import { nodes } from "./api/resources.ts";
-import type { Ambient } from "./base/ambient.ts";
-import { backoff } from "./base/backoff.ts";
-import { deadline, elapsed, type Instant, type Millis, sleep } from "./base/clock.ts";
-import { isoTime } from "./base/iso-time.ts";
-import { isRecord } from "./base/json.ts";
-import { jitter } from "./base/random.ts";
-import type { WantedCondition } from "./board/node-conditions.ts";
-import { standbyAnnotation, standsBy, versionAnnotation } from "./board/sick-leader.ts";
-import { isNotFound, isOfLink, isOvertaken } from "./client/api-error.ts";
-import type { KubeClient } from "./client/kube-client.ts";
+import type { Node } from "../api/core.ts";
+import { nodes } from "../api/resources.ts";
+import type { Ambient } from "../base/ambient.ts";
+import { backoff } from "../base/backoff.ts";
+import { deadline, elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
+import type { Facts } from "../base/facts.ts";
+import { isoTime } from "../base/iso-time.ts";
+import { isRecord, recordIn } from "../base/json.ts";
+import { jitter } from "../base/random.ts";
+import type { WantedCondition } from "../board/node-conditions.ts";
+import { standbyAnnotation, standsBy, versionAnnotation } from "../board/sick-leader.ts";
+import { isNotFound, isOfLink, isOvertaken } from "../client/api-error.ts";
+import type { KubeClient } from "../client/kube-client.ts";
 
 export interface NodeReportParts {
   readonly client: Pick<KubeClient, "get" | "patch">;
@@ -20,11 +21,8 @@ export interface NodeReportParts {
   /** Undefined: the sensors were not read yet. */
   readonly conditions: (now: Instant) => readonly WantedCondition[] | undefined;
   /** Why this board could not take over now; undefined: it could. */
-  readonly obstacle: (now: Instant) => string | undefined;
-  readonly facts: {
-    get(area: string, key: string): string | undefined;
-    set(area: string, key: string, value: string): void;
-  };
+  readonly obstacle: () => string | undefined;
+  readonly facts: Facts;
 }
 
 /** What we know to stand at the Node. */
@@ -102,7 +100,7 @@ export class NodeReport {
       await this.#writeConditions(changed, now, signal);
       this.#conditionsAt = now;
     }
-    const standby = this.#parts.obstacle(now) === undefined ? standsBy : "unwell";
+    const standby = this.#parts.obstacle() === undefined ? standsBy : "unwell";
     if (standby !== this.#written?.standby && isOver(this.#standbyAt, betweenSwitches, now)) {
       await this.#writeStandby(standby, signal);
       this.#standbyAt = now;
@@ -182,14 +180,8 @@ const isOver = (at: Instant | undefined, pause: Millis, now: Instant): boolean =
 
 /** What a former process left. Anything else is as good as nothing: the Node is looked at before it is written. */
 function parsed(text: string | undefined): Written | undefined {
-  if (text === undefined) return undefined;
-  try {
-    const found: unknown = JSON.parse(text);
-    if (!isRecord(found) || !isRecord(found.conditions) || typeof found.uid !== "string") return undefined;
-    const states = Object.entries(found.conditions).map(([type, status]) => [type, String(status)] as const);
-    const standby = typeof found.standby === "string" ? found.standby : undefined;
-    return { uid: found.uid, conditions: Object.fromEntries(states), standby };
-  } catch {
-    return undefined;
-  }
+  const { uid, conditions, standby } = recordIn(text ?? "") ?? {};
+  if (!isRecord(conditions) || typeof uid !== "string") return undefined;
+  const states = Object.entries(conditions).map(([type, status]) => [type, String(status)] as const);
+  return { uid, conditions: Object.fromEntries(states), standby: typeof standby === "string" ? standby : undefined };
 }

@@ -1,28 +1,29 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { CommandLog } from "../storage/command-log.ts";
-import { Memo } from "../storage/memo.ts";
-import { elapsed, type Instant, type Millis } from "./base/clock.ts";
-import type { JsonRecord } from "./base/json.ts";
-import type { Moment } from "./base/lasting-end.ts";
-import { TaskGroup } from "./base/tasks.ts";
-import type { ClockState } from "./board/clock-sync.ts";
-import type { SiteControls } from "./commands/controls.ts";
-import { CommandDesk } from "./commands/desk.ts";
-import { Ledger } from "./commands/ledger.ts";
-import { LogLevels } from "./commands/log-levels.ts";
-import { readPolicy } from "./commands/policy.ts";
-import { publishedSchema } from "./commands/published-schema.ts";
-import { readTrust } from "./commands/trust.ts";
+import { CommandLog } from "../../storage/command-log.ts";
+import { Memo } from "../../storage/memo.ts";
+import { elapsed, type Instant, type Millis } from "../base/clock.ts";
+import type { JsonRecord } from "../base/json.ts";
+import type { Moment } from "../base/lasting-end.ts";
+import { TaskGroup } from "../base/tasks.ts";
+import type { ClockState } from "../board/clock-sync.ts";
+import type { SiteControls } from "../commands/controls.ts";
+import { CommandDesk } from "../commands/desk.ts";
+import { Ledger } from "../commands/ledger.ts";
+import { LogLevels } from "../commands/log-levels.ts";
+import { readPolicy } from "../commands/policy.ts";
+import { publishedSchema } from "../commands/published-schema.ts";
+import { readTrust } from "../commands/trust.ts";
+import { ControlSocket } from "../local/control-socket.ts";
+import { exposition } from "../local/exposition.ts";
+import { metricsOf } from "../local/metrics.ts";
+import type { ProblemPart } from "../status/parts.ts";
+import { replaceFile } from "../status/replace-file.ts";
+import type { Status } from "../status/schema.ts";
+import type { Told } from "../status/told.ts";
+import { stuckCondition } from "../status/watchdog.ts";
 import type { Companion, CompanionParts } from "./companions.ts";
-import { ControlSocket } from "./local/control-socket.ts";
-import { exposition } from "./local/exposition.ts";
-import { metricsOf } from "./local/metrics.ts";
 import { OwnBoard, type OwnBoardParts } from "./own-board.ts";
-import type { ProblemPart } from "./status/parts.ts";
-import { replaceFile } from "./status/replace-file.ts";
-import type { Status } from "./status/schema.ts";
-import type { Told } from "./status/told.ts";
 
 export interface CommandCenterParts
   extends Pick<
@@ -35,9 +36,6 @@ export interface CommandCenterParts
 }
 
 const rulesLook: Millis = 30_000;
-
-/** A loop that systemd's watchdog waits for in vain (the condition of that name). */
-const stuckCondition = "LoopStuck";
 
 /** The desk with everything around it: the log of commands, the operator's socket, and the metrics. */
 export class CommandCenter implements Companion {

@@ -1,11 +1,11 @@
 import { afterEach, expect, test } from "vitest";
-import type { nodes } from "../../agent/api/resources.ts";
-import type { WantedCondition } from "../../agent/board/node-conditions.ts";
-import { ApiError } from "../../agent/client/api-error.ts";
-import { NodeReport } from "../../agent/node-report.ts";
-import { FakeClock } from "../support/fake-clock.ts";
-import { RecordingLog } from "../support/recording-log.ts";
-import { SeededRandom } from "../support/seeded-random.ts";
+import type { nodes } from "../../../agent/api/resources.ts";
+import type { WantedCondition } from "../../../agent/board/node-conditions.ts";
+import { ApiError } from "../../../agent/client/api-error.ts";
+import { NodeReport } from "../../../agent/companions/node-report.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
 
 const running: Story[] = [];
 afterEach(async () => {

@@ -1,5 +1,5 @@
-import type { Level } from "./base/logger.ts";
-import type { Kept } from "./config/remote-record.ts";
+import type { Level } from "../base/logger.ts";
+import type { Kept } from "../config/remote-record.ts";
 
 /** Why a process ends: a word for programs, and a sentence. */
 export interface Ending {

@@ -1,20 +1,18 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Millis } from "./base/clock.ts";
-import { sentenceOf } from "./base/errors.ts";
-import type { JsonRecord } from "./base/json.ts";
-import { readFact } from "./board/read-fact.ts";
-import type { DiagnosticsOptions } from "./commands/board-controls.ts";
-import type { Effect } from "./commands/controls.ts";
+import type { Millis } from "../base/clock.ts";
+import { sentenceOf } from "../base/errors.ts";
+import type { JsonRecord } from "../base/json.ts";
+import { readFact } from "../board/read-fact.ts";
+import type { DiagnosticsOptions } from "../commands/board-controls.ts";
+import type { Effect } from "../commands/controls.ts";
+import { etc } from "../config/load.ts";
 import type { CompanionParts } from "./companions.ts";
 
 const usualLogs: Millis = 2 * 86_400_000;
 
 /** On a card that is almost full the newest are what somebody waits for. */
 const mostArchives = 3;
-
-/** Where secrets of the board lie, beside the files that the configuration names. */
-const etc = "/etc/siteward";
 
 /**
  * `diagnostics.collect`: the archive of `siteward diag collect`, made by the agent itself. What that takes is loaded for it.
@@ -28,9 +26,9 @@ export const collectDiagnostics =
     signal: AbortSignal,
   ): Promise<Effect> => {
     const [{ archiveName, collectDiagnostics: collect }, { programRunner }, { knownSecrets }] = await Promise.all([
-      import("./doctor/diagnostics.ts"),
-      import("./doctor/programs.ts"),
-      import("./doctor/secrets.ts"),
+      import("../doctor/diagnostics.ts"),
+      import("../doctor/programs.ts"),
+      import("../doctor/secrets.ts"),
     ]);
     const folder = join(config.state.folder, "diagnostics");
     mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -1,7 +1,7 @@
-import type { Node } from "./api/core.ts";
-import { changeTaints, type TaintName, taintKeys, taintOf, taintsOf } from "./api/taints.ts";
-import { conditionTypes } from "./board/node-conditions.ts";
-import { outOfService, outOfServiceAnnotation } from "./controllers/node-lifecycle/out-of-service.ts";
+import type { Node } from "../api/core.ts";
+import { changeTaints, type TaintName, taintKeys, taintOf, taintsOf } from "../api/taints.ts";
+import { conditionTypes } from "../board/node-conditions.ts";
+import { outOfService, outOfServiceAnnotation } from "../controllers/node-lifecycle/out-of-service.ts";
 
 /** What is taken off a Node when its site is handed back. */
 export interface Leaving {
@@ -11,7 +11,8 @@ export interface Leaving {
 }
 
 const ownKeys: readonly string[] = Object.values(taintKeys);
-const ownPrefix = "siteward.dev/";
+/** Of the annotations that only we write. */
+export const ownPrefix = "siteward.dev/";
 
 /**
  * The taints that a node lifecycle controller keeps, whose judgement ends with ours: the next one puts there what it thinks

@@ -1,13 +1,13 @@
 import { afterEach, expect, test } from "vitest";
-import { BoardWatch } from "../../agent/board-watch.ts";
-import { loadConfig } from "../../agent/config/load.ts";
-import { snapshot } from "../../agent/status/snapshot.ts";
-import { completed } from "../../agent/status/told.ts";
-import { BoardTree, type Change } from "../support/board-tree.ts";
-import { FakeClock } from "../support/fake-clock.ts";
-import { RecordingLog } from "../support/recording-log.ts";
-import { SeededRandom } from "../support/seeded-random.ts";
-import { healthy } from "../support/site-status.ts";
+import { BoardWatch } from "../../../agent/companions/board-watch.ts";
+import { loadConfig } from "../../../agent/config/load.ts";
+import { snapshot } from "../../../agent/status/snapshot.ts";
+import { completed } from "../../../agent/status/told.ts";
+import { BoardTree, type Change } from "../../support/board-tree.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+import { healthy } from "../../support/site-status.ts";
 
 const trees: BoardTree[] = [];
 afterEach(() => {

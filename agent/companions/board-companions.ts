@@ -1,16 +1,16 @@
-import { Memo } from "../storage/memo.ts";
-import type { Instant } from "./base/clock.ts";
-import { TaskGroup } from "./base/tasks.ts";
-import { runChild } from "./board/child.ts";
-import type { Inventory } from "./board/inventory.ts";
+import { Memo } from "../../storage/memo.ts";
+import type { Instant } from "../base/clock.ts";
+import { TaskGroup } from "../base/tasks.ts";
+import { runChild } from "../board/child.ts";
+import type { Inventory } from "../board/inventory.ts";
+import { parseCron } from "../config/cron.ts";
+import { InventoryTask } from "../upkeep/inventory-task.ts";
+import { integrityCheck, tidying, wearReport } from "../upkeep/tasks.ts";
+import { utc } from "../upkeep/time-zone.ts";
+import { Upkeep } from "../upkeep/upkeep.ts";
 import { BoardWatch } from "./board-watch.ts";
 import type { Companion, CompanionParts } from "./companions.ts";
-import { parseCron } from "./config/cron.ts";
 import { NodeReport } from "./node-report.ts";
-import { InventoryTask } from "./upkeep/inventory-task.ts";
-import { integrityCheck, tidying, wearReport } from "./upkeep/tasks.ts";
-import { utc } from "./upkeep/time-zone.ts";
-import { Upkeep } from "./upkeep/upkeep.ts";
 
 /** Watches over the board, and lets the agent know how it is. */
 export function boardWatch({ ambient, config, agent, news }: CompanionParts): BoardWatch {
@@ -28,11 +28,11 @@ export function boardWatch({ ambient, config, agent, news }: CompanionParts): Bo
 }
 
 /** What is done by the calendar, and what the board is made of. */
-export interface Care extends Companion {
+export interface UpkeepCompanion extends Companion {
   inventory(): Inventory | undefined;
 }
 
-export function upkeep({ ambient, config, folder, io, bootId }: CompanionParts, board: BoardWatch): Care {
+export function upkeep({ ambient, config, folder, io, bootId }: CompanionParts, board: BoardWatch): UpkeepCompanion {
   const [program = "", ...args] = [...io.self, "inventory", "--json"];
   const inventory = new InventoryTask(ambient, {
     facts: new Memo(folder.state.database),
@@ -72,7 +72,7 @@ export function nodeReport({ ambient, config, agent, folder, version }: Companio
     node: config.board.node,
     version,
     conditions: (now: Instant) => board.conditions(now),
-    obstacle: (now: Instant) => folder.obstacle() ?? board.sickness(now)?.why,
+    obstacle: () => folder.obstacle() ?? board.sickness()?.why,
     facts: new Memo(folder.state.database),
   });
 }

@@ -1,15 +1,15 @@
-import type { Database } from "../storage/database.ts";
-import type { Ambient } from "./base/ambient.ts";
-import type { JsonRecord } from "./base/json.ts";
-import type { ClockState } from "./board/clock-sync.ts";
-import type { SiteControls } from "./commands/controls.ts";
-import type { CommandTaker } from "./commands/desk.ts";
-import { judgeRemote } from "./config/remote-judge.ts";
-import type { Fault, Kept } from "./config/remote-record.ts";
-import type { Config } from "./config/settings.ts";
-import type { BoardFleet } from "./fleet/board-fleet.ts";
+import type { Database } from "../../storage/database.ts";
+import type { Ambient } from "../base/ambient.ts";
+import type { JsonRecord } from "../base/json.ts";
+import type { ClockState } from "../board/clock-sync.ts";
+import type { SiteControls } from "../commands/controls.ts";
+import type { CommandTaker } from "../commands/desk.ts";
+import { judgeRemote } from "../config/remote-judge.ts";
+import type { Fault, Kept } from "../config/remote-record.ts";
+import type { Config } from "../config/settings.ts";
+import type { BoardFleet } from "../fleet/board-fleet.ts";
+import type { Status } from "../status/schema.ts";
 import type { ProcessControls } from "./process-controls.ts";
-import type { Status } from "./status/schema.ts";
 
 export interface FleetSurroundings {
   readonly config: Config;
@@ -33,8 +33,8 @@ export async function fleetOf(ambient: Ambient, around: FleetSurroundings): Prom
   const { url, fleet } = config.mqtt;
   if (url === undefined || fleet === undefined) return undefined;
   const [{ BoardFleet: Parts }, { mqttLinks }] = await Promise.all([
-    import("./fleet/board-fleet.ts"),
-    import("./fleet/mqtt-link.ts"),
+    import("../fleet/board-fleet.ts"),
+    import("../fleet/mqtt-link.ts"),
   ]);
   return new Parts(ambient, {
     config,

@@ -1,17 +1,17 @@
-import type { StateFolder } from "../storage/state-folder.ts";
-import type { Agent } from "./assemble.ts";
-import type { Ambient } from "./base/ambient.ts";
-import type { Instant } from "./base/clock.ts";
+import type { StateFolder } from "../../storage/state-folder.ts";
+import type { Agent } from "../assemble.ts";
+import type { Ambient } from "../base/ambient.ts";
+import type { Instant } from "../base/clock.ts";
+import type { Io } from "../cli/io.ts";
+import type { Config } from "../config/settings.ts";
+import type { Status } from "../status/schema.ts";
+import type { Told } from "../status/told.ts";
 import { boardWatch, nodeReport, upkeep } from "./board-companions.ts";
-import type { Io } from "./cli/io.ts";
 import { collectDiagnostics } from "./collect-diagnostics.ts";
 import { CommandCenter } from "./command-center.ts";
-import type { Config } from "./config/settings.ts";
 import { fleetOf } from "./fleet-companion.ts";
 import { judgeWatch } from "./judge-watch.ts";
 import type { ProcessControls } from "./process-controls.ts";
-import type { Status } from "./status/schema.ts";
-import type { Told } from "./status/told.ts";
 
 export interface CompanionParts {
   readonly ambient: Ambient;
@@ -45,7 +45,7 @@ export interface Companion {
 export async function companions(parts: CompanionParts): Promise<readonly Companion[]> {
   const { ambient, agent, folder, io } = parts;
   const board = boardWatch(parts);
-  const care = upkeep(parts, board);
+  const calendar = upkeep(parts, board);
   const clockState = () => board.clock.state();
   const fleet = await fleetOf(ambient, {
     ...parts,
@@ -54,7 +54,7 @@ export async function companions(parts: CompanionParts): Promise<readonly Compan
     clockState,
     standing: () => agent.siteControls.standing(),
     desk: () => center.desk,
-    facts: () => ({ inventory: care.inventory(), ...center.birth() }),
+    facts: () => ({ inventory: calendar.inventory(), ...center.birth() }),
   });
   const center = new CommandCenter({
     ...parts,
@@ -63,6 +63,6 @@ export async function companions(parts: CompanionParts): Promise<readonly Compan
     fleet,
     collectDiagnostics: collectDiagnostics(parts),
   });
-  const beside = [board, care, nodeReport(parts, board), judgeWatch(ambient, parts), center];
+  const beside = [board, calendar, nodeReport(parts, board), judgeWatch(ambient, parts), center];
   return fleet ? [...beside, fleet] : beside;
 }

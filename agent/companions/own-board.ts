@@ -1,17 +1,17 @@
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Database } from "../storage/database.ts";
-import { vacuum } from "../storage/give-back.ts";
-import { type Clock, elapsed, type Millis } from "./base/clock.ts";
-import type { JsonRecord } from "./base/json.ts";
-import type { Level } from "./base/logger.ts";
-import type { BoardControls, Source } from "./commands/board-controls.ts";
-import type { Effect } from "./commands/controls.ts";
-import { done, refused } from "./commands/definition.ts";
-import { type Config, settings } from "./config/settings.ts";
-import { settingsIn } from "./config/values.ts";
+import type { Database } from "../../storage/database.ts";
+import { vacuum } from "../../storage/give-back.ts";
+import { type Clock, elapsed, type Millis } from "../base/clock.ts";
+import type { JsonRecord } from "../base/json.ts";
+import type { Level } from "../base/logger.ts";
+import type { BoardControls, Source } from "../commands/board-controls.ts";
+import type { Effect } from "../commands/controls.ts";
+import { done, refused } from "../commands/definition.ts";
+import { type Config, settings } from "../config/settings.ts";
+import { settingsIn, valueAt } from "../config/values.ts";
+import type { Status } from "../status/schema.ts";
 import type { ProcessControls } from "./process-controls.ts";
-import type { Status } from "./status/schema.ts";
 
 /** What the fleet's link does for commands; a board without a fleet has none. */
 export interface FleetControls {
@@ -106,7 +106,7 @@ export class OwnBoard implements BoardControls {
     const shown = [...settingsIn(settings)].flatMap(({ path, setting }) => {
       const origin = origins.get(path) ?? "default";
       if (source !== undefined && sourceOf(origin) !== source) return [];
-      const value = path.split(".").reduce<unknown>(memberOf, config);
+      const value = valueAt(config, path);
       return [[path, { value: value === undefined ? null : redacted(setting.show(value)), origin }] as const];
     });
     return { settings: Object.fromEntries(shown) };
@@ -169,9 +169,6 @@ export class OwnBoard implements BoardControls {
 
 const total = (databases: readonly Database[]): number =>
   databases.reduce((sum, database) => sum + database.sizes().file + database.sizes().wal, 0);
-
-const memberOf = (value: unknown, name: string): unknown =>
-  typeof value === "object" && value !== null ? Object.entries(value).find(([key]) => key === name)?.[1] : undefined;
 
 /** Origins are written for people: "default", "host name", "profile rpi-4", "fleet, version 3", "SITEWARD_X", "FILE:LINE". */
 function sourceOf(origin: string): Source {

@@ -1,21 +1,21 @@
 import { readFileSync } from "node:fs";
-import type { Ambient } from "./base/ambient.ts";
-import type { Instant, Millis } from "./base/clock.ts";
-import { TaskGroup } from "./base/tasks.ts";
-import { type BoardFiles, boardFiles } from "./board/board-files.ts";
-import type { BoardHealth } from "./board/board-health.ts";
-import { type BoardView, boardProblems } from "./board/board-problems.ts";
-import { BoardSampler } from "./board/board-sampler.ts";
-import { runChild } from "./board/child.ts";
-import { ClockSync } from "./board/clock-sync.ts";
-import { compatibles } from "./board/facts.ts";
-import { nodeConditions, type WantedCondition } from "./board/node-conditions.ts";
-import type { BoardReadings } from "./board/readings.ts";
-import { parseWindows } from "./config/cron.ts";
-import type { Config } from "./config/settings.ts";
-import type { Told } from "./status/told.ts";
-import { type Quiet, quietHours } from "./upkeep/quiet-hours.ts";
-import { type Zone, zoneNamed } from "./upkeep/time-zone.ts";
+import type { Ambient } from "../base/ambient.ts";
+import type { Instant, Millis } from "../base/clock.ts";
+import { TaskGroup } from "../base/tasks.ts";
+import { type BoardFiles, boardFiles } from "../board/board-files.ts";
+import type { BoardHealth, Sickness } from "../board/board-health.ts";
+import { type BoardView, boardProblems } from "../board/board-problems.ts";
+import { BoardSampler } from "../board/board-sampler.ts";
+import { runChild } from "../board/child.ts";
+import { ClockSync } from "../board/clock-sync.ts";
+import { compatibles } from "../board/facts.ts";
+import { nodeConditions, type WantedCondition } from "../board/node-conditions.ts";
+import type { BoardReadings } from "../board/readings.ts";
+import { parseWindows } from "../config/cron.ts";
+import type { Config } from "../config/settings.ts";
+import type { Told } from "../status/told.ts";
+import { type Quiet, quietHours } from "../upkeep/quiet-hours.ts";
+import { type Zone, zoneNamed } from "../upkeep/time-zone.ts";
 
 export interface BoardWatchParts {
   readonly config: Config;
@@ -77,7 +77,9 @@ export class BoardWatch implements BoardHealth {
     await tasks.join();
   }
 
-  sickness: BoardHealth["sickness"] = (now) => this.#sampler.sickness(now);
+  sickness(): Sickness | undefined {
+    return this.#sampler.sickness();
+  }
 
   readings(): BoardReadings | undefined {
     return this.#sampler.readings();

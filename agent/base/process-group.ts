@@ -1,0 +1,8 @@
+/** Ends a child that was started `detached`, with all that it started. */
+export function killGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
+}
