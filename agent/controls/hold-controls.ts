@@ -39,9 +39,16 @@ export class HoldControls {
     const now = this.#now();
     const { recovery } = this.#parts.config.judgement;
     const asked = holdUntil(now, ttl, author);
-    const freeze: Freeze = { ...asked, ...scope, slowEnd: shifted(asked.end, recovery) };
-    const edit: Edit = (holds) => ({ ...holds, freezes: new Map([...holds.freezes, [key, freeze]]) });
-    const result = () => ({ ...scope, until: isoTime(Math.round(asked.end.wall)), queued: this.#waiting(scope) });
+    const freezeIn = ({ freezes }: Holds): Freeze => {
+      const hold = noShorter(asked, freezes.get(key));
+      return { ...hold, ...scope, slowEnd: shifted(hold.end, recovery) };
+    };
+    const edit: Edit = (holds) => ({ ...holds, freezes: new Map([...holds.freezes, [key, freezeIn(holds)]]) });
+    const result = () => ({
+      ...scope,
+      until: isoTime(Math.round(freezeIn(this.#parts.holds.ordered).end.wall)),
+      queued: this.#waiting(scope),
+    });
     if (dryRun) return done(result());
     return this.#change(edit, "at once", result, () =>
       this.#tell("EvictionFrozen", `Evictions from ${told(scope)} frozen for ${ttl / 1000}s`, author),
@@ -78,10 +85,14 @@ export class HoldControls {
   async pause(controller: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
     const unknown = this.#unknown(controller);
     if (unknown) return unknown;
-    const pause = holdUntil(this.#now(), ttl, author);
-    const result = () => ({ controller, until: isoTime(Math.round(pause.end.wall)) });
+    const asked = holdUntil(this.#now(), ttl, author);
+    const pauseIn = ({ pauses }: Holds): Hold => noShorter(asked, pauses.get(controller));
+    const result = () => ({
+      controller,
+      until: isoTime(Math.round(pauseIn(this.#parts.holds.ordered).end.wall)),
+    });
     if (dryRun) return done(result());
-    const edit: Edit = (holds) => ({ ...holds, pauses: new Map([...holds.pauses, [controller, pause]]) });
+    const edit: Edit = (holds) => ({ ...holds, pauses: new Map([...holds.pauses, [controller, pauseIn(holds)]]) });
     return this.#change(edit, "at once", result, () =>
       this.#tell("ControllerPaused", `Controller ${controller} paused for ${ttl / 1000}s`, author),
     );
@@ -186,6 +197,10 @@ function holdUntil(now: Instant, ttl: Millis, { by, reason }: Author): Hold {
   const text = { by: by.slice(0, longestBy), reason: reason?.slice(0, longestReason) };
   return { end: shifted(now, ttl), ...text, foreign: {} };
 }
+
+/** Who asks again for less does not end what another asked for: thawing and resuming do that. */
+const noShorter = (asked: Hold, before: Hold | undefined): Hold =>
+  before !== undefined && before.end.mono > asked.end.mono ? { ...asked, end: before.end } : asked;
 
 const told = ({ scope, target }: HoldScope | (Scope & { readonly target?: string })): string =>
   scope === "site" ? "the site" : `${scope} ${target}`;

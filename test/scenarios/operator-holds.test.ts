@@ -228,6 +228,23 @@ describe("a freeze", () => {
     expect(seen && statusParts(seen, now).holds).toBeUndefined();
   });
 
+  test("is prolonged by a second one, and never shortened: whoever wants an earlier end thaws", async () => {
+    const site = await begun();
+    const frozenFor = async (ttl: number): Promise<number> => {
+      const { until } = await site.done((controls) => controls.freeze({ scope: "site" }, ttl, alice, false));
+      return Date.parse(String(until)) - (site.leader.agent?.process.now().wall ?? 0);
+    };
+    expect(await frozenFor(hour)).toBeGreaterThan(hour - minute);
+    expect(await frozenFor(minute)).toBeGreaterThan(hour - minute);
+    expect(await frozenFor(2 * hour)).toBeGreaterThan(2 * hour - minute);
+    const pausedFor = async (ttl: number): Promise<number> => {
+      const { until } = await site.done((controls) => controls.pause("pod-gc", ttl, alice, false));
+      return Date.parse(String(until)) - (site.leader.agent?.process.now().wall ?? 0);
+    };
+    expect(await pausedFor(hour)).toBeGreaterThan(hour - minute);
+    expect(await pausedFor(minute)).toBeGreaterThan(hour - minute);
+  });
+
   test("that is only tried changes nothing", async () => {
     const site = await begun();
     expect(await site.done((controls) => controls.freeze({ scope: "site" }, hour, alice, true))).toMatchObject({

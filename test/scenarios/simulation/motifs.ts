@@ -114,7 +114,7 @@ function flappingBoard(how: How): readonly Fault[] {
   return Array.from({ length: how.between(3, 6) }, (_, index): Fault => {
     const at = 90_000 + index * (down + up);
     return { at, is: "cut", board, lane, how: "silent", for: down, healing };
-  }).filter(({ at }) => at < how.calmAt);
+  });
 }
 
 /** An operator freezes evictions, or pauses a controller, before boards go dark, and the lead changes hands meanwhile. */

@@ -164,7 +164,9 @@ export function scheduleOf(seed: number, random: SeededRandom, wishes: Wishes = 
     ...(motif === undefined ? [] : motifs[motif](how)),
     ...Array.from({ length: chances }, () => faultOf(how)),
     ...(wishes.motif === undefined && happens(0.35) ? Array.from({ length: between(1, 3) }, () => holdOf(how)) : []),
-  ].sort((a, b) => a.at - b.at);
+  ]
+    .filter(({ at }) => at < calmAt)
+    .sort((a, b) => a.at - b.at);
   return { seed, setting, faults: withSurvivor(faults, setting), calmAt };
 }
 
