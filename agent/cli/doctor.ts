@@ -23,9 +23,8 @@ export async function run(io: Io, args: Args): Promise<number> {
   const unknown = only?.find((word) => checksNamed(word).length === 0);
   if (unknown !== undefined) {
     const similar = nearest(unknown, checkIds);
-    io.stderr.write(
-      `siteward: doctor: there is no check ${JSON.stringify(unknown)}${similar ? `; did you mean ${similar}?` : ""}\n`,
-    );
+    const hint = similar === undefined ? `there are: ${checkIds.join(", ")}` : `did you mean ${similar}?`;
+    io.stderr.write(`siteward: doctor: there is no check ${JSON.stringify(unknown)}; ${hint}\n`);
     return exit.usage;
   }
   if (process.getuid?.() !== 0)
