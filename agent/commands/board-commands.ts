@@ -1,4 +1,5 @@
-import { absent, command, type Definition, done, refused } from "./definition.ts";
+import { done, refused } from "./controls.ts";
+import { absent, command, type Definition } from "./definition.ts";
 import { idPattern } from "./envelope.ts";
 import { list, record, text, whole, word, yesNo } from "./shape.ts";
 

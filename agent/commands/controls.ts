@@ -25,6 +25,16 @@ export type Effect =
       readonly result?: JsonRecord;
     };
 
+export const done = (result: JsonRecord): Effect => ({ outcome: "done", result });
+
+export const refused = (code: number, error: string, message: string, result?: JsonRecord): Effect => ({
+  outcome: "refused",
+  code,
+  error,
+  message,
+  ...(result && { result }),
+});
+
 /** Of the election, as it is now. */
 export interface Standing {
   readonly isLeader: boolean;

@@ -2,7 +2,7 @@ import type { Millis } from "../base/clock.ts";
 import type { JsonRecord } from "../base/json.ts";
 import type { Level } from "../base/logger.ts";
 import type { BoardControls } from "./board-controls.ts";
-import type { Author, Effect, SiteControls } from "./controls.ts";
+import { type Author, type Effect, refused, type SiteControls } from "./controls.ts";
 import type { Request } from "./request.ts";
 import type { Problem, Shape } from "./shape.ts";
 
@@ -95,16 +95,6 @@ export function command<A extends JsonRecord>(written: Written<A>): Definition {
     perform: async (controls, found, circumstances) => await perform(controls, found as A, circumstances),
   };
 }
-
-export const done = (result: JsonRecord): Effect => ({ outcome: "done", result });
-
-export const refused = (code: number, error: string, message: string, result?: JsonRecord): Effect => ({
-  outcome: "refused",
-  code,
-  error,
-  message,
-  ...(result && { result }),
-});
 
 /** A command whose part of the program does not run here. */
 export const absent = (what: string): Effect => refused(404, "not-available", `${what} is not there on this board`);

@@ -3,8 +3,8 @@ import { deadline, elapsed, type Instant, type Millis, sleep } from "../base/clo
 import { sentenceOf } from "../base/errors.ts";
 import type { JsonRecord } from "../base/json.ts";
 import type { Read } from "./checks.ts";
-import type { Author, Effect } from "./controls.ts";
-import { type Controls, done, refused } from "./definition.ts";
+import { type Author, done, type Effect, refused } from "./controls.ts";
+import type { Controls } from "./definition.ts";
 import { type Outcome, outcomeOf } from "./responses.ts";
 
 /** Somebody called the command off. */

@@ -14,8 +14,8 @@ import {
 } from "../base/lasting-end.ts";
 import { type Level, levels } from "../base/logger.ts";
 import type { BoardControls } from "./board-controls.ts";
-import type { Effect } from "./controls.ts";
-import { done, type LevelOrder } from "./definition.ts";
+import { done, type Effect } from "./controls.ts";
+import type { LevelOrder } from "./definition.ts";
 
 interface Standing {
   readonly level: Level;

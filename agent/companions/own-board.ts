@@ -7,7 +7,7 @@ import type { JsonRecord } from "../base/json.ts";
 import type { Level } from "../base/logger.ts";
 import type { BoardControls, Source } from "../commands/board-controls.ts";
 import type { Effect } from "../commands/controls.ts";
-import { done, refused } from "../commands/definition.ts";
+import { done, refused } from "../commands/controls.ts";
 import { type Config, settings } from "../config/settings.ts";
 import { settingsIn, valueAt } from "../config/values.ts";
 import type { Status } from "../status/schema.ts";

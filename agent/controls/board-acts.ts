@@ -3,10 +3,10 @@ import { leases, nodes } from "../api/resources.ts";
 import { taintOf } from "../api/taints.ts";
 import { dispositionOf } from "../base/errors.ts";
 import { isNotFound } from "../client/api-error.ts";
-import type { Author, Effect } from "../commands/controls.ts";
+import { type Author, done, type Effect, refused } from "../commands/controls.ts";
 import { outOfService, takeOutOfService } from "../controllers/node-lifecycle/out-of-service.ts";
 import { type Action, refTo } from "../runtime/actions.ts";
-import { done, failed, refused } from "./effects.ts";
+import { failed } from "./effects.ts";
 import { notSilent } from "./hold-controls.ts";
 import { always, type ControlParts, tellOf } from "./parts.ts";
 import { boardNamed, isEffect } from "./places.ts";
@@ -84,7 +84,7 @@ async function changeNode(
   const { client, executor, work } = parts;
   const { signal } = new AbortController();
   const term = byLeader ? work.term : always;
-  if (term === undefined) return refused(421, "not-leader", "another board leads");
+  if (term === undefined) return refused(421, "not-leader", "another board leads", {});
   for (let tries = 1; ; tries++) {
     try {
       const plan = await planFor(await client.get(nodes, { name }, signal));

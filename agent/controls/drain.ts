@@ -8,10 +8,10 @@ import { formatDuration } from "../base/duration.ts";
 import { dispositionOf } from "../base/errors.ts";
 import type { JsonRecord } from "../base/json.ts";
 import { ApiError, isNotFound, isOvertaken } from "../client/api-error.ts";
-import type { Author, Effect } from "../commands/controls.ts";
+import { type Author, done, type Effect, refused } from "../commands/controls.ts";
 import { refTo } from "../runtime/actions.ts";
 import { cordon } from "./board-acts.ts";
-import { done, failed, refused } from "./effects.ts";
+import { failed } from "./effects.ts";
 import { type ControlParts, tellOf } from "./parts.ts";
 
 export interface DrainOptions {

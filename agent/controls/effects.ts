@@ -5,16 +5,6 @@ import type { Effect } from "../commands/controls.ts";
 import { FencedError } from "../runtime/fence.ts";
 import { HoldNotWrittenError } from "../runtime/hold-book.ts";
 
-export const done = (result: JsonRecord): Effect => ({ outcome: "done", result });
-
-export const refused = (code: number, error: string, message: string, result: JsonRecord = {}): Effect => ({
-  outcome: "refused",
-  code,
-  error,
-  message,
-  result,
-});
-
 /** Whatever an attempt ended with: it may have been half done. */
 export function failed(error: unknown, result: JsonRecord = {}): Effect {
   const [code, word] = kindOf(error);

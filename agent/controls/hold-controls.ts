@@ -2,7 +2,7 @@ import type { Node } from "../api/core.ts";
 import { type Instant, type Millis, shifted } from "../base/clock.ts";
 import { isoTime } from "../base/iso-time.ts";
 import type { JsonRecord } from "../base/json.ts";
-import type { Author, Effect, Scope } from "../commands/controls.ts";
+import { type Author, done, type Effect, refused, type Scope } from "../commands/controls.ts";
 import { zoneName } from "../controllers/node-lifecycle/zones.ts";
 import { sightOf } from "../controllers/sight.ts";
 import { TooManyHoldsError } from "../runtime/hold-book.ts";
@@ -18,7 +18,7 @@ import {
   longestReason,
 } from "../runtime/holds.ts";
 import { CachedSiteView } from "../runtime/site-view.ts";
-import { done, failed, refused } from "./effects.ts";
+import { failed } from "./effects.ts";
 import { type ControlParts, tellOf } from "./parts.ts";
 import { isEffect, scopeNamed, zoneNamed } from "./places.ts";
 
@@ -209,6 +209,7 @@ const tooMany = refused(
   409,
   "too-many-holds",
   "more do not fit on the Lease; thaw or resume what is not needed any more",
+  {},
 );
 
 function without<T>(map: ReadonlyMap<string, T>, key: string): ReadonlyMap<string, T> {

@@ -1,10 +1,9 @@
 import type { Node } from "../api/core.ts";
 import { nodes } from "../api/resources.ts";
-import type { Effect, Scope } from "../commands/controls.ts";
+import { type Effect, refused, type Scope } from "../commands/controls.ts";
 import { zoneName, zoneOf } from "../controllers/node-lifecycle/zones.ts";
 import type { HoldScope } from "../runtime/holds.ts";
 import type { Caches } from "../runtime/site-view.ts";
-import { refused } from "./effects.ts";
 
 /** Every zone of the site that has a board, as the status names it. */
 export function zonesOf(caches: Caches): ReadonlyMap<string, readonly Node[]> {

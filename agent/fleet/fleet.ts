@@ -130,7 +130,6 @@ export class Fleet {
     const begun = clock.now();
     while (!signal.aborted && elapsed(begun, clock.now()) < reloadLimit) {
       await sleep(clock, 250, signal);
-      if (this.isUp && this.#tls === fresh) return { outcome: "done", result: { changed: true } };
       if (this.isUp && this.#tls !== undefined && isSame(this.#tls, fresh))
         return { outcome: "done", result: { changed: true } };
     }
