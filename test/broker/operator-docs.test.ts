@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort, lackOfMosquitto } from "../support/mosquitto.ts";
-import { blocks, blockWith, commandOf } from "../support/operator-docs.ts";
+import { blocks, blockWith, commandOf, pasted } from "../support/operator-docs.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 const lack = lackOfMosquitto();
@@ -17,16 +17,8 @@ describe.skipIf(lack)("the fleet of docs/operator.md", () => {
   let broker: ChildProcess;
   let port = 0;
 
-  function shell(script: string): string {
-    const env = { ...process.env, PATH: `${folder}/bin:${process.env.PATH}` };
-    const { status, stdout, stderr } = spawnSync("bash", ["-euo", "pipefail", "-c", script], {
-      cwd: folder,
-      env,
-      encoding: "utf8",
-    });
-    expect(status, `${script}\n${stdout}\n${stderr}`).toBe(0);
-    return stdout;
-  }
+  const shell = (script: string): string =>
+    pasted(script, { cwd: folder, env: { PATH: `${folder}/bin:${process.env.PATH}` } });
 
   /** The page's names and places are those of a test here. */
   const here = (text: string): string =>

@@ -1,10 +1,9 @@
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/agent-process.ts";
 import { assets, KubeCluster, missingAssets } from "../support/kube-cluster.ts";
-import { blockWith, commandOf } from "../support/operator-docs.ts";
+import { blockWith, commandOf, pasted } from "../support/operator-docs.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
@@ -19,16 +18,8 @@ describe.skipIf(missingAssets())("the first steps of docs/operator.md, on a real
   });
   afterAll(() => cluster.stop());
 
-  function shell(script: string): string {
-    const env = { ...process.env, PATH: `${assets}:${process.env.PATH}`, KUBECONFIG: cluster.kubeconfig };
-    const { status, stdout, stderr } = spawnSync("bash", ["-euo", "pipefail", "-c", script], {
-      cwd: folder,
-      env,
-      encoding: "utf8",
-    });
-    expect(status, `${script}\n${stdout}\n${stderr}`).toBe(0);
-    return stdout;
-  }
+  const shell = (script: string): string =>
+    pasted(script, { cwd: folder, env: { PATH: `${assets}:${process.env.PATH}`, KUBECONFIG: cluster.kubeconfig } });
 
   test("the account is made, and a board is enrolled with its token and authority", () => {
     shell(`cp ${root}/systemd/rbac.yaml .`);

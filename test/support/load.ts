@@ -59,11 +59,6 @@ export const fillServices = (server: Server, services: number): Promise<void> =>
     });
   });
 
-/** Renews every board's Lease once, as its kubelet does every ten seconds. */
-export async function renewAll(server: Server, nodes: number): Promise<void> {
-  await eachOf(nodes, (i) => renew(server, i));
-}
-
 export const renew = (server: Server, i: number): Promise<unknown> =>
   server.request(
     "PATCH",

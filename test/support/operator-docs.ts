@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 
@@ -23,4 +24,18 @@ export function commandOf(block: string, begin: string): string {
   const line = lines.find((one) => one.startsWith(begin));
   if (line === undefined) throw new Error(`no line begins with ${JSON.stringify(begin)}`);
   return line;
+}
+
+/** Runs a block as somebody would who pastes it; answers with what it printed. Throws with all it said where a line fails. */
+export function pasted(
+  script: string,
+  { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+): string {
+  const { status, stdout, stderr } = spawnSync("bash", ["-euo", "pipefail", "-c", script], {
+    cwd,
+    env: { ...process.env, ...env },
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`ended with ${status}: ${script}\n${stdout}\n${stderr}`);
+  return stdout;
 }

@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
+import { isBuilt, shipped } from "../../support/shipped.ts";
 
 const root = path.resolve(import.meta.dirname, "../../..");
-const bundle = path.join(root, "dist");
+const bundle = path.dirname(shipped);
 const files = readdirSync(path.join(root, "agent/builtin"));
 const names = files.filter((file) => file.endsWith(".ts")).map((file) => path.basename(file, ".ts"));
 const packages = files.filter((file) => file.endsWith(".cjs")).map((file) => path.basename(file, ".cjs"));
@@ -21,7 +22,7 @@ test("the build takes each file of this folder for the module of Node, or the pa
   expect(aliases.sort()).toEqual(expected.sort());
 });
 
-test.skipIf(!existsSync(bundle))("nothing in the bundle imports one of them, which would evaluate all of it", () => {
+test.skipIf(!isBuilt)("nothing in the bundle imports one of them, which would evaluate all of it", () => {
   const bundled = readdirSync(bundle);
   expect(bundled).toContain("main.js");
   const imports = bundled.flatMap((file) =>

@@ -1,14 +1,13 @@
 import { execFile, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { snapshot } from "../../../agent/status/snapshot.ts";
+import { isBuilt, shipped } from "../../support/shipped.ts";
 import { healthy } from "../../support/site-status.ts";
 
-/** The program as it is shipped. `npm test` builds it first; without it there is nothing to try. */
-const program = path.resolve(import.meta.dirname, "../../../dist/main.js");
-const built = test.skipIf(!existsSync(program));
+const built = test.skipIf(!isBuilt);
 const folder = mkdtempSync(path.join(tmpdir(), "siteward-main-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -16,7 +15,7 @@ function siteward(argv: readonly string[], env: Readonly<Record<string, string>>
   return new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
     execFile(
       process.execPath,
-      [program, ...argv],
+      [shipped, ...argv],
       { env: { PATH: process.env.PATH ?? "", ...env } },
       (error, stdout, stderr) => resolve({ code: error ? error.code : 0, stdout, stderr }),
     );
@@ -56,7 +55,7 @@ built("the shipped program finds its own version and its firmware profiles", asy
 });
 
 built("a reader that has seen enough ends the program quietly", async () => {
-  const child = spawn("sh", ["-c", `"${process.execPath}" "${program}" config reference; echo "code $?" >&2`], {
+  const child = spawn("sh", ["-c", `"${process.execPath}" "${shipped}" config reference; echo "code $?" >&2`], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   child.stdout.destroy();
@@ -69,7 +68,7 @@ built("a reader that has seen enough ends the program quietly", async () => {
 });
 
 built("status --watch ends at SIGTERM with the last code", async () => {
-  const child = spawn(process.execPath, [program, "status", "--file", path.join(folder, "none"), "--watch", "60"]);
+  const child = spawn(process.execPath, [shipped, "status", "--file", path.join(folder, "none"), "--watch", "60"]);
   await new Promise((resolve) => child.stdout.once("data", resolve));
   child.kill("SIGTERM");
   expect(await new Promise((resolve) => child.on("exit", (code, signal) => resolve(signal ?? code)))).toBe(3);

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
@@ -7,11 +7,10 @@ import { Database } from "../../../storage/database.ts";
 import { pragmas } from "../../storage/things.ts";
 import { AgentProcess, until } from "../../support/agent-process.ts";
 import { canMount, mount, unmount } from "../../support/mounts.ts";
+import { isBuilt } from "../../support/shipped.ts";
 import { siteward } from "../../support/siteward-command.ts";
 
-/** The program as it is shipped, with an API server that is not there: it needs none to look after its own files. */
-const program = path.resolve(import.meta.dirname, "../../../dist/main.js");
-const isBuilt = existsSync(program);
+/** With an API server that is not there: the program needs none to look after its own files. */
 const built = test.skipIf(!isBuilt);
 const dir = mkdtempSync(path.join(tmpdir(), "siteward-state-"));
 const agents: AgentProcess[] = [];

@@ -251,7 +251,9 @@ describe("one sentence for what a person has to put right", () => {
     expect(await problem("just a sentence")).toBe("kubeconfig config holds no kubeconfig");
   });
 
-  test.skipIf(process.getuid?.() === 0)("a file that may not be read", async () => {
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) console.info("run as root: that a kubeconfig without permission is refused cannot be tried");
+  test.skipIf(isRoot)("a file that may not be read", async () => {
     const file = write("secret", "x");
     chmodSync(file, 0);
     const ambient = { clock: new FakeClock(), random: new SeededRandom(), log: silent };
