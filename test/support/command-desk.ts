@@ -15,14 +15,7 @@ import { stateMigrations } from "../../storage/schema.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { RecordingLog } from "./recording-log.ts";
 import { SeededRandom } from "./seeded-random.ts";
-
-const pragmas = {
-  synchronous: "FULL",
-  cacheKiB: 512,
-  mmapMiB: 0,
-  walAutocheckpointPages: 1000,
-  journalSizeLimitKiB: 4096,
-} as const;
+import { statePragmas } from "./state-pragmas.ts";
 
 /** A board as commands see it: its disk and its site outlive the processes on it. */
 export class CommandBoard {
@@ -47,7 +40,7 @@ export class CommandBoard {
   #stop: AbortController | undefined;
 
   constructor(file = ":memory:") {
-    this.database = Database.open({ file, migrations: stateMigrations, pragmas });
+    this.database = Database.open({ file, migrations: stateMigrations, pragmas: statePragmas });
   }
 
   get ambient(): Ambient {

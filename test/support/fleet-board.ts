@@ -25,14 +25,7 @@ import { Outbox } from "../../storage/outbox.ts";
 import { stateMigrations } from "../../storage/schema.ts";
 import type { Certificate, Mosquitto } from "./mosquitto.ts";
 import { RecordingLog } from "./recording-log.ts";
-
-const pragmas = {
-  synchronous: "FULL",
-  cacheKiB: 512,
-  mmapMiB: 0,
-  walAutocheckpointPages: 1000,
-  journalSizeLimitKiB: 4096,
-} as const;
+import { statePragmas } from "./state-pragmas.ts";
 
 /** Settings with these sections over the defaults. */
 function configWith(tree: JsonRecord): Config {
@@ -120,7 +113,7 @@ export class FleetBoard {
 
   /** A process begins. */
   start(): this {
-    const database = Database.open({ file: this.#file, migrations: stateMigrations, pragmas });
+    const database = Database.open({ file: this.#file, migrations: stateMigrations, pragmas: statePragmas });
     const ambient: Ambient = { clock: new SystemClock(), random: new SystemRandom(), log: this.log };
     this.#database = database;
     this.#stop = new AbortController();

@@ -1,21 +1,13 @@
 import { expect, test } from "vitest";
 import { StatusEvents } from "../../../agent/fleet/status-events.ts";
 import type { Status } from "../../../agent/status/schema.ts";
+import { bareStatus } from "../../support/bare-status.ts";
 
 type Part = Partial<Pick<Status, "leader" | "zones">> & { readonly conditions?: readonly string[] };
 
 function status({ conditions = [], ...more }: Part): Status {
   return {
-    schema: "siteward.status/1",
-    writtenAt: "2026-01-01T00:00:00Z",
-    writtenBootMs: 0,
-    staleAfterMs: 90_000,
-    bootId: "boot-1",
-    pid: 1,
-    version: "0.1.0",
-    startedAt: "2026-01-01T00:00:00Z",
-    writeFailures: 0,
-    identity: { site: "plant7", board: "pi-1", node: "pi-1" },
+    ...bareStatus,
     health: {
       level: "ok",
       ready: true,
