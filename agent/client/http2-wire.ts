@@ -1,5 +1,5 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { Clock, Millis } from "../base/clock.ts";
 import type { Access } from "./credentials.ts";
 import { IdleTimer } from "./idle-timer.ts";
@@ -35,7 +35,7 @@ export class Http2Wire implements Wire {
 
   constructor(
     clock: Clock,
-    parts: { readonly access: Access; readonly socket: Socket; readonly health: HealthLimits },
+    parts: { readonly access: Access; readonly socket: Duplex; readonly health: HealthLimits },
   ) {
     this.#clock = clock;
     this.access = parts.access;

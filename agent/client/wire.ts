@@ -1,4 +1,4 @@
-import { pipeline, type Readable } from "node:stream";
+import { PassThrough, type Readable, type Transform } from "node:stream";
 import { createGunzip } from "node:zlib";
 import type { Access } from "./credentials.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
@@ -34,36 +34,48 @@ const unpacked = 64 * 1024;
 
 /** The body of an answer, with gzip undone. However the loop over it ends, stream and decompression are freed at once. */
 export function bodyOf(source: Readable, parts: BodyParts): Pick<HttpResponse, "body" | "received"> {
-  if (!parts.gzip) return { body: pieces(source, source, parts) };
-  const gunzip = createGunzip({ chunkSize: unpacked });
-  // What goes wrong with either stream comes out of the loop over the second one.
-  pipeline(source, gunzip, () => {});
-  return { body: pieces(gunzip, source, parts), received: () => gunzip.bytesWritten };
+  const gunzip = parts.gzip ? createGunzip({ chunkSize: unpacked }) : undefined;
+  const reader = gunzip ?? new PassThrough();
+  const over = poured(source, reader);
+  const body = pieces(reader, over, { ...parts, source });
+  return gunzip ? { body, received: () => gunzip.bytesWritten } : { body };
 }
 
 /**
- * Reading begins at once, though perhaps nobody asks for the first piece for a while: Node takes an HTTP/2 stream for broken
- * off where one begins to read it after it has ended.
+ * Pours all of `source` into `reader`, and what goes wrong with it. Not `pipeline`, nor the source's own iterator: an HTTP/2
+ * stream calls itself `closed` as soon as both sides have ended, and they take it for broken off where that was before its
+ * answer was told, though all of it waits to be read. Resolves when nothing of the source runs any more.
  */
-function pieces(reader: Readable, source: Readable, parts: BodyParts): AsyncGenerator<Uint8Array, void, void> {
-  const iterator: AsyncIterator<Uint8Array> = reader[Symbol.asyncIterator]();
-  const first = iterator.next();
-  // It comes out of the loop over the body, where there is one.
-  first.catch(() => {});
-  return piecesFrom(first, iterator, { ...parts, reader, source });
+function poured(source: Readable, reader: Transform): Promise<void> {
+  // It comes out of the loop over the reader, where there is one.
+  reader.on("error", () => {});
+  source.on("error", (error) => reader.destroy(error));
+  const over = new Promise<void>((resolve) => {
+    source.once("close", () => {
+      if (!source.readableEnded) reader.destroy(brokenOff());
+      resolve();
+    });
+  });
+  source.pipe(reader);
+  return over;
 }
 
-async function* piecesFrom(
-  first: Promise<IteratorResult<Uint8Array>>,
-  iterator: AsyncIterator<Uint8Array>,
-  parts: BodyParts & { readonly reader: Readable; readonly source: Readable },
+const brokenOff = (): Error =>
+  Object.assign(new Error("closed before its end"), { code: "ERR_STREAM_PREMATURE_CLOSE" });
+
+async function* pieces(
+  reader: Transform,
+  over: Promise<void>,
+  parts: BodyParts & { readonly source: Readable },
 ): AsyncGenerator<Uint8Array, void, void> {
-  const { reader, source, signal, server, heard, whole } = parts;
+  const { source, signal, server, heard, whole } = parts;
   try {
-    for (let next = await first; !next.done; next = await iterator.next()) {
+    for await (const piece of reader as AsyncIterable<Uint8Array>) {
       heard();
-      yield next.value;
+      yield piece;
     }
+    // Only then it is known how the source ended.
+    await over;
     signal.throwIfAborted();
     whole();
   } catch (error) {
