@@ -121,7 +121,7 @@ const ambient: Readonly<Record<string, { readonly pattern: RegExp; readonly owne
     owners: ["agent/base/clock.ts"],
   },
   chance: { pattern: /\bMath\.random\(|\brandomUUID\(|\brandomBytes\(/, owners: ["agent/base/random.ts"] },
-  environment: { pattern: /\bprocess\.env\b/, owners: ["agent/config/load.ts", "agent/main.ts"] },
+  environment: { pattern: /\bprocess\.env\b/, owners: ["agent/config/load.ts", "agent/cli/process-io.ts"] },
   console: { pattern: /\bconsole\.\w+\(/, owners: ["agent/base/logger.ts", "agent/main.ts"] },
 };
 

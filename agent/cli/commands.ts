@@ -1,24 +1,15 @@
 import { careCommands } from "./care-commands.ts";
 import { type Command, configOption, jsonOption } from "./command.ts";
 import { exit } from "./exit-codes.ts";
-import { operatorCommands } from "./operator-commands.ts";
+import { configRollback, operatorCommands } from "./operator-commands.ts";
+import { runCommand } from "./run-command.ts";
 
 /** Those that ship with the program; they themselves are loaded only where they are played. */
 const scenarioNames = ["board-outage", "zone-outage", "leader-loss", "flapping-link", "api-restart", "rolling-update"];
 
 /** One table: parsing, help, completion and the man page are all made from it. */
 export const commands: readonly Command[] = [
-  {
-    name: "run",
-    summary: "Run the agent of this board, until SIGTERM.",
-    details:
-      "Takes part in the election of the site's leader and, as the leader, looks after the site's boards. " +
-      "Drop-in files beside the configuration, conf.d/*.yaml, are read after it. SIGHUP has all of it read again: one " +
-      "that cannot be used is refused, and the former one stays.",
-    options: [configOption],
-    exits: [exit.ok, exit.failed, exit.usage, exit.internal, exit.config],
-    load: async () => (await import("./run.ts")).run,
-  },
+  runCommand,
   {
     name: "up",
     summary: "Try it: a whole simulated site on this machine, with real agents.",
@@ -78,6 +69,7 @@ export const commands: readonly Command[] = [
     exits: [exit.ok, exit.config],
     load: async () => (await import("./config.ts")).check,
   },
+  configRollback,
   {
     name: "config explain",
     summary: "Explain a setting or a section: value, origin, bounds.",
@@ -116,13 +108,16 @@ export const commands: readonly Command[] = [
       "Prints a drop-in for siteward.service with the addresses of the API server, the proxy, the broker, the name " +
       "servers and the board's own networks, as they are now.",
     options: [configOption, { name: "write", summary: "Write it to /etc/systemd/system/siteward.service.d." }],
-    exits: [exit.ok, exit.failed, exit.usage, exit.config],
+    exits: [exit.ok, exit.failed, exit.usage, exit.permission, exit.config],
     examples: ["siteward harden", "siteward harden --write && systemctl daemon-reload && systemctl restart siteward"],
     load: async () => (await import("./harden.ts")).run,
   },
   {
     name: "profile list",
     summary: "List the firmware profiles, the one that fits this board marked.",
+    details:
+      "Each with the file that it is from: those in /etc/siteward/profiles.d are this board's own, and replace shipped ones of " +
+      "the same id. One with a mistake is named and left out; the command ends with 78 then.",
     options: [jsonOption],
     exits: [exit.ok, exit.config],
     load: async () => (await import("./profile.ts")).list,
@@ -151,7 +146,7 @@ export const commands: readonly Command[] = [
       "moved to another board.",
     words: { show: "[ID]", least: 0, most: 1 },
     options: [{ name: "print", summary: "Print what would be written, and write nothing." }],
-    exits: [exit.ok, exit.failed, exit.usage, exit.config],
+    exits: [exit.ok, exit.failed, exit.usage, exit.permission, exit.config],
     examples: ["siteward profile apply", "siteward profile apply --print raspberry-pi-5"],
     load: async () => (await import("./profile.ts")).apply,
   },

@@ -1,5 +1,41 @@
-import type { Command } from "./command.ts";
+import type { Command, Option } from "./command.ts";
 import { exit } from "./exit-codes.ts";
+
+/** Of what is given to the agent over its socket. */
+const orderOptions: readonly Option[] = [
+  { name: "dry-run", summary: "Check everything and tell what would be done, but do not do it." },
+  {
+    name: "reason",
+    value: "TEXT",
+    summary: "Why, for the log, the status and the site's events: what changes something needs it.",
+  },
+  { name: "socket", value: "FILE", summary: "The agent's socket (default: /run/siteward/ctl.sock)." },
+];
+
+const answersOption: Option = { name: "json", summary: "Print each answer on a line of JSON, for programs." };
+
+export const configRollback: Command = {
+  name: "config rollback",
+  summary: "Go back to the settings of the fleet that were good before.",
+  details:
+    "The command config.rollback, given to the agent on this board. What is gone back from is not taken again by itself; " +
+    "the next version that the fleet desires is.",
+  options: [
+    {
+      name: "to",
+      value: "VERSION",
+      summary: "Not to the last good version but to this one (0: none of the fleet's).",
+    },
+    ...orderOptions,
+    answersOption,
+  ],
+  exits: [exit.ok, exit.failed, exit.usage, exit.unavailable, exit.permission],
+  examples: [
+    'siteward config rollback --reason "no renewals since version 43"',
+    'siteward config rollback --to 41 --reason "CHG-1182" --dry-run',
+  ],
+  load: async () => (await import("./config-rollback.ts")).rollback,
+};
 
 /** Commands to agents: on the board itself, and signed for boards elsewhere. */
 export const operatorCommands: readonly Command[] = [
@@ -11,11 +47,9 @@ export const operatorCommands: readonly Command[] = [
       "The socket is for root and the agent's group.",
     words: { show: "NAME [JSON]", least: 0, most: 2 },
     options: [
-      { name: "dry-run", summary: "Check everything and tell what would be done, but do not do it." },
-      { name: "reason", value: "TEXT", summary: "Why: for the log, the status and the site's events." },
-      { name: "socket", value: "FILE", summary: "The agent's socket (default: /run/siteward/ctl.sock)." },
+      ...orderOptions,
       { name: "schema", summary: "Print the JSON schema of all commands, or of the one named, and give none." },
-      { name: "json", summary: "Print each answer on a line of JSON, for programs." },
+      answersOption,
     ],
     exits: [exit.ok, exit.failed, exit.usage, exit.unavailable, exit.permission],
     examples: [

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import path from "node:path";
-import { build, type Plugin } from "esbuild";
+import type { Plugin } from "esbuild";
+import { buildProgram } from "../../packaging/program.ts";
 import { root } from "./board.ts";
 
 /**
@@ -8,25 +8,7 @@ import { root } from "./board.ts";
  * `original:agent/a.ts`. So that a story can have a defect in it that no switch in the product could cause.
  */
 export async function bundleWith(outdir: string, replaced: Readonly<Record<string, string>>): Promise<void> {
-  const { scripts } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as {
-    readonly scripts: { readonly build: string };
-  };
-  const aliases = [...scripts.build.matchAll(/--alias:(\S+?)=\.\/(\S+)/g)];
-  const externals = [...scripts.build.matchAll(/--external:(\S+)/g)];
-  await build({
-    absWorkingDir: root,
-    entryPoints: ["agent/main.ts"],
-    bundle: true,
-    splitting: true,
-    platform: "node",
-    target: "node24",
-    format: "esm",
-    outdir,
-    external: externals.map(([, name = ""]) => name),
-    alias: Object.fromEntries(aliases.map(([, name = "", file = ""]) => [name, path.join(root, file)])),
-    plugins: [replacing(replaced)],
-    logLevel: "warning",
-  });
+  await buildProgram({ root, outdir, sqlite: "better-sqlite3", plugins: [replacing(replaced)] });
 }
 
 function replacing(replaced: Readonly<Record<string, string>>): Plugin {

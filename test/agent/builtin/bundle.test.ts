@@ -7,20 +7,6 @@ const root = path.resolve(import.meta.dirname, "../../..");
 const bundle = path.dirname(shipped);
 const files = readdirSync(path.join(root, "agent/builtin"));
 const names = files.filter((file) => file.endsWith(".ts")).map((file) => path.basename(file, ".ts"));
-const packages = files.filter((file) => file.endsWith(".cjs")).map((file) => path.basename(file, ".cjs"));
-
-test("the build takes each file of this folder for the module of Node, or the package, that it is called after", () => {
-  const { scripts } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as {
-    scripts: { build: string };
-  };
-  const aliases = scripts.build.split(" ").filter((word) => word.startsWith("--alias:"));
-  const expected = [
-    ...names.map((name) => `--alias:node:${name}=./agent/builtin/${name}.ts`),
-    ...packages.map((name) => `--alias:${name}=./agent/builtin/${name}.cjs`),
-  ];
-  expect(expected).toHaveLength(files.length);
-  expect(aliases.sort()).toEqual(expected.sort());
-});
 
 test.skipIf(!isBuilt)("nothing in the bundle imports one of them, which would evaluate all of it", () => {
   const bundled = readdirSync(bundle);

@@ -38,7 +38,7 @@ test.each([
   ["status --file --json", "status: --file needs a value: --file FILE"],
   ["status --wait dinner", "status: --wait takes ready"],
   ["status now", 'status: "now" is one word too many'],
-  ["config", "config needs one of show, check, explain, reference, schema, example"],
+  ["config", "config needs one of show, check, rollback, explain, reference, schema, example"],
   ["config shwo", '"config shwo" is not a command; did you mean config show?'],
   ["config check", "config check needs FILE"],
   ["config check a b", 'config check: "b" is one word too many'],

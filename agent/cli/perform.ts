@@ -1,0 +1,31 @@
+import { ConfigError, hintOf, isForbidden, sentenceOf } from "../base/errors.ts";
+import type { Command } from "./command.ts";
+import { exit } from "./exit-codes.ts";
+import type { Args, Io } from "./io.ts";
+
+/** Loads a command and runs it, to its exit code. What it fails with is told in one line, with what to do about it. */
+export async function perform(io: Io, command: Command, args: Args): Promise<number> {
+  const run = await command.load();
+  try {
+    return await run(io, args);
+  } catch (error) {
+    if (error instanceof ConfigError) {
+      for (const problem of error.problems) io.stderr.write(`siteward: ${problem}\n`);
+      return exit.config;
+    }
+    const { name, exits } = command;
+    if (exits.includes(exit.permission) && isForbidden(error)) {
+      io.stderr.write(`siteward: ${name}: ${notAllowed(error)}; only root may do this: sudo siteward ${name}\n`);
+      return exit.permission;
+    }
+    // Errors that state a disposition were foreseen, and say what was attempted; anything else is a bug of ours.
+    if (!(error instanceof Error && "disposition" in error)) throw error;
+    const hint = hintOf(error);
+    io.stderr.write(`siteward: ${sentenceOf(error)}\n${hint === undefined ? "" : `  ${hint}\n`}`);
+    return exit.failed;
+  }
+}
+
+/** Of what the system says, the place is what a person needs. */
+const notAllowed = (error: unknown): string =>
+  sentenceOf(error).replace(/\bE(ACCES|PERM): [\w ]+, \w+ '([^']*)'.*/, "no permission for $2");

@@ -1,0 +1,62 @@
+import { hostname } from "node:os";
+import { fileURLToPath } from "node:url";
+import { SystemClock } from "../base/clock.ts";
+import { SystemRandom } from "../base/random.ts";
+import { lifeline } from "../board/runtime-flags.ts";
+import { Interrupted, type Io, type Output } from "./io.ts";
+
+/** What surrounds this process, for its one command. `main`: the address of the file that was started. */
+export function processIo(main: string): Io {
+  const interrupt = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.on(signal, () => {
+      if (interrupt.signal.aborted) process.exit(signal === "SIGINT" ? 130 : 143);
+      interrupt.abort(new Interrupted(signal));
+    });
+  }
+  if (Object.entries(lifeline).every(([name, value]) => process.env[name] === value)) {
+    process.stdin.once("close", () => interrupt.abort(new Interrupted("SIGTERM"))).resume();
+  }
+  return {
+    stdout: outputOf(process.stdout),
+    stderr: outputOf(process.stderr),
+    env: ownEnvironment(),
+    signal: interrupt.signal,
+    onHangup: (run) => {
+      process.on("SIGHUP", run);
+      return () => process.off("SIGHUP", run);
+    },
+    clock: new SystemClock(),
+    random: new SystemRandom(),
+    hostname: hostname(),
+    self: [process.execPath, ...process.execArgv, fileURLToPath(main)],
+    home: fileURLToPath(new URL("..", main)),
+  };
+}
+
+/**
+ * What the service manager says to this very process. Programs that it starts must not speak in its name: those of systemd do
+ * where they find these, even of their own failures.
+ */
+function ownEnvironment(): Io["env"] {
+  const env = { ...process.env };
+  for (const name of ["NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID", "WATCHDOG_USEC"])
+    delete process.env[name];
+  for (const name of ["SITEWARD_NOTIFY_FD", "SITEWARD_JOURNAL_FD"]) delete process.env[name];
+  return env;
+}
+
+function outputOf(stream: NodeJS.WriteStream): Output {
+  return {
+    write: (text) => void stream.write(text),
+    get isTTY() {
+      return stream.isTTY ?? false;
+    },
+    get columns() {
+      return stream.columns ?? 100;
+    },
+    get rows() {
+      return stream.rows;
+    },
+  };
+}
