@@ -111,7 +111,9 @@ export class Agent {
     this.#folder = folder;
     this.#rebuilt = folder.cache.rebuilt ?? rebuilt;
     const memo = new Memo(folder.state.database);
-    const leaderMemo = new LeaderMemo({ facts: memo, place });
+    const at = { namespace: leader.namespace, name: `siteward-${site.name}` };
+    const lease = `${at.namespace}/${at.name}`;
+    const leaderMemo = new LeaderMemo({ facts: memo, place, lease });
     const identity = identityOf(board.name, ambient.random);
 
     this.#link = new ApiLink(ambient, { transport, changed: news });
@@ -132,6 +134,7 @@ export class Agent {
     this.#holds = new HoldBook(ambient, {
       facts: memo,
       bootId,
+      lease,
       recovery: config.judgement.recovery,
       isQuiet: (now) => this.#self?.isQuiet(now),
       publish: () => this.elector.renewNow(),
@@ -144,7 +147,6 @@ export class Agent {
     const mirrored = [...new Set([...alwaysMirrored(config), ...workloads.flatMap(({ reads }) => reads)])];
     for (const resource of mirrored) this.#informers.informer(resource);
 
-    const at = { namespace: leader.namespace, name: `siteward-${site.name}` };
     this.#claims = new SiteClaims(ambient, {
       client: inquirer,
       at,

@@ -83,7 +83,6 @@ const hints: Readonly<Record<StorageErrorKind, string>> = {
   busy: "Make sure that only one agent uses this file.",
   full: "Free space on the disk that holds the file; the agent goes on by itself then.",
   damaged: "Move the file away, then restart the service.",
-  // The service has its own view of what is mounted: one that began read-only stays so in it, whatever is remounted outside.
-  io: "Check that the folder exists, belongs to the service's user and is not mounted read-only; then restart the service.",
+  io: "Check that the folder exists, belongs to the service's user and is not mounted read-only; the agent goes on by itself then.",
   newer: "Install that version again, or move the file away.",
 };

@@ -20,6 +20,11 @@ export class Memo {
       ?.value;
   }
 
+  areas(): readonly string[] {
+    const rows = this.#database.fresh<{ area: string }>("SELECT DISTINCT area FROM memo ORDER BY area").all();
+    return rows.map(({ area }) => area);
+  }
+
   /** In the order of keys. What is set or deleted during the walk is seen if it lies ahead. */
   *entries(area: string): IterableIterator<[string, string]> {
     const select = this.#database.prepare<Row>(

@@ -5,6 +5,14 @@ import { StorageError } from "./errors.ts";
 import { makeFolder } from "./make-folder.ts";
 import { type OpenedCache, type OpenedState, openCache, openState } from "./open.ts";
 
+export interface FolderOptions {
+  readonly folder: string;
+  readonly pragmas: Omit<Pragmas, "synchronous">;
+  /** See `openState`. */
+  readonly stamp: string;
+  readonly standsIn?: string;
+}
+
 /**
  * The folder of one agent: state.db and cache.db. Whoever has it open has it alone, and knows by that that the former
  * process is gone: the lock on state.db is taken before anything else is touched, and ends with the process.
@@ -12,21 +20,19 @@ import { type OpenedCache, type OpenedState, openCache, openState } from "./open
 export class StateFolder {
   readonly state: OpenedState;
   readonly cache: OpenedCache;
+  /** Why another folder is not used, where this one only stands in for it: what is stored here is not kept. */
+  readonly standsIn: string | undefined;
   readonly #folder: string;
 
-  private constructor(folder: string, state: OpenedState, cache: OpenedCache) {
+  private constructor(folder: string, state: OpenedState, cache: OpenedCache, standsIn: string | undefined) {
     this.#folder = folder;
     this.state = state;
     this.cache = cache;
+    this.standsIn = standsIn;
   }
 
-  /** Makes the folder where there is none. `stamp`: see `openState`. */
-  static open(options: {
-    readonly folder: string;
-    readonly pragmas: Omit<Pragmas, "synchronous">;
-    readonly stamp: string;
-  }): StateFolder {
-    const { folder, pragmas, stamp } = options;
+  /** Makes the folder where there is none. */
+  static open({ folder, pragmas, stamp, standsIn }: FolderOptions): StateFolder {
     makePlace(folder);
     const [durable, disposable] = [path.join(folder, "state.db"), path.join(folder, "cache.db")];
     // Each of them tells of the other that this is not the folder's first start: the state is made first.
@@ -35,7 +41,8 @@ export class StateFolder {
     const state = openState({ file: durable, pragmas: full, stamp, exclusive: true, isKnown: hadCache });
     try {
       const normal: Pragmas = { ...pragmas, synchronous: "NORMAL" };
-      return new StateFolder(folder, state, openCache({ file: disposable, pragmas: normal, isKnown: hadState }));
+      const cache = openCache({ file: disposable, pragmas: normal, isKnown: hadState });
+      return new StateFolder(folder, state, cache, standsIn);
     } catch (error) {
       state.database.abandon();
       throw error;
@@ -49,13 +56,7 @@ export class StateFolder {
 
   /** Why nothing can be stored here at present; undefined: nothing is known against it. Asked often, so it writes nothing. */
   obstacle(): string | undefined {
-    try {
-      accessSync(this.#folder, constants.W_OK);
-      const { bavail, bsize } = statfsSync(this.#folder);
-      return bavail * bsize < leastRoom ? `less than 1 MiB is left on the disk of ${this.#folder}` : undefined;
-    } catch (error) {
-      return `${this.#folder} cannot be written: ${error instanceof Error ? error.message : String(error)}`;
-    }
+    return this.standsIn ?? obstacleAt(this.#folder);
   }
 
   /** Everything in memory is written, the logs of both files are folded in. */
@@ -68,6 +69,17 @@ export class StateFolder {
   abandon(): void {
     this.cache.database.abandon();
     this.state.database.abandon();
+  }
+}
+
+/** Why nothing can be stored in a folder, as far as that shows from outside: some file systems only say so when they are written. */
+export function obstacleAt(folder: string): string | undefined {
+  try {
+    accessSync(folder, constants.W_OK);
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize < leastRoom ? `less than 1 MiB is left on the disk of ${folder}` : undefined;
+  } catch (error) {
+    return `${folder} cannot be written: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 
@@ -87,7 +99,12 @@ function makePlace(folder: string): void {
   try {
     makeFolder(folder);
   } catch (cause) {
-    throw new StorageError("io", { file: folder, cause, disposable: false, isPlace: true, hint: folderHint });
+    const about = { file: folder, cause, disposable: false };
+    const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+    // That there is no folder yet is a matter of the disk then, and passes with it.
+    if (code === "ENOSPC" || code === "EDQUOT") throw new StorageError("full", about);
+    if (code === "EROFS") throw new StorageError("io", about);
+    throw new StorageError("io", { ...about, isPlace: true, hint: folderHint });
   }
 }
 

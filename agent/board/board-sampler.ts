@@ -23,9 +23,9 @@ export interface BoardSamplerParts {
 
 /** Of each sign: whether it stands for those who lead, and for those who look at the board in Kubernetes. */
 export interface Standing {
-  /** Soon, and over soon. */
+  /** Soon, and over soon where it does not come back. */
   readonly short: Sign;
-  /** The same, remembered for ten minutes. */
+  /** The same, remembered for ten minutes at least. */
   readonly long: Sign;
 }
 
@@ -118,11 +118,13 @@ export class BoardSampler implements BoardHealth {
   }
 
   #mountAt(now: Instant): Mount | undefined {
-    if (this.#mount === undefined || elapsed(this.#mount.at, now) >= mountsEvery) {
+    // What is read-only may be mended at any time, and the board is held to be sick until that is seen.
+    const isOld = this.#mount === undefined || elapsed(this.#mount.at, now) >= mountsEvery;
+    if (isOld || this.#mount?.mount?.isReadOnly) {
       const { files, folder } = this.#parts;
       this.#mount = { at: now, mount: mountOf(files, folder) };
     }
-    return this.#mount.mount;
+    return this.#mount?.mount;
   }
 }
 

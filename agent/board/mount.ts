@@ -9,6 +9,8 @@ export interface Mount {
   /** "/dev/mmcblk0p2", "overlay", "tmpfs" */
   readonly source: string;
   readonly isReadOnly: boolean;
+  /** The file system takes changes, only not through this mount of it. */
+  readonly isOnlyHere: boolean;
 }
 
 /**
@@ -19,7 +21,8 @@ export interface Mount {
  */
 export function mountOf(files: BoardFiles, folder: string): Mount | undefined {
   const table = files.read("/proc/self/mountinfo") ?? "";
-  for (let point = folder; ; point = dirname(point)) {
+  // Behind a link it may lie somewhere else altogether: that is how boards with a read-only root are often set up.
+  for (let point = files.real(folder) ?? folder; ; point = dirname(point)) {
     const mount = lastMountAt(table, escaped(point));
     if (mount || point === dirname(point)) return mount;
   }
@@ -44,9 +47,17 @@ function mountFrom(line: string): Mount | undefined {
   const [, , device, , , options] = fields;
   const [fileSystem, source, superOptions] = separator < 0 ? [] : fields.slice(separator + 1);
   if (device === undefined || options === undefined || fileSystem === undefined) return undefined;
-  const isReadOnly = [options, superOptions ?? ""].some((list) => list.split(",").includes("ro"));
-  return { device, fileSystem, source: source ?? "", isReadOnly };
+  const isReadOnlyHere = isReadOnlyIn(options);
+  const isReadOnlyItself = isReadOnlyIn(superOptions ?? "");
+  return {
+    ...{ device, fileSystem, source: source ?? "" },
+    isReadOnly: isReadOnlyHere || isReadOnlyItself,
+    isOnlyHere: isReadOnlyHere && !isReadOnlyItself,
+  };
 }
+
+/** From 6.15 on ext4 says "emergency_ro" after an error: to access(2) and statfs(2) such a file system is as good as ever. */
+const isReadOnlyIn = (list: string): boolean => list.split(",").some((one) => one === "ro" || one === "emergency_ro");
 
 /** Blanks in paths are octal there: proc(5). */
 const escaped = (path: string): string =>

@@ -1,5 +1,5 @@
 import type { OpenedState } from "../../storage/open.ts";
-import { StateFolder } from "../../storage/state-folder.ts";
+import type { StateFolder } from "../../storage/state-folder.ts";
 import { Agent } from "../assemble.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant } from "../base/clock.ts";
@@ -23,10 +23,10 @@ import { version } from "./version.ts";
 export interface LifeParts {
   readonly io: Io;
   readonly config: Config;
-  /** Where the value of each setting comes from, by dotted path. */
-  readonly origins: ReadonlyMap<string, string>;
   readonly controls: ProcessControls;
   readonly status: StatusFile;
+  /** The state folder, or what stands in for it. */
+  readonly open: () => StateFolder;
   /** Why the cache was thrown away before this life, where it was. */
   readonly rebuilt: Error | undefined;
   readonly opened: (state: OpenedState) => void;
@@ -56,13 +56,11 @@ export class Life {
 
   /** Until the signal aborts: then everything is given back and written. Rejects with what made going on impossible. */
   async run(signal: AbortSignal): Promise<void> {
-    const { config, status } = this.#parts;
-    const { state, cache } = config;
+    const { open, status } = this.#parts;
     try {
-      const stamp = String(this.#ambient.clock.now().wall);
-      const folder = StateFolder.open({ folder: state.folder, pragmas: cache.sqlite, stamp });
+      const folder = open();
       this.#folder = folder;
-      this.#tellOpened(folder);
+      if (folder.standsIn === undefined) this.#tellOpened(folder);
       await this.#live(folder, signal);
       status.write();
       folder.close();
@@ -113,7 +111,8 @@ export class Life {
   }
 
   async #live(folder: StateFolder, signal: AbortSignal): Promise<void> {
-    const { io, config, origins, status, controls, rebuilt, begun } = this.#parts;
+    const { io, status, controls, rebuilt, begun } = this.#parts;
+    const config = folder.standsIn === undefined ? this.#parts.config : reduced(this.#parts.config);
     const boot = bootId(readFact);
     const agent = new Agent(this.#ambient, {
       config,
@@ -130,7 +129,6 @@ export class Life {
     const surroundings = {
       ambient: this.#ambient,
       config,
-      origins,
       agent,
       folder,
       io,
@@ -160,6 +158,15 @@ export class Life {
     this.#parts.opened(state);
   }
 }
+
+/**
+ * On a makeshift. It is in memory, and small: nothing is mirrored there. Events are counted and not kept, as if there were no
+ * room for them: numbers that are lost with the power would be given twice. The fleet is told how many when there is room.
+ */
+const reduced = (config: Config): Config => {
+  const { mqtt } = config;
+  return { ...config, standby: "cold", mqtt: { ...mqtt, outbox: { ...mqtt.outbox, eventRows: 0 } } };
+};
 
 /** A task group names the task that failed, as the groups around it do; what it failed with is what a person can use. */
 function causeOf(error: unknown): unknown {

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { StorageError } from "../../storage/errors.ts";
 import { removeCache } from "../../storage/open.ts";
@@ -9,7 +8,7 @@ import type { Level } from "../base/logger.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import { bootId, processMemory } from "../board/facts.ts";
 import { readFact } from "../board/read-fact.ts";
-import type { Ending, ProcessControls, Reload } from "../companions/process-controls.ts";
+import type { Ending, InForce, ProcessControls, Reload } from "../companions/process-controls.ts";
 import type { Kept } from "../config/remote-record.ts";
 import type { Config } from "../config/settings.ts";
 import { MemoryGuard } from "../status/memory-guard.ts";
@@ -27,6 +26,7 @@ import { previousEnding } from "./previous-process.ts";
 import { formatOf, type ProcessLog } from "./process-log.ts";
 import { type ProcessView, processStatus } from "./process-status.ts";
 import { recoveryTime } from "./recovery-time.ts";
+import { StatePlace } from "./state-place.ts";
 import { toldOf } from "./told-of.ts";
 
 export interface LivesParts extends ConfigParts {
@@ -50,6 +50,7 @@ export class Lives implements ProcessControls {
   readonly #startedAt: Instant;
   readonly #end = new AbortController();
   readonly #settled: ConfigInForce;
+  readonly #place: StatePlace;
   readonly #watchdog: Watchdog;
   readonly #guard: MemoryGuard;
   /** Ends the present life. */
@@ -68,6 +69,7 @@ export class Lives implements ProcessControls {
     this.#ambient = ambient;
     this.#parts = parts;
     this.#settled = new ConfigInForce(parts);
+    this.#place = new StatePlace(ambient, { isSupervised: parts.io.env.INVOCATION_ID !== undefined });
     this.#startedAt = ambient.clock.now();
     this.#status = this.#statusFile();
     this.#watchdog = new Watchdog(ambient, {
@@ -100,7 +102,7 @@ export class Lives implements ProcessControls {
     io.signal.addEventListener("abort", stop, { once: true });
     if (io.signal.aborted) stop();
     const deaf = io.onHangup(() => void this.reload());
-    this.#previous = previousEnding(textOf(join(this.#settled.config.run.folder, "status.json")), bootId(readFact));
+    this.#previous = previousEnding(readFact(join(this.#settled.config.run.folder, "status.json")), bootId(readFact));
     const beside = new TaskGroup();
     beside.start("watchdog", (signal) => this.#watchdog.run(signal));
     beside.start("memory guard", (signal) => this.#guard.run(signal));
@@ -110,20 +112,21 @@ export class Lives implements ProcessControls {
       deaf();
       io.signal.removeEventListener("abort", stop);
       beside.stop();
+      this.#place.close();
       await beside.join();
     }
   }
 
-  get remoteVersion(): number | undefined {
-    return this.#settled.loaded.remoteVersion;
+  get loaded(): InForce {
+    return this.#settled.loaded;
   }
 
   problemsWith(remote: Kept): readonly string[] {
     return this.#settled.problemsWith(remote);
   }
 
-  setLogLevel(level: Level | undefined): void {
-    this.#parts.log.turn(level);
+  setLogLevel(level: Level | undefined, component?: string): void {
+    this.#parts.log.turn(level, component);
   }
 
   restart(ending: Ending): void {
@@ -188,7 +191,7 @@ export class Lives implements ProcessControls {
       failures.push({ error, at: now });
       if (failures.length > mostRemembered) failures.shift();
       if (next.do === "end") return this.#ended(error);
-      if (next.do === "wait") await this.#held(error, next.pause);
+      if (next.do === "wait") await this.#without(error, next.pause);
       else if (next.rebuild) {
         rebuilt = error instanceof Error ? error : undefined;
         log.warn("the cache is thrown away and filled again", { error });
@@ -202,7 +205,7 @@ export class Lives implements ProcessControls {
   /** Answers what the life ended with, `undefined` where it was told to end. */
   async #once(rebuilt: Error | undefined): Promise<ProcessView["failure"]> {
     const { io, service } = this.#parts;
-    const { config, origins } = this.#settled.loaded;
+    const { config } = this.#settled;
     this.#turn = new AbortController();
     this.#status = this.#statusFile();
     const needed = recoveryTime(config.state.folder);
@@ -210,9 +213,9 @@ export class Lives implements ProcessControls {
     this.#life = new Life(this.#ambient, {
       io,
       config,
-      origins,
       controls: this,
       status: this.#status,
+      open: () => this.#place.open(config),
       rebuilt,
       opened: ({ setAside }) => {
         this.#setAside = setAside ?? this.#setAside;
@@ -222,6 +225,9 @@ export class Lives implements ProcessControls {
         service.ready();
       },
     });
+    this.#isHeld = this.#place.avoids(config) !== undefined;
+    const beside = new TaskGroup(AbortSignal.any([this.#end.signal, this.#turn.signal]));
+    if (this.#isHeld) beside.start("look for the state folder", (signal) => this.#regain(config, signal));
     try {
       await this.#life.run(AbortSignal.any([this.#end.signal, this.#turn.signal]));
       return undefined;
@@ -229,6 +235,21 @@ export class Lives implements ProcessControls {
       return { error };
     } finally {
       this.#life = undefined;
+      this.#isHeld = false;
+      beside.stop();
+      await beside.join();
+    }
+  }
+
+  /** Ends a life on a makeshift when the folder takes changes again. */
+  async #regain(config: Config, signal: AbortSignal): Promise<void> {
+    const { folder } = config.state;
+    const found = await this.#place.regained(config, signal);
+    if (found === "usable") {
+      this.#ambient.log.info("the state folder takes changes again", { folder });
+      this.#turn.abort(new Error("the state folder takes changes again"));
+    } else if (found === "elsewhere") {
+      this.restart({ cause: "storage", message: `${folder} can be written again, only not by this process` });
     }
   }
 
@@ -240,6 +261,14 @@ export class Lives implements ProcessControls {
     const message = "nothing can begin with the new configuration, and the former one is taken again";
     this.#ambient.log.error(message, { error });
     return true;
+  }
+
+  /** A folder that takes no change is done without, as far as that goes. */
+  async #without(error: unknown, pause: Millis): Promise<void> {
+    if (!this.#place.avoid(this.#settled.config, error, pause)) return await this.#held(error, pause);
+    const message =
+      "the state folder takes no change: this board tells and answers, and neither leads nor changes anything";
+    this.#ambient.log.error(message, { error, hint: hintOf(error), lookAgainMs: pause });
   }
 
   /** No agent for so long. The status goes on: it says why, and what a person can do. */
@@ -293,7 +322,7 @@ export class Lives implements ProcessControls {
       startedAt: this.#startedAt,
       loaded: this.#settled.loaded,
       life: this.#life,
-      failure: this.#failure,
+      failure: this.#place.avoids(this.#settled.config) ?? this.#failure,
       isHeld: this.#isHeld,
       setAside: this.#setAside,
       refused: this.#settled.refused,
@@ -310,11 +339,3 @@ const patienceOf = ({ client, leader }: Config): Parameters<typeof watchdogLimit
   longestRequest: Math.max(...Object.values(client.timeouts)),
   renewDeadline: leader.renewDeadline,
 });
-
-function textOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return undefined;
-  }
-}

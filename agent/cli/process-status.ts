@@ -84,7 +84,7 @@ function partsOf(
   const { startedAt, loaded, life, ending, previous, setAside } = view;
   const { config, profile, files, warnings } = loaded;
   const views = life?.views(now);
-  const { problems = [], ...agent } = views ? statusParts({ ...views, setAside }, now) : { problems: ends(view) };
+  const { problems = [], ...agent } = views ? statusParts({ ...views, setAside }, now) : {};
   return {
     now,
     process: {
@@ -115,13 +115,17 @@ function partsOf(
     board: { model: model(readFact), ramBytes: ramBytes(readFact) },
     config: { files, warnings },
     ...agent,
-    problems: [...problems, ...ownProblems(view, now)],
+    problems: [...problems, ...(views && !view.isHeld ? [] : ends(view)), ...ownProblems(view, now)],
   };
 }
 
-/** Why there is no agent any more, or none for a while. */
-const ends = ({ failure, isHeld }: ProcessView): readonly ProblemPart[] =>
-  failure ? [{ type: isHeld ? "AgentHeld" : "AgentEnded", severity: "critical", ...toldOf(failure.error) }] : [];
+/** Why there is no agent any more, none for a while, or one that only tells and answers. */
+function ends({ failure, isHeld, life }: ProcessView): readonly ProblemPart[] {
+  if (!failure) return [];
+  const { message, hint } = toldOf(failure.error);
+  const rest = isHeld && life ? "; this board tells and answers meanwhile, and neither leads nor changes anything" : "";
+  return [{ type: isHeld ? "AgentHeld" : "AgentEnded", severity: "critical", message: `${message}${rest}`, hint }];
+}
 
 /** How the former process ended is news for so long. */
 const recent: Millis = 3_600_000;
@@ -166,6 +170,7 @@ function ownProblems(view: ProcessView, now: Instant): ProblemPart[] {
 /** Of a process that was not asked to end. */
 const endings: Readonly<Record<string, string>> = {
   memory: "the former process ended because of its memory",
+  storage: "the former process ended for one that can write the state folder",
   failure: "the former process could not go on",
   watchdog: "the former process was ended by systemd's watchdog",
   unclean: "the former process ended without a word",

@@ -3,8 +3,7 @@ import { Bell } from "../base/bell.ts";
 import { deadline, elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import type { Disposed } from "../base/errors.ts";
-import type { Facts } from "../base/facts.ts";
-import { HoldMemory } from "./hold-memory.ts";
+import { HoldMemory, type HoldMemoryParts } from "./hold-memory.ts";
 import {
   decodeHolds,
   encodeHolds,
@@ -26,9 +25,7 @@ export interface Quiet {
   readonly why: string;
 }
 
-export interface HoldBookParts {
-  readonly facts: Facts;
-  readonly bootId: string;
+export interface HoldBookParts extends HoldMemoryParts {
   /** After a freeze evictions go slowly for so long. */
   readonly recovery: Millis;
   readonly isQuiet: ((now: Instant) => Quiet | undefined) | undefined;

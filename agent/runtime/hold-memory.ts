@@ -4,26 +4,35 @@ import type { Facts } from "../base/facts.ts";
 import { decodeHolds, encodeHolds, type Holds, isAlike, isNothing, noHolds, pruned } from "./holds.ts";
 
 const area = "holds";
-const key = "kept";
 /** By so much two readings of the same order may differ. */
 const likeness: Millis = 120_000;
+
+export interface HoldMemoryParts {
+  readonly facts: Facts;
+  readonly bootId: string;
+  /** "kube-system/siteward-plant7" */
+  readonly lease: string;
+}
 
 /** What a board remembers of holds by itself: for the day on which somebody deletes the Lease. */
 export class HoldMemory {
   readonly #ambient: Ambient;
   readonly #facts: Facts;
   readonly #bootId: string;
+  /** Holds belong to a site, and so to its Lease. */
+  readonly #key: string;
   #noted: Holds | undefined;
 
-  constructor(ambient: Ambient, { facts, bootId }: { readonly facts: Facts; readonly bootId: string }) {
+  constructor(ambient: Ambient, { facts, bootId, lease }: HoldMemoryParts) {
     this.#ambient = ambient;
+    this.#key = `kept ${lease}`;
     this.#facts = facts;
     this.#bootId = bootId;
   }
 
   /** Of this boot: to the millisecond. After a reboot nobody knows how long that took: what was left counts from now on. */
   read(now: Instant): Holds {
-    const text = this.#facts.get(area, key) ?? "";
+    const text = this.#facts.get(area, this.#key) ?? "";
     if (text === "") return noHolds;
     try {
       const { boot, at, holds } = JSON.parse(text) as Readonly<Record<string, unknown>>;
@@ -42,7 +51,7 @@ export class HoldMemory {
       const kept = { boot: this.#bootId, at: now.mono, holds: encodeHolds(holds, now) };
       const text = isNothing(holds) ? "" : JSON.stringify(kept);
       // A board that never knew of any hold writes nothing.
-      if (text !== "" || (this.#facts.get(area, key) ?? "") !== "") this.#facts.set(area, key, text);
+      if (text !== "" || (this.#facts.get(area, this.#key) ?? "") !== "") this.#facts.set(area, this.#key, text);
     } catch (error) {
       this.#ambient.log.warn("holds are not kept on this board", { error });
     }

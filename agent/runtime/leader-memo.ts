@@ -6,15 +6,20 @@ import { isTerm, lastTerm } from "./lease-rules.ts";
 
 const area = "leader";
 
-/** What this board remembers, from one process to the next, of the terms that it led and of those that it saw. */
+/**
+ * What this board remembers, from one process to the next, of the terms that it led and of those that it saw. Each site has
+ * a Lease and terms of its own: a board that changes its site is a newcomer there, and none when it comes back.
+ */
 export class LeaderMemo {
   readonly #facts: Facts;
   readonly #place: string;
+  readonly #lease: string;
 
-  /** `place`: names this very copy of the state folder in this very machine. */
-  constructor({ facts, place }: { readonly facts: Facts; readonly place: string }) {
+  /** `place`: names this very copy of the state folder in this very machine. `lease`: "kube-system/siteward-plant7". */
+  constructor({ facts, place, lease }: { readonly facts: Facts; readonly place: string; readonly lease: string }) {
     this.#facts = facts;
     this.#place = place;
+    this.#lease = lease;
   }
 
   /**
@@ -22,43 +27,52 @@ export class LeaderMemo {
    * a process that goes on elsewhere; hence only of the very file, in the very machine.
    */
   formerIdentity(): string | undefined {
-    return this.#facts.get(area, "place") === this.#place ? this.#facts.get(area, "identity") : undefined;
+    return this.#get("place") === this.#place ? this.#get("identity") : undefined;
   }
 
   /** The highest term seen, whoever led: a Lease that is gone was somebody's, and may still be believed in. */
   formerTerm(): number | undefined {
-    return termIn(this.#facts.get(area, "seen") ?? this.#facts.get(area, "term"));
+    return termIn(this.#get("seen") ?? this.#get("term"));
   }
 
   /** Until when this board shall not stand. After a reboot what was left when it was written counts from now on. */
   formerRest(boot: string, now: Instant): Rest | undefined {
-    const { boot: written, until, left, why } = recordIn(this.#facts.get(area, "rest") ?? "") ?? {};
+    const { boot: written, until, left, why } = recordIn(this.#get("rest") ?? "") ?? {};
     if (typeof until !== "number" || typeof left !== "number" || typeof why !== "string") return undefined;
     const rest = written === boot ? Math.min(left, until - now.mono) : left;
     if (rest > 0) return { until: shifted(now, rest), why };
     // Or it would count once more after every reboot to come.
-    this.#facts.set(area, "rest", "");
+    this.#set("rest", "");
     return undefined;
   }
 
   rests(rest: Rest | undefined, boot: string, now: Instant): void {
     const { until, why } = rest ?? {};
     const text = until && JSON.stringify({ boot, until: until.mono, left: elapsed(now, until), why });
-    this.#facts.set(area, "rest", text ?? "");
+    this.#set("rest", text ?? "");
   }
 
   saw(term: number): void {
-    this.#facts.set(area, "seen", String(term));
+    this.#set("seen", String(term));
   }
 
-  /** A term of our own begins. Answers whether nobody else led since the last one. */
+  /** A term of our own begins. Answers whether nobody else led since the last one, and this board no other site. */
   leads(identity: string, term: number): boolean {
-    const last = termIn(this.#facts.get(area, "term"));
-    this.#facts.set(area, "identity", identity);
-    this.#facts.set(area, "place", this.#place);
-    this.#facts.set(area, "term", String(term));
+    const last = this.#facts.get(area, "last led") === this.#lease ? termIn(this.#get("term")) : undefined;
+    this.#facts.set(area, "last led", this.#lease);
+    this.#set("identity", identity);
+    this.#set("place", this.#place);
+    this.#set("term", String(term));
     // The last term is led again and again, by anybody.
     return term < lastTerm && (term === last || term - 1 === last);
+  }
+
+  #get(what: string): string | undefined {
+    return this.#facts.get(area, `${what} ${this.#lease}`);
+  }
+
+  #set(what: string, text: string): void {
+    this.#facts.set(area, `${what} ${this.#lease}`, text);
   }
 }
 

@@ -30,6 +30,8 @@ export interface WatchdogParts {
   readonly changed: () => void;
 }
 
+const wakingUp: Millis = 1000;
+
 /** Where nobody listens. */
 const ownPeriod: Millis = 60_000;
 
@@ -55,9 +57,13 @@ export class Watchdog {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
+    const pause = (this.#parts.period ?? ownPeriod) / 4;
     while (!signal.aborted) {
       this.#look();
-      await sleep(clock, (this.#parts.period ?? ownPeriod) / 4, signal);
+      const asleep = clock.now();
+      await sleep(clock, pause, signal);
+      // A process that was suspended finds each of its loops late, and about to move.
+      if (elapsed(asleep, clock.now()) > 2 * pause) await sleep(clock, Math.min(pause, wakingUp), signal);
       // Not only its timers: what waits for the disk or a socket has its turn too.
       await nextTurn();
     }

@@ -121,6 +121,40 @@ test("Kubernetes sees undervoltage for ten minutes after it was last seen, and n
   expect(seen[0]).toBe("True");
 });
 
+test.each([
+  ["every 6 minutes", 6],
+  ["every 12 minutes", 12],
+  ["every 50 minutes", 50],
+])(
+  "a supply that gives way twice within a minute, %s, makes a board that is unwell, and not one that flutters",
+  async (_, every) => {
+    const one = new Story("raspberry-pi-3-b-plus", { every: 30_000 });
+    const seen: string[] = [];
+    const look = async (hours: number): Promise<void> => {
+      for (let at = 0; at < hours * 120; at++) {
+        const isLow = hours === 24 && at % (2 * every) < 2;
+        one.tree.set({ [alarm]: isLow ? "1\n" : "0\n" });
+        await one.clock.advance("30s");
+        seen.push(`${one.sickness !== undefined} ${one.conditions().PowerUndervoltage}`);
+      }
+    };
+    const changes = (): number => seen.filter((state, at) => at > 0 && state !== seen[at - 1]).length;
+    await look(24);
+    expect(changes()).toBeLessThanOrEqual(16);
+    // The last eighteen hours it is told as what it is.
+    expect(new Set(seen.slice(-18 * 120))).toEqual(new Set(["true True"]));
+    seen.length = 0;
+    // It got a good supply: that is seen on the same day, and what is over for so long is forgotten.
+    await look(12);
+    expect([changes(), seen.at(-1)]).toEqual([2, "false False"]);
+    one.tree.set({ [alarm]: "1\n" });
+    await one.clock.advance("1m");
+    one.tree.set({ [alarm]: "0\n" });
+    await one.clock.advance("3m");
+    expect(one.sickness).toBeUndefined();
+  },
+);
+
 test("a board that wakes up in 1970 does not lead until its clock is set; one that is only hours behind may", async () => {
   const one = new Story("raspberry-pi-3-b-plus", { wall: "1970-01-01T00:00:10Z" });
   one.synced = "unsynced";
@@ -171,7 +205,12 @@ test("a card that turned read-only makes the board sick, before anything else do
   one.tree.set({ "/proc/self/mountinfo": "21 1 179:2 / / ro,noatime - ext4 /dev/root ro\n" });
   await one.clock.advance("5m");
   expect(one.sickness).toBe("its storage is read-only");
-  expect(one.problems().some((problem) => problem.startsWith("StorageReadOnly"))).toBe(true);
+  const isTold = (): boolean => one.problems().some((problem) => problem.startsWith("StorageReadOnly"));
+  expect(isTold()).toBe(true);
+  // Mended, it is looked at again with the next look: nobody wants to wait for the others to lead.
+  one.tree.set({ "/proc/self/mountinfo": "21 1 179:2 / / rw,noatime - ext4 /dev/root rw\n" });
+  await one.clock.advance("1m");
+  expect(isTold()).toBe(false);
 });
 
 test("with the slowest sampling two looks still make a sickness", async () => {

@@ -77,6 +77,7 @@ describe("the next process of a board that stepped down", () => {
     readonly #facts = new Map<string, string>();
     readonly memo = new LeaderMemo({
       place: "here",
+      lease: "kube-system/siteward-default",
       facts: {
         get: (area, key) => this.#facts.get(`${area}/${key}`),
         set: (area, key, value) => void this.#facts.set(`${area}/${key}`, value),
@@ -101,7 +102,9 @@ describe("the next process of a board that stepped down", () => {
 
   test.each(["{", "null", "{}", '{"boot":"b","until":"x","left":1,"why":"y"}'])("knows nothing by %s", (text) => {
     const facts = { get: () => text, set: () => {} };
-    expect(new LeaderMemo({ facts, place: "here" }).formerRest("b", start)).toBeUndefined();
+    expect(
+      new LeaderMemo({ facts, place: "here", lease: "kube-system/siteward-default" }).formerRest("b", start),
+    ).toBeUndefined();
   });
 
   test("rests once, and not again after every reboot to come", () => {

@@ -41,6 +41,7 @@ class Member {
     this.book = new HoldBook(ambient(), {
       facts: disk,
       bootId: disk.boot,
+      lease: "kube-system/siteward-default",
       recovery: 600_000,
       isQuiet: () => this.quiet,
       publish: () => this.board.elector.renewNow(),

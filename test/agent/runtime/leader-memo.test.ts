@@ -9,8 +9,8 @@ class Folder {
     set: (area: string, key: string, value: string) => void this.#facts.set(`${area}/${key}`, value),
   };
 
-  openedIn(place: string): LeaderMemo {
-    return new LeaderMemo({ facts: this.facts, place });
+  openedIn(place: string, lease = "kube-system/siteward-plant7"): LeaderMemo {
+    return new LeaderMemo({ facts: this.facts, place, lease });
   }
 }
 
@@ -47,8 +47,8 @@ test.each(["99999999999999999999", "2147483647", "-1", "1.5", "seven"])(
   "%s is no term, and nothing to go by",
   (text) => {
     const folder = new Folder();
-    folder.facts.set("leader", "seen", text);
-    folder.facts.set("leader", "term", text);
+    for (const what of ["seen", "term"]) folder.facts.set("leader", `${what} kube-system/siteward-plant7`, text);
+    folder.facts.set("leader", "last led", "kube-system/siteward-plant7");
     expect(folder.openedIn("here").formerTerm()).toBeUndefined();
     expect(folder.openedIn("here").leads("pi-1_a", 3)).toBe(false);
   },
@@ -72,4 +72,21 @@ test("a copy of the folder in another machine names no former process", () => {
   expect(folder.openedIn("here").formerIdentity()).toBe("pi-1_a");
   expect(folder.openedIn("there").formerIdentity()).toBeUndefined();
   expect(folder.openedIn("there").formerTerm()).toBe(3);
+});
+
+test("a board that changes its site is a newcomer there: no term of the other site is waited for", () => {
+  const folder = new Folder();
+  const [here, there] = ["kube-system/siteward-plant7", "kube-system/siteward-plant8"];
+  folder.openedIn("here", here).saw(41);
+  folder.openedIn("here", here).leads("pi-1_a", 41);
+  const other = folder.openedIn("here", there);
+  expect([other.formerIdentity(), other.formerTerm(), other.formerRest("b", { mono: 0, wall: 0 })]).toEqual(
+    Array(3).fill(undefined),
+  );
+  expect(other.leads("pi-1_b", 0)).toBe(false);
+  // Back at the first one it remembers what it knew there, and that it looked after another one in between.
+  const back = folder.openedIn("here", here);
+  expect([back.formerIdentity(), back.formerTerm()]).toEqual(["pi-1_a", 41]);
+  expect(back.leads("pi-1_c", 42)).toBe(false);
+  expect(folder.openedIn("here", here).leads("pi-1_d", 43)).toBe(true);
 });

@@ -6,6 +6,7 @@ import { watchdogLimits } from "../../../agent/status/watchdog-limits.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
+import { BoardClock } from "../runtime/support/board-clock.ts";
 
 const at: Instant = { mono: 1_000_000, wall: 0 };
 const limitOf = (name: string): number => (name === "election" ? 100 : 300);
@@ -53,8 +54,9 @@ describe("the watchdog", () => {
     const started = clock.now();
     let loops: readonly Progress[] = [];
     let changes = 0;
+    const process = new BoardClock(clock);
     const watchdog = new Watchdog(
-      { clock, log, random: new SeededRandom() },
+      { clock: process, log, random: new SeededRandom() },
       {
         period,
         loops: () => loops,
@@ -67,6 +69,7 @@ describe("the watchdog", () => {
     const running = watchdog.run(stop.signal);
     return {
       clock,
+      process,
       log,
       beats,
       watchdog,
@@ -102,6 +105,26 @@ describe("the watchdog", () => {
     expect(beats).toEqual([0, 4000]);
     expect(watchdog.stuck).toEqual([]);
     expect(changes()).toBe(2);
+    await end();
+  });
+
+  test("blames no loop for a time in which the whole process was suspended, and blames it where it stands still after that", async () => {
+    const { clock, process, log, watchdog, set, end } = dog(undefined);
+    set([{ name: "election", at: clock.now() }]);
+    process.suspend();
+    await clock.advance("10m");
+    process.resume();
+    await clock.advance(500);
+    // It wakes up as the watchdog does.
+    set([{ name: "election", at: "idle" }]);
+    await clock.advance("1m");
+    expect(log.said("error")).toEqual([]);
+    set([{ name: "election", at: clock.now() }]);
+    process.suspend();
+    await clock.advance("10m");
+    process.resume();
+    await clock.advance(1100);
+    expect(watchdog.stuck.map(({ name }) => name)).toEqual(["election"]);
     await end();
   });
 

@@ -1,0 +1,238 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, statfsSync, unlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { SystemClock } from "../../agent/base/clock.ts";
+import { lastingEnd, lastingEndText } from "../../agent/base/lasting-end.ts";
+import { bootId } from "../../agent/board/facts.ts";
+import { readFact } from "../../agent/board/read-fact.ts";
+import { CommandLog } from "../../storage/command-log.ts";
+import { StateFolder } from "../../storage/state-folder.ts";
+import type { AgentProcess } from "../support/agent-process.ts";
+import { Card } from "../support/card.ts";
+import { LinkedSite } from "../support/linked-site.ts";
+import { canMount, mount, unmount } from "../support/mounts.ts";
+import { statePragmas } from "../support/state-pragmas.ts";
+import { lack, TestFleet } from "./site.ts";
+
+const sites: LinkedSite[] = [];
+const ends: (() => void)[] = [];
+afterEach(async () => {
+  for (const site of sites.splice(0)) await site.stop();
+  for (const end of ends.splice(0)) end();
+});
+
+const me = "sw1/acme/plant7/pi-1";
+
+/** A site that decides within seconds. */
+const quick = {
+  board: { name: "pi-1", clock: "trusted" },
+  leader: { duration: "6s", renewDeadline: "4s", retry: "1s" },
+  nodeLifecycle: { monitorPeriod: "500ms" },
+  // Little is kept in memory, so that the file is read and written again and again.
+  cache: { decodedBytes: "64KiB", sqlite: { cacheKiB: 64 } },
+};
+
+async function siteOn(folder: string, fleet: TestFleet): Promise<LinkedSite> {
+  const { certificate, key } = fleet.broker.authority.issue("acme/plant7/pi-1");
+  const mqtt = {
+    url: fleet.broker.url,
+    fleet: "acme",
+    certificate,
+    key,
+    ca: fleet.broker.authority.file,
+    reconnect: { first: "100ms", most: "1s", refused: "1s" },
+    minInterval: "1s",
+  };
+  const config = { ...quick, site: { name: "plant7" }, state: { folder }, mqtt };
+  const site = await new LinkedSite({ config }).start();
+  sites.push(site);
+  return site;
+}
+
+function disk(options: string): string {
+  const parent = mkdtempSync(path.join(tmpdir(), "siteward-disk-"));
+  const folder = mount(parent, options);
+  ends.push(() => {
+    unmount(folder);
+    rmSync(parent, { recursive: true });
+  });
+  return folder;
+}
+
+const remount = (folder: string, how: "ro" | "rw"): void => {
+  execFileSync("mount", ["-o", `remount,${how}`, folder], { stdio: "pipe" });
+};
+
+const conditions = (agent: AgentProcess): readonly string[] =>
+  agent.status()?.health.conditions.map(({ type }) => type) ?? [];
+
+const soon = (what: () => unknown, seconds = 20) => expect.poll(what, { timeout: seconds * 1000 });
+
+/** The command is answered, and what the answer says. */
+async function answered(fleet: TestFleet, name: string, args: Record<string, unknown> = {}): Promise<unknown> {
+  const id = await fleet.command(me, name, args);
+  await soon(() => fleet.last(`${me}/res/${name}/${id}`)?.state).toMatch(/^(succeeded|rejected|failed)$/);
+  return fleet.last(`${me}/res/${name}/${id}`);
+}
+
+const debug = { level: "debug", ttl: 600 };
+
+/** As the desk writes down what it accepts. */
+function accept(folder: string, id: string): void {
+  const { state, cache } = open(folder);
+  const moment = { now: new SystemClock().now(), bootId: bootId(readFact), isSynced: true };
+  const end = lastingEndText(lastingEnd(600_000, moment));
+  new CommandLog(state.database).admit({
+    ...{ id, name: "log.level", scope: "board", origin: "mqtt", author: "ops:alice", hash: "h", state: "accepted" },
+    payload: JSON.stringify({ v: 1, id, name: "log.level", args: debug, by: "ops:alice", reason: "a test" }),
+    ...{ answer: "{}", lapses: end, keep: end },
+  });
+  for (const { database } of [cache, state]) database.abandon();
+}
+
+const open = (folder: string): StateFolder => StateFolder.open({ folder, pragmas: statePragmas, stamp: "1" });
+
+const sessions = (fleet: TestFleet): readonly number[] =>
+  fleet
+    .said(`${me}/up`)
+    .filter(({ state }) => state === "online")
+    .map(({ session }) => Number(session));
+
+const seqs = (fleet: TestFleet): readonly number[] =>
+  fleet.heard.filter(({ topic }) => /\/event\//.test(topic)).map(({ payload }) => JSON.parse(payload).seq);
+
+/** Every number once or, where an acknowledgement was lost, once more with the same content; what is missing was told. */
+function expectSoundEvents(fleet: TestFleet): void {
+  const events = fleet.heard.filter(({ topic }) => /\/event\//.test(topic)).map(({ payload }) => JSON.parse(payload));
+  const contents = new Map<number, string>();
+  for (const { seq, type } of events) {
+    expect(contents.get(seq) ?? type).toBe(type);
+    contents.set(seq, type);
+  }
+  const dropped = events
+    .filter(({ type }) => type === "outbox.dropped")
+    .flatMap(({ detail: { from, to } }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
+  const known = new Set([...contents.keys(), ...dropped]);
+  expect(Array.from({ length: Math.max(...known) }, (_, at) => at + 1).filter((seq) => !known.has(seq))).toEqual([]);
+}
+
+const whyNoMount = lack ?? (canMount() ? undefined : "this user may not mount a file system of its own");
+const whyNoCard = lack ?? Card.whyNot();
+for (const why of new Set([whyNoMount, whyNoCard]))
+  if (why) console.log(`left out: boards without storage, because ${why}`);
+
+describe.skipIf(whyNoMount)("a board that starts with a read-only state folder", () => {
+  test("is in its fleet, tells and answers, refuses what it could not remember, and is whole again by itself", async () => {
+    const fleet = await new TestFleet().start();
+    const folder = disk("size=16m");
+    const site = await siteOn(folder, fleet);
+    const { agent } = site;
+    await soon(() => agent.isReady).toBe(true);
+    const known = await fleet.command(me, "log.level", debug, { id: "KNOWN", expiry: 600 });
+    await soon(() => fleet.last(`${me}/res/log.level/${known}`)?.state).toBe("succeeded");
+    await agent.stop("SIGKILL");
+    // Accepted, and not carried out yet when the power failed.
+    accept(folder, "PENDING");
+    remount(folder, "ro");
+
+    agent.start();
+    await soon(() => conditions(agent)).toEqual(
+      expect.arrayContaining(["AgentHeld", "StorageReadOnly", "NotStanding"]),
+    );
+    const { pid } = agent;
+    await soon(() => sessions(fleet)).toEqual([1, 2]);
+    await soon(() => agent.status()?.link?.api.state).toBe("up");
+    await soon(() => JSON.stringify(fleet.last(`${me}/status`))).toContain("StorageReadOnly");
+    expect(await answered(fleet, "ping")).toMatchObject({ state: "succeeded", code: 200 });
+    expect(await answered(fleet, "status.get", { detail: "full" })).toMatchObject({ state: "succeeded" });
+    expect(await answered(fleet, "log.level", debug)).toMatchObject({
+      state: "rejected",
+      code: 507,
+      error: "journal-unavailable",
+      message: expect.stringContaining("state.db: the file cannot be read or written"),
+    });
+    // A broker that delivers once more what was done before is told so again, and not that it was refused.
+    const before = fleet.said(`${me}/res/log.level/${known}`).length;
+    await fleet.command(me, "log.level", debug, { id: "KNOWN", expiry: 600 });
+    await soon(() => fleet.said(`${me}/res/log.level/${known}`).length).toBeGreaterThan(before);
+    expect(fleet.last(`${me}/res/log.level/${known}`)).toMatchObject({ state: "succeeded", replayed: true });
+    // Two terms, and more: nobody else is there to lead, and still it does not.
+    await new Promise((resolve) => setTimeout(resolve, 14_000));
+    expect([agent.pid, agent.leads]).toEqual([pid, false]);
+    expect(fleet.said(`${me}/res/log.level/PENDING`)).toEqual([]);
+
+    remount(folder, "rw");
+    await soon(() => agent.isReady, 80).toBe(true);
+    expect(agent.pid).toBe(pid);
+    expect(conditions(agent)).not.toContain("AgentHeld");
+    expect(conditions(agent)).not.toContain("StorageReadOnly");
+    await soon(() => sessions(fleet)).toEqual([1, 2, 3]);
+    await soon(() => fleet.last(`${me}/res/log.level/PENDING`)).toMatchObject({ state: "succeeded" });
+    expect(await answered(fleet, "log.level", debug)).toMatchObject({ state: "succeeded" });
+    await soon(() => fleet.last(`${me}/event/outbox.dropped`), 40).toBeDefined();
+    await soon(() => fleet.said(`${me}/event/outbox.dropped`).length).toBe(1);
+    expectSoundEvents(fleet);
+  });
+});
+
+describe.skipIf(whyNoCard)("a card that fails while the board leads", () => {
+  test("costs it the Lease and not the fleet; mended, it goes on with all that it had accepted", async () => {
+    const fleet = await new TestFleet().start();
+    const card = new Card();
+    ends.push(() => card.remove());
+    const site = await siteOn(card.folder, fleet);
+    const { agent } = site;
+    await soon(() => agent.isReady).toBe(true);
+    const { pid } = agent;
+    expect(await answered(fleet, "log.level", debug)).toMatchObject({ state: "succeeded" });
+    await fleet.command(me, "log.level", debug, { id: "KNOWN", expiry: 600 });
+    await soon(() => fleet.last(`${me}/res/log.level/KNOWN`)?.state).toBe("succeeded");
+    const told = seqs(fleet).length;
+
+    card.fail();
+    await soon(() => conditions(agent), 40).toEqual(expect.arrayContaining(["AgentHeld", "StorageReadOnly"]));
+    expect(agent.leads).toBe(false);
+    await soon(() => sessions(fleet)).toEqual([1, 2]);
+    expect(await answered(fleet, "ping")).toMatchObject({ state: "succeeded" });
+    expect(await answered(fleet, "log.level", debug)).toMatchObject({ state: "rejected", code: 507 });
+
+    // Nothing of it is open: otherwise nobody could take it out while the agent runs.
+    card.mend();
+    await soon(() => agent.isReady, 80).toBe(true);
+    expect(agent.pid).toBe(pid);
+    await soon(() => sessions(fleet)).toEqual([1, 2, 3]);
+    const before = fleet.said(`${me}/res/log.level/KNOWN`).length;
+    await fleet.command(me, "log.level", debug, { id: "KNOWN", expiry: 600 });
+    await soon(() => fleet.said(`${me}/res/log.level/KNOWN`).length).toBeGreaterThan(before);
+    expect(fleet.last(`${me}/res/log.level/KNOWN`)).toMatchObject({ state: "succeeded", replayed: true });
+    await soon(() => seqs(fleet).length, 40).toBeGreaterThan(told);
+    await soon(() => fleet.last(`${me}/event/outbox.dropped`), 40).toBeDefined();
+    expectSoundEvents(fleet);
+    expect(site.harm).toEqual([]);
+    expect(await site.differences(card.folder)).toEqual([]);
+  });
+});
+
+describe.skipIf(whyNoMount)("a disk that fills up while the board leads", () => {
+  test("leaves what was accepted alone, and takes commands again when there is room", async () => {
+    const fleet = await new TestFleet().start();
+    const folder = disk("size=8m");
+    const site = await siteOn(folder, fleet);
+    const { agent } = site;
+    await soon(() => agent.isReady).toBe(true);
+    const { pid } = agent;
+    const { bavail, bsize } = statfsSync(folder);
+    writeFileSync(path.join(folder, "filler"), Buffer.alloc(bavail * bsize));
+    expect(await answered(fleet, "log.level", debug)).toMatchObject({ state: "rejected", code: 507 });
+    await soon(() => conditions(agent), 40).toContain("AgentHeld");
+    expect(await answered(fleet, "ping")).toMatchObject({ state: "succeeded" });
+    unlinkSync(path.join(folder, "filler"));
+    await soon(() => agent.isReady, 80).toBe(true);
+    expect(agent.pid).toBe(pid);
+    expect(await answered(fleet, "log.level", debug)).toMatchObject({ state: "succeeded" });
+    expectSoundEvents(fleet);
+    expect(await site.differences(folder)).toEqual([]);
+  });
+});

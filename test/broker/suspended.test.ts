@@ -1,0 +1,109 @@
+import { readFileSync } from "node:fs";
+import { request } from "node:http";
+import path from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Status } from "../../agent/status/schema.ts";
+import { AgentProcess } from "../support/agent-process.ts";
+import { LinkedSite } from "../support/linked-site.ts";
+import { siteward } from "../support/siteward-command.ts";
+import { lack, TestFleet } from "./site.ts";
+
+const me = "sw1/acme/plant7/pi-1";
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end();
+});
+
+const quick = {
+  site: { name: "plant7" },
+  leader: { duration: "6s", renewDeadline: "4s", retry: "1s", followers: "poll" },
+  nodeLifecycle: { monitorPeriod: "500ms" },
+  status: { minInterval: "200ms", every: "5s" },
+};
+
+/** For so long the process gets no time at all; the broker tells the will 30 s after it missed the link. */
+const suspension = Number(process.env.SITEWARD_TEST_SUSPENSION ?? 60) * 1000;
+
+const soon = (what: () => unknown, seconds = 20) => expect.poll(what, { timeout: seconds * 1000 });
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const statusOf = (agent: AgentProcess): Status => JSON.parse(readFileSync(agent.statusFile, "utf8")) as Status;
+
+/** The status that the operator's socket answers with; nothing: it answers nothing. */
+const ready = (agent: AgentProcess): Promise<number | undefined> =>
+  new Promise((resolve) => {
+    const socketPath = path.join(agent.dir, "run/ctl.sock");
+    const asked = request({ socketPath, path: "/status", agent: false, timeout: 2000 }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    asked.once("timeout", () => asked.destroy());
+    asked.once("error", () => resolve(undefined));
+    asked.end();
+  });
+
+describe.skipIf(lack)("a leader that is suspended", () => {
+  test("is missed by everybody, and takes everything up again when it wakes", async () => {
+    const fleet = await new TestFleet().start();
+    const { certificate, key } = fleet.broker.authority.issue("acme/plant7/pi-1");
+    const mqtt = {
+      url: fleet.broker.url,
+      fleet: "acme",
+      certificate,
+      key,
+      ca: fleet.broker.authority.file,
+      keepalive: "10s",
+      reconnect: { first: "100ms", most: "1s", refused: "1s" },
+    };
+    const config = { ...quick, board: { name: "pi-1", clock: "trusted" }, mqtt };
+    const site = await new LinkedSite({ config }).start();
+    ends.push(() => site.stop());
+    const { agent } = site;
+    await soon(() => agent.isReady).toBe(true);
+    await soon(() => fleet.last(`${me}/up`)).toMatchObject({ state: "online", session: 1 });
+    const other = new AgentProcess({
+      dir: site.dir,
+      board: "pi-2",
+      kubeconfig: path.join(site.dir, "kubeconfig"),
+      config: quick,
+    });
+    other.start();
+    ends.push(() => other.stop("SIGKILL"));
+    await soon(() => other.status()?.leader?.role).toBe("standby");
+
+    const { pid } = agent;
+    agent.suspend();
+    const begun = performance.now();
+    await soon(() => other.isReady, 30).toBe(true);
+    const told = async (): Promise<number> => (await siteward(["status", "--file", agent.statusFile])).code;
+    await soon(told, 30).toBe(3);
+    expect(await ready(agent)).toBeUndefined();
+    const id = await fleet.command(me, "log.level", { level: "debug", ttl: 600 }, { expiry: 600 });
+    const short = await fleet.command(me, "ping", {}, { expiry: 20 });
+    await soon(() => fleet.last(`${me}/up`), 60).toMatchObject({ state: "offline", session: 1, cause: "lost" });
+    await pause(suspension - (performance.now() - begun));
+    const term = other.status()?.leader?.term;
+
+    agent.resume();
+    await soon(() => fleet.last(`${me}/up`)).toMatchObject({ state: "online", session: 2 });
+    // What was sent meanwhile waited at the broker, and is carried out once.
+    await soon(() => fleet.last(`${me}/res/log.level/${id}`)).toMatchObject({ state: "succeeded" });
+    // The broker had sent this one on already; its time ran on where nobody read it.
+    await soon(() => fleet.last(`${me}/res/ping/${short}`)).toMatchObject({ state: "expired", code: 408 });
+    await soon(() => ready(agent)).toBe(200);
+    await soon(() => statusOf(agent).leader?.role).toBe("standby");
+    await soon(() => statusOf(agent).leader?.holder).toBe("pi-2");
+    expect(await told()).toBeLessThan(3);
+    expect(agent.pid).toBe(pid);
+    // No loop is to blame for it.
+    expect(agent.log()).not.toContain("a loop does not move");
+    expect(fleet.heard.filter(({ payload }) => payload.includes("LoopStuck"))).toEqual([]);
+    await pause(10_000);
+    expect([agent.leads, other.isReady, other.status()?.leader?.term]).toEqual([false, true, term]);
+    // It takes over like anybody, and catches up with what it missed.
+    await other.stop();
+    await soon(() => agent.isReady, 30).toBe(true);
+    expect(site.harm).toEqual([]);
+    expect(await site.differences()).toEqual([]);
+  });
+});
