@@ -1,8 +1,17 @@
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import type { Architecture } from "./architectures.ts";
-import { bundle } from "./bundle.ts";
+import { bundle, sqliteImport } from "./bundle.ts";
 import { debianChangelog, debianVersion } from "./changelog.ts";
 import { copyrightOf } from "./copyright.ts";
 import { type Compression, deb } from "./deb.ts";
@@ -56,9 +65,17 @@ async function assembled(
   const read = (file: string): string => readFileSync(path.join(root, file), "utf8");
   const version = manifestIn(root).version;
   const folder = path.join(work, "dist");
-  const { files, packages } = await bundle(root, folder, path.join(work, "meta.json"));
+  const { files, packages } = await bundle(root, folder);
   say(
     `program: ${files.length} files, ${inMiB(files.reduce((sum, name) => sum + statSync(path.join(folder, name)).size, 0))}`,
+  );
+  // The completion offers them by name.
+  symlinkSync(path.join(root, "firmware-profiles"), path.join(work, "firmware-profiles"));
+  // What it runs here finds the SQLite binding where this project has it: a package of the other processor brings none that could.
+  symlinkSync(path.join(root, "node_modules"), path.join(work, "node_modules"));
+  writeFileSync(
+    path.join(work, "package.json"),
+    JSON.stringify({ type: "module", imports: { [sqliteImport]: "better-sqlite3" } }),
   );
   const siteward = (...args: readonly string[]): Promise<string> =>
     call(process.execPath, [path.join(folder, "main.js"), ...args]);

@@ -45,7 +45,7 @@ export function layout(made: Made): readonly PackageFile[] {
     })),
     text(`${program}/package.json`, manifest(version, architecture)),
     ...sqliteBinding(architecture, { root, folder: `${program}/better-sqlite3`, binary: sqlite }),
-    ...allOf("firmware-profiles", ".json", `${program}/firmware-profiles`),
+    ...allOf("firmware-profiles", ".json", `${program}/profiles.d`),
     from("systemd/launch.pl", `${program}/launch.pl`, 0o755),
     from("packaging/debian/siteward", "usr/bin/siteward", 0o755),
     from("systemd/siteward.service", "usr/lib/systemd/system/siteward.service"),

@@ -41,6 +41,15 @@ export function hintOf(error: unknown): string | undefined {
   return undefined;
 }
 
+/** Whether it says that this user may not: an error that knows it, or the system. */
+export function isForbidden(error: unknown): boolean {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if ("isForbidden" in at && at.isForbidden === true) return true;
+    if ("code" in at && (at.code === "EACCES" || at.code === "EPERM")) return true;
+  }
+  return false;
+}
+
 /** The sentences of an error and of its causes, outermost first. */
 export function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

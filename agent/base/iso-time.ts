@@ -13,4 +13,16 @@ export function isoTime(wall: Millis): string {
   return `${date}T${time}.${padded(at.getUTCMilliseconds(), 3)}Z`;
 }
 
+/**
+ * A time as people and other programs write it, in RFC 3339; undefined: it is none. `Date` takes the 31st of February for the
+ * third of March, and an end that nobody wrote must not be kept to.
+ */
+export function readTime(written: string): Millis | undefined {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)(?:T|$)/.exec(written) ?? [];
+  const wall = Date.parse(written);
+  if (day === undefined || Number.isNaN(wall)) return undefined;
+  const begins = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
+  return begins.getUTCDate() === Number(day) ? wall : undefined;
+}
+
 const padded = (value: number, width: number): string => String(value).padStart(width, "0");

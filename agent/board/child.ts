@@ -5,42 +5,67 @@ import { killGroup } from "../base/process-group.ts";
 export interface ChildOptions {
   /** A child that takes longer is ended, with all that it started. */
   readonly patience: Millis;
-  /** More output than this is none. */
+  /** A child that says more than this, to one of its streams, is ended. */
   readonly longest: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Instead of what this process has around it. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What became of it. failed: it cannot be started, ended badly, took too long or said too much. */
-export type Outcome = { readonly output: string } | { readonly failed: string };
+export interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** It was ended because it said too much; what it said until then is there. */
+  readonly isCut: boolean;
+}
+
+/** failed: it cannot be started, was killed, or took too long. */
+export interface Failed {
+  readonly failed: string;
+}
 
 /** Runs a program to its end, in a process group of its own. Never rejects. */
-export function runChild(command: string, args: readonly string[], options: ChildOptions): Promise<Outcome> {
-  const { patience, longest, clock, signal } = options;
+export function runProgram(command: string, args: readonly string[], options: ChildOptions): Promise<Ended | Failed> {
+  const { patience, longest, clock, signal, env } = options;
   return new Promise((settle) => {
-    let output = "";
-    const child = spawn(command, args, { stdio: ["ignore", "pipe", "ignore"], detached: true });
-    const done = (outcome: Outcome): void => {
+    const texts = { stdout: "", stderr: "" };
+    const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], detached: true, ...(env && { env }) });
+    const done = (outcome: Ended | Failed): void => {
       timer.cancel();
       signal.removeEventListener("abort", stopped);
       settle(outcome);
     };
-    const end = (why: string): void => {
+    const end = (outcome: Ended | Failed): void => {
       killGroup(child.pid);
       child.stdout?.destroy();
-      done({ failed: why });
+      child.stderr?.destroy();
+      done(outcome);
     };
-    const stopped = (): void => end("stopped");
-    const timer = clock.after(patience, () => end(`it did not end within ${patience / 1000} s`));
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-      if (output.length > longest) end("it says too much");
-    });
+    const stopped = (): void => end({ failed: "stopped" });
+    const timer = clock.after(patience, () => end({ failed: `it did not end within ${patience / 1000} s` }));
+    for (const name of ["stdout", "stderr"] as const) {
+      child[name]?.setEncoding("utf8").on("data", (part: string) => {
+        texts[name] += part;
+        if (texts[name].length > longest) end({ code: 0, ...texts, isCut: true });
+      });
+    }
     child.on("error", (error) => done({ failed: error.message }));
     child.on("close", (code, killedBy) =>
-      done(code === 0 ? { output } : { failed: `it ended with ${killedBy ?? `status ${code}`}` }),
+      done(code === null ? { failed: `it ended with ${killedBy}` } : { code, ...texts, isCut: false }),
     );
     if (signal.aborted) stopped();
     else signal.addEventListener("abort", stopped, { once: true });
   });
+}
+
+/** What a program of ours says, all of it, or why it is not to be had. */
+export type Outcome = { readonly output: string } | Failed;
+
+export async function runChild(command: string, args: readonly string[], options: ChildOptions): Promise<Outcome> {
+  const ended = await runProgram(command, args, options);
+  if ("failed" in ended) return ended;
+  if (ended.isCut) return { failed: "it says too much" };
+  return ended.code === 0 ? { output: ended.stdout } : { failed: `it ended with status ${ended.code}` };
 }

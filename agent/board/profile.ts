@@ -1,8 +1,9 @@
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { ConfigError } from "../base/errors.ts";
 import { isRecord, type JsonRecord } from "../base/json.ts";
-import { readText } from "../config/read-text.ts";
+import { profileProblems } from "../config/load.ts";
+import { codeOf, inWords, readText } from "../config/read-text.ts";
 
 /** A firmware profile: a part of the configuration, and which boards it fits. One JSON file for each. */
 export interface Profile {
@@ -18,6 +19,8 @@ export interface Profile {
   readonly runtime: Runtime;
   /** Checked with the rest of the configuration. */
   readonly settings: unknown;
+  /** Where it was read. */
+  readonly file: string;
 }
 
 export interface Runtime {
@@ -57,28 +60,53 @@ export function profileFor(board: BoardFacts, profiles: readonly Profile[]): Pro
   return best?.profile;
 }
 
-/** All profiles of some folders; one of a later folder replaces one of the same id. Folders need not be there. */
-export function readProfiles(folders: readonly string[]): readonly Profile[] {
-  const found = new Map<string, Profile>();
-  const problems: string[] = [];
-  for (const folder of folders) {
-    for (const name of namesIn(folder)) {
-      const file = join(folder, name);
-      const profile = readProfile(file);
-      if (typeof profile === "string") problems.push(`${file}: ${profile}`);
-      else found.set(profile.id, profile);
-    }
-  }
-  if (problems.length > 0) throw new ConfigError(problems);
-  return [...found.values()];
+export interface Profiles {
+  readonly profiles: readonly Profile[];
+  /** What is wrong with those of this board's own: each with its file, and what to do. */
+  readonly problems: readonly string[];
 }
 
-function namesIn(folder: string): readonly string[] {
+/**
+ * The profiles that siteward ships, and those of this board's own, which need not be there: a whole one replaces the shipped
+ * one of the same id. One that is not whole is left out, and what was shipped stays in force: a typing mistake must not take
+ * the board's limits away. Throws where a shipped one is broken.
+ */
+export function readProfiles(shipped: string, own: string): Profiles {
+  const found = new Map<string, Profile>();
+  const broken: string[] = [];
+  for (const file of filesIn(shipped, broken)) {
+    const profile = readProfile(file);
+    if (typeof profile === "string") broken.push(`${file}: ${profile}`);
+    else found.set(profile.id, profile);
+  }
+  if (broken.length > 0) throw new ConfigError(broken);
+  const problems: string[] = [];
+  for (const file of filesIn(own, problems)) {
+    const profile = readProfile(file);
+    const why = typeof profile === "string" ? profile : ownProblem(profile);
+    if (typeof profile !== "string" && why === undefined) found.set(profile.id, profile);
+    else
+      problems.push(`${file}: ${why}; correct it or take it away: it is left out, and what siteward ships is in force`);
+  }
+  return { profiles: [...found.values()], problems };
+}
+
+/** Two files for one id would be a copy that somebody forgot, and which of them counts a matter of chance. */
+function ownProblem(profile: Profile): string | undefined {
+  const { id, file } = profile;
+  if (basename(file) !== `${id}.json`) return `its id is ${id}, so it must be called ${id}.json`;
+  const problems = profileProblems(profile);
+  return problems.length === 0 ? undefined : problems.join("; ");
+}
+
+function filesIn(folder: string, problems: string[]): readonly string[] {
   try {
     return readdirSync(folder)
       .filter((name) => name.endsWith(".json") && !name.endsWith(".schema.json") && !name.startsWith("."))
-      .sort();
-  } catch {
+      .sort()
+      .map((name) => join(folder, name));
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") problems.push(`${folder}: ${inWords(error)}`);
     return [];
   }
 }
@@ -92,11 +120,11 @@ function readProfile(file: string): Profile | string {
   } catch (error) {
     return `is not valid JSON: ${error instanceof Error ? error.message : String(error)}`;
   }
-  return profileFrom(written);
+  return profileFrom(written, file);
 }
 
 /** Checks what was read; answers with what is wrong where it is no profile. */
-export function profileFrom(written: unknown): Profile | string {
+export function profileFrom(written: unknown, file: string): Profile | string {
   if (!isRecord(written)) return "must hold one object";
   const { schema, id, title, match, runtime, settings } = written;
   if (schema !== profileSchemaName) return `must say "schema": "${profileSchemaName}"`;
@@ -111,7 +139,7 @@ export function profileFrom(written: unknown): Profile | string {
     return "match.ramMiB must be two whole numbers, the smaller one first";
   if (!isRuntime(runtime)) return "runtime must give oldSpaceMiB, semiSpaceMiB, jitless, memoryHighMiB, memoryMaxMiB";
   if (!isRecord(settings)) return "settings must be an object";
-  return { id, title, match: { compatible, ramMiB: [from, to] }, runtime, settings };
+  return { id, title, match: { compatible, ramMiB: [from, to] }, runtime, settings, file };
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";

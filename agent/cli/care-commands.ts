@@ -63,7 +63,7 @@ export const careCommands: readonly Command[] = [
       { name: "dry-run", summary: "Say what would be done, change nothing." },
       { name: "yes", summary: "Do not ask." },
     ],
-    exits: [exit.ok, exit.failed, exit.usage, exit.config],
+    exits: [exit.ok, exit.failed, exit.usage, exit.permission, exit.config],
     load: async () => (await import("./release.ts")).run,
   },
   {
@@ -77,7 +77,7 @@ export const careCommands: readonly Command[] = [
       { name: "since", value: "TIME", summary: "How far back the log goes, such as 6h (default: 2d)." },
       { name: "offline", summary: "Ask neither the API server nor the broker." },
     ],
-    exits: [exit.ok, exit.failed, exit.usage],
+    exits: [exit.ok, exit.failed, exit.usage, exit.permission],
     examples: ["siteward diag collect -o /tmp/edge-02.tar.gz"],
     load: async () => (await import("./diag.ts")).collect,
   },
@@ -85,7 +85,7 @@ export const careCommands: readonly Command[] = [
     name: "journal stats",
     summary: "Tell what is in the agent's databases.",
     options: [configOption, jsonOption],
-    exits: [exit.ok, exit.failed, exit.config],
+    exits: [exit.ok, exit.failed, exit.permission, exit.config],
     load: async () => (await import("./journal.ts")).stats,
   },
   {
@@ -93,14 +93,14 @@ export const careCommands: readonly Command[] = [
     summary: "Print the newest changes of the site that were received and are not applied yet.",
     details: "Usually there are none: a change is applied in the transaction that stores it. What waits is a burst.",
     options: [configOption, jsonOption, { name: "lines", short: "n", value: "N", summary: "How many (default: 20)." }],
-    exits: [exit.ok, exit.failed, exit.usage, exit.config],
+    exits: [exit.ok, exit.failed, exit.usage, exit.permission, exit.config],
     load: async () => (await import("./journal.ts")).tail,
   },
   {
     name: "journal verify",
     summary: "Read the databases from end to end and tell whether they are sound.",
     options: [configOption],
-    exits: [exit.ok, exit.failed, exit.config],
+    exits: [exit.ok, exit.failed, exit.permission, exit.config],
     load: async () => (await import("./journal.ts")).verify,
   },
   {
@@ -108,7 +108,7 @@ export const careCommands: readonly Command[] = [
     summary: "Write the databases anew, without what is free in them.",
     details: "While the agent runs it does that itself (siteward cmd journal.compact); otherwise this command does.",
     options: [configOption],
-    exits: [exit.ok, exit.failed, exit.config],
+    exits: [exit.ok, exit.failed, exit.permission, exit.config],
     load: async () => (await import("./journal.ts")).compact,
   },
 ];

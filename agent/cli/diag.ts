@@ -17,6 +17,8 @@ export async function collect(io: Io, { values, flags }: Args): Promise<number> 
     io.stderr.write("siteward: diag collect: --since takes a duration such as 6h or 2d\n");
     return exit.usage;
   }
+  if (process.getuid?.() !== 0)
+    io.stderr.write("siteward: diag collect: this user is not root: what only root may read is not in it\n");
   const { patient, close } = patientOf(io, values.get("config"));
   try {
     const config = configFor(patient);

@@ -5,12 +5,11 @@ import { nearest } from "../base/nearest.ts";
 import { boardFiles } from "../board/board-files.ts";
 import { defaultFile, etc } from "../config/load.ts";
 import { ApiProbe } from "../doctor/api-probe.ts";
-import { kubeCredentials } from "../doctor/credential-places.ts";
 import { checkIds, checksNamed, examine, type Finding } from "../doctor/examination.ts";
 import type { Patient } from "../doctor/patient.ts";
 import { programRunner } from "../doctor/programs.ts";
 import { findingLines, summaryLine } from "../doctor/report.ts";
-import { proxiesOf } from "./api-access.ts";
+import { askedCredentials, proxiesOf } from "./api-access.ts";
 import { exit } from "./exit-codes.ts";
 import type { Args, Io } from "./io.ts";
 import { configOf, runFolder } from "./load-config.ts";
@@ -63,7 +62,7 @@ export function patientOf(io: Io, file: string | undefined): { readonly patient:
   const api =
     config &&
     new ApiProbe(ambient, {
-      credentials: kubeCredentials(ambient, config, places),
+      credentials: askedCredentials(io, config, ambient),
       proxies: proxiesOf(io, config.api.proxy),
       signal: io.signal,
     });
@@ -75,7 +74,7 @@ export function patientOf(io: Io, file: string | undefined): { readonly patient:
     version,
     ...places,
     files: boardFiles(),
-    program: programRunner(io.clock, io.env.PATH),
+    program: programRunner(io.clock, { path: io.env.PATH, signal: io.signal }),
     configuration,
     status: "status" in found ? { status: found.status, isFresh: found.kind === "fresh" } : undefined,
     api,

@@ -7,7 +7,6 @@ import { readCredentialFile } from "../client/credential-file.ts";
 import { CredentialsError } from "../client/credentials-error.ts";
 import { KubeconfigCredentials } from "../client/kubeconfig-credentials.ts";
 import { TransportError } from "../client/transport-error.ts";
-import { codeOf } from "../config/read-text.ts";
 import { ApiProbe } from "../doctor/api-probe.ts";
 import {
   checkFleet,
@@ -20,6 +19,7 @@ import {
 } from "../enroll/enrolment.ts";
 import { finish, isUnfinished, writeAll } from "../enroll/file-set.ts";
 import { flatKubeconfig, tokenKubeconfig } from "../enroll/flat-kubeconfig.ts";
+import { checkWritable, rootProblem } from "../enroll/root-folder.ts";
 import { proxiesOf } from "./api-access.ts";
 import { exit } from "./exit-codes.ts";
 import type { Args, Io } from "./io.ts";
@@ -29,7 +29,13 @@ import { canAsk, promptOf } from "./prompt.ts";
 /** Gives this board what it needs to belong to its site: everything is checked before anything is written. */
 export async function run(io: Io, args: Args): Promise<number> {
   const root = args.values.get("root") ?? "/";
-  const { ledger } = places(root);
+  const { ledger, settings, dropIn } = places(root);
+  const wrong = rootProblem(root);
+  if (wrong !== undefined) {
+    io.stderr.write(`siteward: enroll: ${wrong}; nothing was written\n`);
+    return exit.usage;
+  }
+  if (!args.flags.has("dry-run")) checkWritable([ledger, settings, dropIn]);
   if (isUnfinished(ledger) && !args.flags.has("dry-run")) {
     const ended = finish(ledger);
     io.stdout.write(`an enrolment that was cut short is finished now: ${ended.join(", ")}\n`);
@@ -47,24 +53,23 @@ export async function run(io: Io, args: Args): Promise<number> {
   }
   const enrolment = withFormerNames(await read(given), root);
   checkSettings(enrolment);
+  checkInForce(io, root);
   checkFleet(enrolment.fleet, names(io, enrolment, root));
   const files = enrolmentFiles(enrolment, root);
   const gone = leftovers(enrolment, root).filter((path) => existsSync(path));
-  const reached = await greet(io, enrolment.kubeconfig);
+  const reached = await greet(io, enrolment.kubeconfig).catch((error: unknown) => {
+    throw given.server && error instanceof TransportError
+      ? new CredentialsError(sentenceOf(error), "Name the authority that signed its certificate: --ca FILE.")
+      : error;
+  });
   io.stdout.write(`${reached}\n`);
   if (args.flags.has("dry-run")) {
     for (const { path, mode } of files) io.stdout.write(`would write ${path} (mode ${mode.toString(8)})\n`);
     for (const path of gone) io.stdout.write(`would remove ${path} (no broker is named)\n`);
     return exit.ok;
   }
-  try {
-    writeAll(files, ledger);
-    for (const path of gone) rmSync(path, { force: true });
-  } catch (error) {
-    if (codeOf(error) !== "EACCES" && codeOf(error) !== "EPERM") throw error;
-    io.stderr.write(`siteward: ${error instanceof Error ? error.message : String(error)}\n  run it as root\n`);
-    return exit.permission;
-  }
+  writeAll(files, ledger);
+  for (const path of gone) rmSync(path, { force: true });
   for (const { path, mode } of files) io.stdout.write(`wrote ${path} (mode ${mode.toString(8)})\n`);
   for (const path of gone) io.stdout.write(`removed ${path} (no broker is named)\n`);
   io.stdout.write(next(root));
@@ -76,7 +81,7 @@ export async function run(io: Io, args: Args): Promise<number> {
 
 const next = (root: string): string =>
   root === "/"
-    ? "next: systemctl daemon-reload && systemctl enable --now siteward && systemctl restart siteward\n" +
+    ? "next: sudo systemctl daemon-reload && sudo systemctl enable siteward && sudo systemctl restart siteward\n" +
       "      siteward status --wait ready --timeout 2m\n"
     : `next: put the card into its board; siteward starts with it if its service is enabled\n`;
 
@@ -184,6 +189,16 @@ function names(io: Io, { site, board }: Enrolment, root: string): { readonly sit
     site: site ?? former?.site.name ?? "default",
     board: board ?? former?.board.name ?? io.hostname.toLowerCase(),
   };
+}
+
+/** What nobody would use must not be taken for the board's credentials. */
+function checkInForce(io: Io, root: string): void {
+  const named = root === "/" ? configured(io)?.api.kubeconfig : undefined;
+  if (named === undefined || named === places(root).credentials("kubeconfig")) return;
+  throw new ConfigError([
+    `api.kubeconfig names ${named}, and the service would go on using that; take the setting out (siteward config explain ` +
+      "api.kubeconfig tells where it stands), and enrol again",
+  ]);
 }
 
 function configured(io: Io) {

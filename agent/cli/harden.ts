@@ -1,16 +1,15 @@
 import { lookup } from "node:dns/promises";
 import { mkdirSync } from "node:fs";
 import { isIP } from "node:net";
-import { dirname } from "node:path";
 import { silent } from "../base/logger.ts";
 import { localNetworks } from "../board/local-networks.ts";
 import { readFact } from "../board/read-fact.ts";
-import { replaceDurably } from "../config/durable-file.ts";
-import { credentialsOf, enrolledKubeconfig } from "./api-access.ts";
+import { askedCredentials } from "./api-access.ts";
 import { exit } from "./exit-codes.ts";
 import { type Allowed, hardenedDropIn, hardenedFile, hardenedRoot } from "./hardened-drop-in.ts";
 import type { Io, Run } from "./io.ts";
 import { configOf } from "./load-config.ts";
+import { writeSystemFile } from "./system-file.ts";
 
 /** `siteward harden`: the drop-in that makes the service tighter, for this board and those that it speaks to. */
 export const run: Run = async (io, args) => {
@@ -34,15 +33,9 @@ export const run: Run = async (io, args) => {
     io.stdout.write(text);
     return exit.ok;
   }
-  try {
-    mkdirSync(hardenedRoot, { recursive: true, mode: 0o755 });
-    mkdirSync(dirname(hardenedFile), { recursive: true });
-    replaceDurably(hardenedFile, text, 0o644);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    io.stderr.write(`siteward: ${hardenedFile} cannot be written: ${why}\n  Run it as root.\n`);
-    return exit.failed;
-  }
+  writeSystemFile(hardenedFile, text);
+  // At boot tmpfiles.d(5) makes it; a service that is made tighter now must find it too.
+  mkdirSync(hardenedRoot, { recursive: true, mode: 0o755 });
   io.stdout.write(`${hardenedFile} is written. It takes effect with:\n`);
   io.stdout.write("  systemctl daemon-reload && systemctl restart siteward\n");
   return exit.ok;
@@ -57,12 +50,9 @@ interface Peer {
 async function peersOf(io: Io, file: string | undefined): Promise<readonly Peer[]> {
   const { config } = configOf(io, file);
   const ambient = { clock: io.clock, random: io.random, log: silent };
-  // As the service does, whose credentials these are: not as the person who asks.
-  const asService = {
-    ...io,
-    env: { ...io.env, KUBECONFIG: undefined, CREDENTIALS_DIRECTORY: dirname(enrolledKubeconfig) },
-  };
-  const { server, proxy } = await credentialsOf(asService, config, ambient).access();
+  // Whoever asks: the service knows nothing of his KUBECONFIG and his home folder.
+  const asService = { env: { ...io.env, KUBECONFIG: undefined, HOME: config.state.folder } };
+  const { server, proxy } = await askedCredentials(asService, config, ambient).access();
   const through = proxy ?? (config.api.proxy === undefined ? undefined : new URL(config.api.proxy));
   const broker = config.mqtt.url === undefined ? undefined : new URL(config.mqtt.url);
   return [

@@ -1,3 +1,4 @@
+import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Compaction, compactFile } from "../../storage/compaction.ts";
 import { type Inspection, inspect, journalTail } from "../../storage/inspection.ts";
@@ -16,6 +17,8 @@ const files = ["state.db", "cache.db"] as const;
 function place(io: Io, file: string | undefined): { readonly folder: string; readonly isInUse: boolean } {
   const { config } = configOf(io, file);
   const found = findStatus(join(config.run.folder, "status.json"), thisMachine());
+  // Of what this user may not look into nobody can say that it is damaged.
+  if (existsSync(config.state.folder)) accessSync(config.state.folder, constants.R_OK | constants.X_OK);
   return { folder: config.state.folder, isInUse: found.kind === "fresh" };
 }
 
@@ -56,7 +59,7 @@ export const tail: Run = async (io, { flags, values }) => {
   const rows = journalTail(file, isInUse, most);
   if ("kind" in rows) {
     io.stderr.write(`siteward: ${faultText(file, rows)}`);
-    return exit.failed;
+    return rows.kind === "absent" ? exit.ok : exit.failed;
   }
   if (rows.length === 0 && !flags.has("json")) io.stdout.write("nothing waits\n");
   for (const row of rows) {
@@ -67,6 +70,7 @@ export const tail: Run = async (io, { flags, values }) => {
 };
 
 export const verify: Run = async (io, { values }) => {
+  place(io, values.get("config"));
   const { patient, close } = patientOf(io, values.get("config"));
   try {
     const verdict = journalIntegrity(patient);

@@ -23,7 +23,7 @@ export const keygen: Run = async (io, { values, words }) => {
   }
   io.stdout.write(
     `${secret}   keep it to yourself: who has it gives commands in your name\n` +
-      `${open}   install it on the boards: /etc/siteward/trust.d/${kid}.pub, mode 0644\n`,
+      `${open}   on each board: sudo install -D -m 644 ${kid}.pub /etc/siteward/trust.d/${kid}.pub\n`,
   );
   return exit.ok;
 };

@@ -1,7 +1,8 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigError } from "../base/errors.ts";
 import { compatibles, type ReadFact, ramBytes } from "../board/facts.ts";
-import { type BoardFacts, type Profile, profileFor, readProfiles } from "../board/profile.ts";
+import { type BoardFacts, type Profile, type Profiles, profileFor, readProfiles } from "../board/profile.ts";
 import { readFact } from "../board/read-fact.ts";
 import { etc, type Loaded, loadConfig, type Sources } from "../config/load.ts";
 import { readRemote } from "../config/remote-file.ts";
@@ -12,7 +13,8 @@ import type { Io } from "./io.ts";
 /** Where the agent's status and its socket lie, as far as that is known without its configuration. */
 export const runFolder = ({ env }: Pick<Io, "env">): string => env.SITEWARD_RUN_FOLDER || "/run/siteward";
 
-const ownProfiles = `${etc}/profiles.d`;
+/** Of this board: an upgrade leaves them alone. */
+export const ownProfiles = `${etc}/profiles.d`;
 
 export interface LoadedConfig extends Loaded {
   readonly profile: Profile | undefined;
@@ -27,22 +29,32 @@ export function configOf(
   read: ReadFact = readFact,
   recordIn: (folder: string) => RemoteRecord = readRemote,
 ): LoadedConfig {
-  const profiles = profilesOf(io);
+  const { profiles, problems } = profilesOf(io);
   const fitting = profileFor(factsOf(read), profiles);
   const sources = { file, env: io.env, hostname: io.hostname, profile: fitting };
-  const first = loadConfig(sources);
+  const load: Load = (from) => {
+    const loaded = loadConfig(from);
+    return { ...loaded, warnings: [...problems, ...loaded.warnings] };
+  };
+  const first = load(sources);
   const named = first.config.board.profile;
   if (named === undefined || named === fitting?.id)
-    return { ...withRemote(sources, first, recordIn), profile: fitting };
+    return { ...withRemote(sources, first, { load, recordIn }), profile: fitting };
   const profile = profiles.find(({ id }) => id === named);
   if (!profile)
-    throw new ConfigError([`board.profile: there is no profile ${named}; siteward profile list names them`]);
+    throw new ConfigError([
+      `board.profile: there is no profile ${named}; siteward profile list names them`,
+      ...problems,
+    ]);
   const again = { ...sources, profile };
-  return { ...withRemote(again, loadConfig(again), recordIn), profile };
+  return { ...withRemote(again, load(again), { load, recordIn }), profile };
 }
 
-export const profilesOf = ({ home }: Pick<Io, "home">): readonly Profile[] =>
-  readProfiles([join(home, "firmware-profiles"), ownProfiles]);
+/** Installed they lie in profiles.d; in the sources, where others add theirs, in firmware-profiles. */
+export function profilesOf({ home }: Pick<Io, "home">): Profiles {
+  const installed = join(home, "profiles.d");
+  return readProfiles(existsSync(installed) ? installed : join(home, "firmware-profiles"), ownProfiles);
+}
 
 /** What a profile is found by. */
 export function factsOf(read: ReadFact): BoardFacts {
@@ -50,8 +62,14 @@ export function factsOf(read: ReadFact): BoardFacts {
   return { compatible: compatibles(read), ramMiB: ram && Math.round(ram / 2 ** 20) };
 }
 
+type Load = (sources: Sources) => Loaded;
+
 /** Where the fleet's settings no longer go together with the board's own, those of the board are what it has. */
-function withRemote(sources: Sources, own: Loaded, recordIn: (folder: string) => RemoteRecord) {
+function withRemote(
+  sources: Sources,
+  own: Loaded,
+  { load, recordIn }: { readonly load: Load; readonly recordIn: (folder: string) => RemoteRecord },
+) {
   const { remote: may, state } = own.config;
   const remote = may.enabled ? inForce(recordIn(state.folder)) : undefined;
   if (!remote) return { ...own, remoteVersion: undefined };
@@ -59,7 +77,7 @@ function withRemote(sources: Sources, own: Loaded, recordIn: (folder: string) =>
   try {
     const faults = judgeRemote(remote.config, may.locked).map(({ path, code }) => `${path}: ${code}`);
     if (faults.length > 0) throw new ConfigError(faults);
-    return { ...loadConfig({ ...sources, remote }), remoteVersion: version };
+    return { ...load({ ...sources, remote }), remoteVersion: version };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const warning = `the fleet's settings, version ${version}, are left out: ${error.problems.join("; ")}`;

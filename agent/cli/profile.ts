@@ -1,35 +1,47 @@
-import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { model } from "../board/facts.ts";
 import { type Profile, profileFor } from "../board/profile.ts";
 import { profileUnit, profileUnitText } from "../board/profile-unit.ts";
 import { readFact } from "../board/read-fact.ts";
-import { replaceDurably } from "../config/durable-file.ts";
-import { codeOf, readText } from "../config/read-text.ts";
+import { readText } from "../config/read-text.ts";
 import { exit } from "./exit-codes.ts";
 import type { Io, Run } from "./io.ts";
-import { configOf, factsOf, profilesOf } from "./load-config.ts";
+import { configOf, factsOf, ownProfiles, profilesOf } from "./load-config.ts";
+import { writeSystemFile } from "./system-file.ts";
 
-/** All profiles there are, the one that is used marked. */
+/** All profiles there are, the one that is used marked, and where each of them comes from. */
 export const list: Run = async (io, { flags }) => {
-  const profiles = [...profilesOf(io)].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const { profiles, problems } = profilesOf(io);
+  const sorted = [...profiles].sort((a, b) => (a.id < b.id ? -1 : 1));
   const own = configOf(io, undefined).profile;
+  for (const problem of problems) io.stderr.write(`siteward: ${problem}\n`);
+  const code = problems.length === 0 ? exit.ok : exit.config;
   if (flags.has("json")) {
-    const shown = profiles.map(({ id, title, match }) => ({ id, title, match: matchOf(match), used: id === own?.id }));
+    const shown = sorted.map(({ id, title, match, file }) => ({
+      ...{ id, title, match: matchOf(match), used: id === own?.id, file },
+    }));
     io.stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
-    return exit.ok;
+    return code;
   }
-  const wide = Math.max(0, ...profiles.map(({ id }) => id.length));
-  for (const { id, title, match } of profiles)
-    io.stdout.write(`${id === own?.id ? "*" : " "} ${id.padEnd(wide)}  ${title} (${ramText(match.ramMiB)})\n`);
-  return exit.ok;
+  const wide = Math.max(0, ...sorted.map(({ id }) => id.length));
+  for (const { id, title, match, file } of sorted) {
+    const from = isOwn(file) ? `, from ${file}` : "";
+    io.stdout.write(`${id === own?.id ? "*" : " "} ${id.padEnd(wide)}  ${title} (${ramText(match.ramMiB)})${from}\n`);
+  }
+  const shipped = sorted.find(({ file }) => !isOwn(file))?.file;
+  if (shipped !== undefined)
+    io.stdout.write(`The others are from ${dirname(shipped)}; those of your own go into ${ownProfiles}.\n`);
+  return code;
 };
+
+const isOwn = (file: string): boolean => dirname(file) === ownProfiles;
 
 /** One profile as it is written; without a name the one that is used. */
 export const show: Run = async (io, { words: [id] }) => {
-  const profile = id === undefined ? configOf(io, undefined).profile : profilesOf(io).find((one) => one.id === id);
+  const profile =
+    id === undefined ? configOf(io, undefined).profile : profilesOf(io).profiles.find((one) => one.id === id);
   if (!profile) return unknown(io, id);
-  const { match, ...rest } = profile;
+  const { match, file: _, ...rest } = profile;
   io.stdout.write(`${JSON.stringify({ ...rest, match: matchOf(match) }, undefined, 2)}\n`);
   return exit.ok;
 };
@@ -37,7 +49,7 @@ export const show: Run = async (io, { words: [id] }) => {
 /** What this board says of itself, and which profile fits that. */
 export const detect: Run = async (io, { flags }) => {
   const facts = factsOf(readFact);
-  const profile = profileFor(facts, profilesOf(io));
+  const profile = profileFor(facts, profilesOf(io).profiles);
   const name = model(readFact);
   if (flags.has("json")) {
     const told = { profile: profile?.id ?? null, model: name ?? null, ramMiB: facts.ramMiB ?? null };
@@ -56,8 +68,10 @@ export const detect: Run = async (io, { flags }) => {
 
 /** Writes the unit's drop-in, where it does not say the same already. */
 export const apply: Run = async (io, { flags, words: [id] }) => {
-  const profile = id === undefined ? configOf(io, undefined).profile : profilesOf(io).find((one) => one.id === id);
+  const profile =
+    id === undefined ? configOf(io, undefined).profile : profilesOf(io).profiles.find((one) => one.id === id);
   if (!profile) return unknown(io, id);
+  for (const problem of profilesOf(io).problems) io.stderr.write(`siteward: ${problem}\n`);
   const text = profileUnitText(profile);
   if (flags.has("print")) {
     io.stdout.write(text);
@@ -68,15 +82,7 @@ export const apply: Run = async (io, { flags, words: [id] }) => {
     io.stdout.write(`${profile.id}: ${profileUnit} says so already\n`);
     return exit.ok;
   }
-  try {
-    mkdirSync(dirname(profileUnit), { recursive: true, mode: 0o755 });
-    replaceDurably(profileUnit, text, 0o644);
-  } catch (error) {
-    const hint = codeOf(error) === "EACCES" || codeOf(error) === "EPERM" ? "\n  Run it as root." : "";
-    const why = error instanceof Error ? error.message : String(error);
-    io.stderr.write(`siteward: ${profileUnit} cannot be written: ${why}${hint}\n`);
-    return exit.failed;
-  }
+  writeSystemFile(profileUnit, text);
   io.stdout.write(
     `${profile.id}: ${profileUnit} written; in force after: systemctl daemon-reload && systemctl restart siteward\n`,
   );

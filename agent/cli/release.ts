@@ -3,10 +3,8 @@ import { identityOf } from "../board/identity.ts";
 import { KubeClient } from "../client/kube-client.ts";
 import { RequestLimiter } from "../client/request-limiter.ts";
 import { Traffic } from "../client/traffic.ts";
-import { etc } from "../config/load.ts";
-import { kubeCredentials } from "../doctor/credential-places.ts";
 import { SiteRelease } from "../release/site-release.ts";
-import { transportOf } from "./api-access.ts";
+import { askedCredentials, transportOf } from "./api-access.ts";
 import { exit } from "./exit-codes.ts";
 import type { Args, Io } from "./io.ts";
 import { configOf } from "./load-config.ts";
@@ -16,10 +14,13 @@ import { version } from "./version.ts";
 /** Takes siteward off a site: its boards belong to the next judge afterwards. Restarts nothing. */
 export async function run(io: Io, { flags, values }: Args): Promise<number> {
   const { config } = configOf(io, values.get("config"));
+  const ambient = { clock: io.clock, random: io.random, log: silent };
+  const credentials = askedCredentials(io, config, ambient);
+  // Before anybody is asked to confirm what could not be done.
+  await credentials.access();
   const dryRun = flags.has("dry-run");
   if (!dryRun && !flags.has("yes") && !(await isConfirmed(io, config.site.name))) return exit.usage;
-  const ambient = { clock: io.clock, random: io.random, log: silent };
-  const transport = transportOf(io, config, ambient, kubeCredentials(ambient, config, { env: io.env, etc }));
+  const transport = transportOf(io, config, ambient, credentials);
   const client = new KubeClient(ambient, {
     transport: transport.send,
     traffic: new Traffic(),

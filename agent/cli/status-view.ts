@@ -1,6 +1,7 @@
 import { formatDuration } from "../base/duration.ts";
 import { wrap } from "../base/wrap.ts";
 import type { Condition, Level, Status } from "../status/schema.ts";
+import type { Standstill } from "./service-sight.ts";
 import type { Finding } from "./status-reader.ts";
 import { ago, statusRows, sum } from "./status-rows.ts";
 
@@ -13,9 +14,9 @@ export interface Look {
 type Known = Extract<Finding, { readonly status: Status }>;
 
 /** The whole status for people: problems first, each with its next step. */
-export function statusText(found: Known, look: Look): string {
+export function statusText(found: Known, look: Look, standstill?: Standstill): string {
   const { status } = found;
-  return `${[...headLines(found, look), "", ...statusRows(status, look.width)].map((line) => cut(line, look)).join("\n")}\n`;
+  return `${[...headLines(found, look, standstill), "", ...statusRows(status, look.width)].map((line) => cut(line, look)).join("\n")}\n`;
 }
 
 /** The status in one line. */
@@ -36,7 +37,7 @@ export function shortLine(found: Known, look: Look): string {
   return `${cut(parts.filter((part) => part !== undefined).join(" · "), look)}\n`;
 }
 
-function headLines(found: Known, look: Look): string[] {
+function headLines(found: Known, look: Look, standstill: Standstill | undefined): string[] {
   const { status } = found;
   const { identity, version, health } = status;
   const up = ago(status.startedAt, status.writtenAt);
@@ -45,7 +46,11 @@ function headLines(found: Known, look: Look): string[] {
   const name = `${identity.board} · site ${identity.site}${fleet} · siteward ${version} · up ${up}`;
   const first =
     found.kind === "stale"
-      ? [`${headWord(found, look)}  ${lastUpdate(found)}`, `       the last status of ${name} was ${health.level}`]
+      ? [
+          `${headWord(found, look)}  ${lastUpdate(found)}`,
+          `       the last status of ${name} was ${health.level}`,
+          ...(standstill ? wrap(`  -> ${standstill.why}: ${standstill.next}`, look.width) : []),
+        ]
       : [`${headWord(found, look)}  ${name}${age}`];
   return [...first, ...health.conditions.flatMap((condition) => conditionLines(condition, look))];
 }

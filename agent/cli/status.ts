@@ -5,12 +5,13 @@ import type { Level } from "../status/schema.ts";
 import { exit } from "./exit-codes.ts";
 import type { Args, Io } from "./io.ts";
 import { runFolder } from "./load-config.ts";
+import type { Standstill } from "./service-sight.ts";
 import { type Finding, findStatus, thisMachine } from "./status-reader.ts";
 import { type Look, shortLine, statusText } from "./status-view.ts";
 
 const pollEvery: Millis = 250;
 
-/** Reads nothing but the status file, so that it answers in every state that the agent may be in. */
+/** Asks nobody but the status file, so that it answers in every state that the agent may be in; of one that is not there systemd. */
 export async function run(io: Io, args: Args): Promise<number> {
   const timeout = spanOf(args.values.get("timeout") ?? "60");
   const every = spanOf(args.values.get("watch") ?? "2");
@@ -22,7 +23,7 @@ export async function run(io: Io, args: Args): Promise<number> {
   const find = (): Finding => findStatus(file, thisMachine());
   if (args.values.has("wait")) return await waited(io, args, find, timeout);
   if (args.values.has("watch")) return await watched(io, args, find, every);
-  return told(io, args, find());
+  return await told(io, args, find());
 }
 
 export function exitCodeOf(found: Finding): number {
@@ -41,14 +42,28 @@ export function exitCodeOf(found: Finding): number {
 
 const levelCodes: Readonly<Record<Level, number>> = { ok: exit.ok, degraded: exit.failed, critical: exit.critical };
 
-function told(io: Io, { flags }: Args, found: Finding): number {
+async function told(io: Io, args: Args, found: Finding): Promise<number> {
+  const { flags } = args;
   const code = exitCodeOf(found);
   if (flags.has("json")) io.stdout.write(asJson(found));
-  else if (found.kind === "absent")
-    io.stdout.write(`NOT RUNNING  ${found.why}\n  -> start it: systemctl start siteward, or siteward run\n`);
   else if (found.kind === "unreadable") io.stderr.write(`siteward: ${found.why}\n`);
-  else io.stdout.write(flags.has("short") ? shortLine(found, lookOf(io)) : statusText(found, lookOf(io)));
+  else if (found.kind === "absent") {
+    const { why, next } = (await standstillOf(io, args)) ?? { why: undefined, next: "start it: siteward run" };
+    const first = `NOT RUNNING  ${why === undefined ? found.why : `${why} (${found.why})`}`;
+    io.stdout.write(flags.has("short") ? `${first}\n` : `${first}\n  -> ${next}\n`);
+  } else if (flags.has("short")) io.stdout.write(shortLine(found, lookOf(io)));
+  else {
+    const standstill = found.kind === "stale" ? await standstillOf(io, args) : undefined;
+    io.stdout.write(statusText(found, lookOf(io), standstill));
+  }
   return code;
+}
+
+/** Undefined: a file was named, which may be anybody's, such as that of a simulated board. */
+async function standstillOf(io: Io, { values }: Args): Promise<Standstill | undefined> {
+  if (values.has("file") || io.env.SITEWARD_RUN_FOLDER) return undefined;
+  const { seeService, standstill } = await import("./service-sight.ts");
+  return standstill(await seeService(io));
 }
 
 /** The file's content beside what a reader finds out about it. */
@@ -65,7 +80,7 @@ function asJson(found: Finding): string {
 async function watched(io: Io, args: Args, find: () => Finding, every: Millis): Promise<number> {
   for (;;) {
     if (io.stdout.isTTY) io.stdout.write("\u001b[H\u001b[2J");
-    const code = told(io, args, find());
+    const code = await told(io, args, find());
     await sleep(io.clock, every, io.signal);
     if (io.signal.aborted) return code;
     if (!io.stdout.isTTY && !args.flags.has("short") && !args.flags.has("json")) io.stdout.write("\n");
@@ -76,9 +91,9 @@ async function waited(io: Io, args: Args, find: () => Finding, timeout: Millis):
   const began = io.clock.now();
   for (;;) {
     const found = find();
-    if (found.kind === "fresh" && found.status.health.ready) return told(io, args, found);
+    if (found.kind === "fresh" && found.status.health.ready) return await told(io, args, found);
     if (elapsed(began, io.clock.now()) >= timeout || io.signal.aborted) {
-      const code = told(io, args, found);
+      const code = await told(io, args, found);
       io.stderr.write("siteward: the agent did not get ready in time\n");
       return code === exit.ok ? exit.failed : code;
     }

@@ -28,7 +28,9 @@ export function certificateOf(where: string, what: string, pem: string): X509Cer
   try {
     return new X509Certificate(pem);
   } catch (error) {
-    throw new CredentialsError(`${where}: the ${what} is no PEM certificate`, "Copy it again, whole.", error);
+    throw new CredentialsError(`${where}: the ${what} is no PEM certificate`, "Copy it again, whole.", {
+      cause: error,
+    });
   }
 }
 
@@ -37,6 +39,6 @@ function keyOf(where: string, pem: string): KeyObject {
     return createPrivateKey(pem);
   } catch (error) {
     const hint = pem.includes("ENCRYPTED") ? "Store it without a passphrase, mode 600." : "Copy it again, whole.";
-    throw new CredentialsError(`${where}: the client key is no readable PEM key`, hint, error);
+    throw new CredentialsError(`${where}: the client key is no readable PEM key`, hint, { cause: error });
   }
 }

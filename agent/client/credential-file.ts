@@ -20,11 +20,14 @@ export async function readCredentialFile(file: string, what: string): Promise<st
         throw new CredentialsError(
           `${what} ${file} may not be read`,
           "Make it readable for the user that the agent runs as (chown, chmod 600).",
+          { isForbidden: true },
         );
       case "EISDIR":
         throw new CredentialsError(`${what} ${file} is a folder`, "Name the file in it.");
       default:
-        throw new CredentialsError(`${what} ${file} cannot be read`, "Look at the disk that it lies on.", error);
+        throw new CredentialsError(`${what} ${file} cannot be read`, "Look at the disk that it lies on.", {
+          cause: error,
+        });
     }
   }
 }

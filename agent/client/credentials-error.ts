@@ -8,9 +8,16 @@ export class CredentialsError extends Error implements Disposed {
   override readonly name = "CredentialsError";
   readonly disposition = "retry";
   readonly hint: string;
+  /** They are there, and this user may not read them. */
+  readonly isForbidden: boolean;
 
-  constructor(message: string, hint: string, cause?: unknown) {
+  constructor(
+    message: string,
+    hint: string,
+    { cause, isForbidden = false }: { readonly cause?: unknown; readonly isForbidden?: boolean } = {},
+  ) {
     super(message, cause === undefined ? {} : { cause });
     this.hint = hint;
+    this.isForbidden = isForbidden;
   }
 }

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { dirname, resolve } from "node:path";
 import { type Fields, isFields } from "../api/shape-rules.ts";
 import { type Clock, elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
+import { readTime } from "../base/iso-time.ts";
 import { killGroup } from "../base/process-group.ts";
 import { CredentialsError } from "./credentials-error.ts";
 
@@ -91,8 +92,8 @@ export class ExecPlugin {
 
   #endOf(expiration: string | undefined): Instant | undefined {
     if (expiration === undefined) return undefined;
-    const end = Date.parse(expiration);
-    if (Number.isNaN(end)) throw this.#error("answered an expirationTimestamp that is no time");
+    const end = readTime(expiration);
+    if (end === undefined) throw this.#error("answered an expirationTimestamp that is no time");
     const now = this.#clock.now();
     return shifted(now, Math.max(leastLife, end - now.wall));
   }
@@ -160,7 +161,7 @@ export class ExecPlugin {
     return new CredentialsError(
       `${this.#where}: the credential plugin ${command} ${what}`,
       hint ?? "Run it by hand, as the user that the agent runs as, and see what it says.",
-      cause,
+      { cause },
     );
   }
 }

@@ -28,7 +28,7 @@ export interface Greeting {
 const patience: Millis = 10_000;
 const longestAnswer = 4 * 2 ** 20;
 
-/** A few questions to the API server, with the agent's credentials, one connection and no retries. */
+/** A few questions to the API server, with the agent's credentials, over one connection. */
 export class ApiProbe {
   readonly #ambient: Ambient;
   readonly #credentials: Credentials;
@@ -60,6 +60,16 @@ export class ApiProbe {
 
   /** Throws a TransportError or a CredentialsError; whatever the server answers is an answer. */
   async ask(method: HttpRequest["method"], path: string, body?: object, type = "application/json"): Promise<ApiAnswer> {
+    try {
+      return await this.#ask(method, path, body, type);
+    } catch (error) {
+      if (!(error instanceof TransportError) || error.reason !== "Reset") throw error;
+      // Nothing that a doctor asks changes anything, and a connection that broke once is nothing to tell of.
+      return await this.#ask(method, path, body, type);
+    }
+  }
+
+  async #ask(method: HttpRequest["method"], path: string, body: object | undefined, type: string): Promise<ApiAnswer> {
     const late = (): Error => new TransportError("Timeout", `no answer within ${patience / 1000}s`);
     const limit = deadline(this.#ambient.clock, patience, this.#signal, late);
     try {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { pack } from "tar-stream";
 import type { Instant } from "../base/clock.ts";
@@ -33,47 +34,40 @@ export async function writeArchive(
   const hash = createHash("sha256");
   let bytes = 0;
   const written: string[] = [];
-  try {
-    const tar = pack();
-    const gzip = createGzip();
-    const ended = new Promise<void>((resolve, reject) => {
-      gzip.on("data", (chunk: Buffer) => {
-        try {
-          hash.update(chunk);
-          bytes += chunk.length;
-          writeSync(handle, chunk);
-        } catch (error) {
-          gzip.destroy(error instanceof Error ? error : new Error(String(error)));
-        }
-      });
-      gzip.once("end", resolve);
-      gzip.once("error", reject);
-    });
-    const packed = (async () => {
-      for await (const chunk of tar) if (chunk instanceof Uint8Array) await fed(gzip, chunk);
-      gzip.end();
-    })();
-    const mtime = new Date(now.wall);
-    for (const entry of entries) {
-      signal.throwIfAborted();
-      const text = await entry.text();
-      if (text === undefined) continue;
-      tar.entry({ name: entry.name, mode: 0o600, mtime }, text);
-      written.push(entry.name);
+  const tar = pack();
+  const whole = pipeline(tar, createGzip(), async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      bytes += chunk.length;
+      // Unlike a single write, it writes all of it or throws.
+      writeFileSync(handle, chunk);
     }
-    tar.finalize();
-    await Promise.all([packed, ended]);
-    closeSync(handle);
+  });
+  // Heard from the beginning: a disk that becomes full while an entry is still made must not end the process.
+  const settled = whole.catch(() => {});
+  try {
+    try {
+      const mtime = new Date(now.wall);
+      for (const entry of entries) {
+        signal.throwIfAborted();
+        const text = await entry.text();
+        if (tar.destroying) break;
+        if (text === undefined) continue;
+        tar.entry({ name: entry.name, mode: 0o600, mtime }, text);
+        written.push(entry.name);
+      }
+      tar.finalize();
+      await whole;
+    } finally {
+      tar.destroy();
+      // Until then the file is written to.
+      await settled;
+      closeSync(handle);
+    }
     renameSync(beside, file);
     return { file, bytes, sha256: hash.digest("hex"), entries: written };
   } catch (error) {
-    closeSync(handle);
     rmSync(beside, { force: true });
     throw error;
   }
 }
-
-const fed = (gzip: ReturnType<typeof createGzip>, chunk: Uint8Array): Promise<void> =>
-  new Promise((resolve, reject) => {
-    gzip.write(chunk, (error) => (error ? reject(error) : resolve()));
-  });

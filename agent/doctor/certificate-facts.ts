@@ -3,8 +3,8 @@ import { statSync } from "node:fs";
 import type { Instant, Millis } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import { isoTime } from "../base/iso-time.ts";
-import { readText } from "../config/read-text.ts";
-import { fail, ok, type Verdict, warn } from "./verdict.ts";
+import { noPermission, readText } from "../config/read-text.ts";
+import { fail, ok, skip, type Verdict, warn } from "./verdict.ts";
 
 /** Whoever looks once a month shall hear of it in time. */
 const endsSoon: Millis = 30 * 86_400_000;
@@ -43,13 +43,15 @@ export function modeProblem(file: string): Verdict | undefined {
   return warn(`${file} can be read by everybody (mode ${mode.toString(8)})`, `chmod 600 ${file}`);
 }
 
-/** The text of a PEM file, or why there is none. */
-export function pemFile(what: string, file: string): { readonly pem: string } | { readonly verdict: Verdict } {
+/** The text of a PEM file, or why there is none. `option`: by which `siteward enroll` puts it there. */
+export function pemFile(
+  what: string,
+  file: string,
+  option: string,
+): { readonly pem: string } | { readonly verdict: Verdict } {
   const found = readText(file);
   if ("text" in found) return { pem: found.text };
-  return {
-    verdict: fail(`${what}: ${file} ${inWordsOf(found.problem)}`, "Put it there, or run siteward enroll again."),
-  };
+  const told = `${what}: ${file} ${found.problem}`;
+  if (found.problem.startsWith(noPermission)) return { verdict: skip(`${what}: ${file} may not be read`) };
+  return { verdict: fail(told, `sudo siteward enroll with --mqtt and ${option} puts it there.`) };
 }
-
-const inWordsOf = (problem: string): string => problem.replace(/: no permission.*$/, ": no permission (run as root)");

@@ -1,9 +1,9 @@
-import { hintOf, sentenceOf } from "../base/errors.ts";
+import { hintOf, isForbidden, sentenceOf } from "../base/errors.ts";
 import { isRecord } from "../base/json.ts";
 import type { ApiProbe } from "./api-probe.ts";
 import { type Need, neededPermissions } from "./needed-permissions.ts";
 import { configOf, type Patient } from "./patient.ts";
-import { fail, ok, skip, type Verdict, warn } from "./verdict.ts";
+import { fail, ok, skip, unreached, type Verdict, warn } from "./verdict.ts";
 
 /** A connection, both certificates, and an answer that is one of Kubernetes. */
 export async function apiTls({ api }: Patient): Promise<Verdict> {
@@ -25,7 +25,7 @@ export async function apiTls({ api }: Patient): Promise<Verdict> {
       );
     return ok(`${server.origin}: Kubernetes ${version}`);
   } catch (error) {
-    return fail(sentenceOf(error), hintOf(error));
+    return isForbidden(error) ? skip(sentenceOf(error)) : fail(sentenceOf(error), hintOf(error));
   }
 }
 
@@ -50,7 +50,7 @@ export async function apiRbac(patient: Patient): Promise<Verdict> {
     if ((await api.greeting()).status === 401) return skip("the API server does not accept our credentials");
     await Promise.all(Array.from({ length: atOnce }, ask));
   } catch {
-    return skip("the API server does not answer (api.tls)");
+    return unreached;
   }
   return permissionVerdict(
     needed.length,

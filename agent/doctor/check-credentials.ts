@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { hintOf, sentenceOf } from "../base/errors.ts";
+import { hintOf, isForbidden, sentenceOf } from "../base/errors.ts";
 import type { Access } from "../client/credentials.ts";
+import { meantKubeconfig } from "../client/meant-credentials.ts";
 import type { Config } from "../config/settings.ts";
 import { keyProblem, lifeVerdict, modeProblem, pemFile } from "./certificate-facts.ts";
-import { credentialFile, kubeconfigFile } from "./credential-places.ts";
+import { credentialFile } from "./credential-places.ts";
 import { configOf, type Patient } from "./patient.ts";
 import { fail, gravest, ok, skip, type Verdict } from "./verdict.ts";
 
@@ -18,12 +19,13 @@ export async function credsFiles(patient: Patient): Promise<Verdict> {
 }
 
 async function kubeVerdicts(patient: Patient, config: Config): Promise<readonly Verdict[]> {
-  const file = kubeconfigFile(config, patient);
+  const meant = meantKubeconfig(config.api.kubeconfig, "person", patient);
+  const file = meant && "file" in meant ? meant.file : undefined;
   let access: Access | undefined;
   try {
     access = await patient.api?.access();
   } catch (error) {
-    return [fail(sentenceOf(error), hintOf(error))];
+    return [isForbidden(error) ? skip(sentenceOf(error)) : fail(sentenceOf(error), hintOf(error))];
   }
   const found: Verdict[] = [];
   const mode = file === undefined ? undefined : modeProblem(file);
@@ -45,8 +47,8 @@ function brokerVerdicts(patient: Patient, { mqtt }: Config): readonly Verdict[] 
     certificate: credentialFile(mqtt.certificate, "mqtt.crt", patient),
     key: credentialFile(mqtt.key, "mqtt.key", patient),
   };
-  const certificate = pemFile("the MQTT client certificate", places.certificate);
-  const key = pemFile("the MQTT client key", places.key);
+  const certificate = pemFile("the MQTT client certificate", places.certificate, "--certificate");
+  const key = pemFile("the MQTT client key", places.key, "--key");
   if ("verdict" in certificate) return [certificate.verdict];
   if ("verdict" in key) return [key.verdict];
   const found = [

@@ -8,7 +8,7 @@ import { flagsAgainst } from "../status/judge-problems.ts";
 import type { Status } from "../status/schema.ts";
 import type { ApiProbe } from "./api-probe.ts";
 import { configOf, type Patient } from "./patient.ts";
-import { fail, ok, skip, type Verdict, warn } from "./verdict.ts";
+import { fail, ok, skip, unreached, type Verdict, warn } from "./verdict.ts";
 
 /** Boards that are looked at: a judge treats all of a site alike. */
 const some = 50;
@@ -32,7 +32,7 @@ export async function nodeJudge(patient: Patient): Promise<Verdict> {
     if (typeof now === "string") return skip(now);
     return judgeVerdict(before, now, status?.isFresh ? status.status : undefined);
   } catch {
-    return skip("the API server does not answer (api.tls)");
+    return unreached;
   }
 }
 

@@ -4,7 +4,7 @@ import { boardOf } from "../board/identity.ts";
 import type { Status } from "../status/schema.ts";
 import type { ApiProbe } from "./api-probe.ts";
 import { configOf, type Patient } from "./patient.ts";
-import { fail, ok, skip, type Verdict, warn } from "./verdict.ts";
+import { fail, ok, skip, unreached, type Verdict, warn } from "./verdict.ts";
 
 /** The site's Lease at one look. */
 export interface LeaseSight {
@@ -36,7 +36,7 @@ export async function leaseConflict(patient: Patient): Promise<Verdict> {
       if (sight !== undefined) seen.push(sight);
     }
   } catch {
-    return skip("the API server does not answer (api.tls)");
+    return unreached;
   }
   return conflictVerdict(seen, status?.isFresh ? status.status : undefined, site.name);
 }

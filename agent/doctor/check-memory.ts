@@ -13,11 +13,13 @@ export function memoryCgroup(read: ReadFact): Verdict {
   if (isOld && /^memory\s+\d+\s+\d+\s+1$/m.test(read("/proc/cgroups") ?? ""))
     return info("the kernel limits memory by version 1 of control groups");
   const missing = words.filter((word) => !(read("/proc/cmdline") ?? "").split(/\s+/).includes(word));
-  const file = read("/boot/firmware/cmdline.txt") !== undefined ? "/boot/firmware/cmdline.txt" : "/boot/cmdline.txt";
+  const files = ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt"];
+  const file = files.find((one) => read(one) !== undefined);
+  const place = file === undefined ? "the kernel's command line" : `the one line of ${file}`;
   return warn(
     "the kernel limits no memory: MemoryHigh= and MemoryMax= have no effect; the agent keeps its own limit",
     missing.length > 0
-      ? `Add to the one line of ${file}, then restart the board: ${missing.join(" ")}`
+      ? `Add to ${place}, then restart the board: ${missing.join(" ")}`
       : "The command line asks for it, and this kernel has it not: look for a newer kernel.",
   );
 }

@@ -2,7 +2,7 @@ import { isRecord } from "../base/json.ts";
 import { versionAnnotation } from "../board/sick-leader.ts";
 import type { ApiProbe } from "./api-probe.ts";
 import { configOf, type Patient } from "./patient.ts";
-import { gravest, ok, skip, type Verdict, warn } from "./verdict.ts";
+import { gravest, ok, skip, unreached, type Verdict, warn } from "./verdict.ts";
 
 /** Older servers lack what the agent asks of them; newer ones were not there to be tried. */
 const oldestMinor = 30;
@@ -20,7 +20,7 @@ export async function versionSkew(patient: Patient): Promise<Verdict> {
       boardsVerdict(version, await boardVersions(api, config.site.nodeSelector)),
     ]);
   } catch {
-    return skip("the API server does not answer (api.tls)");
+    return unreached;
   }
 }
 

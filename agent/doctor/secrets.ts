@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { kubeconfigContext, type Section } from "../client/kubeconfig.ts";
+import { meantKubeconfig, type Places } from "../client/meant-credentials.ts";
 import type { Config } from "../config/settings.ts";
-import { credentialFile, kubeconfigFile, type Places } from "./credential-places.ts";
+import { credentialFile } from "./credential-places.ts";
 
 const largest = 1024 * 1024;
 
@@ -13,8 +14,11 @@ export function knownSecrets(config: Config | undefined, places: Places): readon
   const files = folders.flatMap((folder) =>
     folder !== "" && existsSync(folder) ? namesIn(folder).map((name) => join(folder, name)) : [],
   );
-  const named =
-    config === undefined ? [] : [kubeconfigFile(config, places), credentialFile(config.mqtt.key, "mqtt.key", places)];
+  const meant = config && meantKubeconfig(config.api.kubeconfig, "person", places);
+  const named = [
+    meant && "file" in meant ? meant.file : undefined,
+    config && credentialFile(config.mqtt.key, "mqtt.key", places),
+  ];
   const texts = [...files, ...named].flatMap((file) => (file === undefined ? [] : textOf(file)));
   // Certificates are public, and in the way of nobody.
   return [...texts.filter((text) => !/^-----BEGIN CERTIFICATE/.test(text)), ...texts.flatMap(fieldsOf)];

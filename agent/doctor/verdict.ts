@@ -22,6 +22,9 @@ export const warn = verdict("warn");
 export const fail = verdict("fail");
 export const skip = (reason: string): Verdict => ({ level: "skip", message: reason });
 
+/** Why it was not reached is told once, by that check. */
+export const unreached = skip("the API server was not reached (api.tls)");
+
 const gravity: Readonly<Record<VerdictLevel, number>> = { fail: 0, warn: 1, info: 2, ok: 3, skip: 4 };
 
 /** Of several things that one check looks at: the gravest, with all others of that level behind it. */

@@ -28,6 +28,7 @@ describe.skipIf(missingAssets())("the first steps of docs/operator.md, on a real
     const command = commandOf(blockWith("sh", "siteward enroll --server"), "sudo siteward enroll --server")
       .replace("sudo siteward", `${process.execPath} ${root}/dist/main.js`)
       .replace("https://10.0.0.1:6443", cluster.server);
+    shell(`mkdir -p ${folder}/card/etc ${folder}/card/usr`);
     const said = shell(`${command} --root ${folder}/card`);
     expect(said).toMatch(/answers: Kubernetes v1\./);
     expect(existsSync(path.join(folder, "card/etc/siteward/credentials/kubeconfig"))).toBe(true);

@@ -93,7 +93,7 @@ describe.skipIf(why !== undefined)("the arm64 package, run", () => {
 
 /** As the unit of such a board starts Node. */
 function flagsOf(id: string): readonly string[] {
-  const profile = readProfiles([path.resolve(import.meta.dirname, "../../firmware-profiles")]).find(
+  const profile = readProfiles(path.resolve(import.meta.dirname, "../../firmware-profiles"), "/nowhere").profiles.find(
     (one) => one.id === id,
   );
   if (profile === undefined) throw new Error(`there is no profile ${id}`);

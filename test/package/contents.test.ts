@@ -53,7 +53,7 @@ describe.skipIf(why !== undefined)("the package", () => {
         "usr/lib/siteward/bin/node",
         "usr/lib/siteward/dist/main.js",
         "usr/lib/siteward/launch.pl",
-        "usr/lib/siteward/firmware-profiles/generic.json",
+        "usr/lib/siteward/profiles.d/generic.json",
         "usr/lib/systemd/system/siteward.service",
         "usr/lib/sysusers.d/siteward.conf",
         "usr/lib/tmpfiles.d/siteward.conf",

@@ -47,13 +47,14 @@ export class Board {
         ln -s "$(readlink -f '${process.execPath}')" /tmp/node
         touch $lib/bin/node && mount --bind "$(readlink -f /tmp/node)" $lib/bin/node
         cp -rL '${dist}' $lib/dist
-        cp -r '${root}/firmware-profiles' '${root}/package.json' $lib/
+        cp -r '${root}/firmware-profiles' $lib/profiles.d
+        cp '${root}/package.json' $lib/
         cp -rL '${root}/node_modules/better-sqlite3' $lib/node_modules/
         cp '${root}/systemd/launch.pl' $lib/
         cp '${root}/systemd/siteward.service' /lib/systemd/system/
         cp '${root}/systemd/sysusers.conf' /usr/lib/sysusers.d/siteward.conf
         cp '${root}/systemd/tmpfiles.conf' /usr/lib/tmpfiles.d/siteward.conf
-        chmod -R go+rX $lib/dist $lib/firmware-profiles $lib/package.json $lib/node_modules $lib/launch.pl
+        chmod -R go+rX $lib/dist $lib/profiles.d $lib/package.json $lib/node_modules $lib/launch.pl
         systemd-sysusers && systemd-tmpfiles --create siteward.conf && systemctl daemon-reload`);
       await board.configure({});
       return board;

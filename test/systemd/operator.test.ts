@@ -38,13 +38,54 @@ describe.skipIf(whyNoHost !== undefined)("an operator on a board with a real sys
     const { code, stdout } = await siteward("doctor --only creds,api");
     expect(code).toBe(1);
     expect(stdout).toMatch(
-      /^\[FAIL\] creds\.files +kubeconfig \/etc\/siteward\/credentials\/kubeconfig does not exist$/m,
+      /^\[FAIL\] creds\.files +this board was given no credentials for the API\n +-> Enrol it \(sudo siteward enroll\)/m,
     );
+  });
+
+  test("the status of a board that does not run says what it is that it lacks, and the one step that helps", async () => {
+    const asked = async (): Promise<string> => (await siteward("status")).stdout;
+    expect(await asked()).toMatch(
+      /^NOT RUNNING {2}this board was never enrolled .*\n {2}-> sudo siteward enroll, then/,
+    );
+    await enrolled();
+    expect(await asked()).toMatch(
+      /^NOT RUNNING {2}its service is stopped, and not enabled .*\n {2}-> sudo systemctl enable/,
+    );
+    await board.host.write("/etc/siteward/siteward.yaml", "leder: {}\n");
+    await board.host.run("systemctl daemon-reload && systemctl start siteward", { seconds: 100 });
+    expect(await asked()).toMatch(/^NOT RUNNING {2}its configuration cannot be used .*\n {2}-> siteward config check/);
+  });
+
+  test("a kubeconfig that the settings name goes before what is enrolled: so nothing is, until it is taken out", async () => {
+    await board.configure({ api: { kubeconfig: "/etc/siteward/kubeconfig" } });
+    const { code, stderr } = await enrolled();
+    expect(code).toBe(78);
+    expect(stderr).toMatch(
+      /^siteward: api\.kubeconfig names \/etc\/siteward\/kubeconfig, and the service would go on using/,
+    );
+    expect(await board.host.sh("ls /etc/siteward/credentials")).toBe("");
+  });
+
+  test("who is not root is told so in one sentence, with 77, by every command that needs it", async () => {
+    await enrolled();
+    await board.host.sh("chmod 700 /etc/siteward/credentials && install -d -m 700 /var/lib/siteward");
+    for (const words of ["harden", "harden --write", "enroll", "release --yes", "journal stats", "profile apply"]) {
+      const script = `/usr/lib/siteward/bin/node /usr/lib/siteward/dist/main.js ${words}`;
+      const { code, stdout, stderr } = await board.host.run([
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        ...script.split(" "),
+      ]);
+      expect([code, stdout], `${words}: ${stderr}`).toEqual([77, ""]);
+      expect(stderr).toMatch(/^siteward: [^\n]*; only root may do this: sudo siteward [^\n]*\n$/);
+    }
   });
 
   test("enrolled and started it leads within seconds, and the doctor finds its unit as it was shipped", async () => {
     const { code, stdout } = await enrolled();
-    expect(stdout).toContain("next: systemctl daemon-reload");
+    expect(stdout).toContain("next: sudo systemctl daemon-reload");
     expect(code).toBe(0);
     expect(await board.host.sh("stat -c '%a %U' /etc/siteward/credentials/kubeconfig")).toBe("600 root");
     await board.host.sh("systemctl daemon-reload && systemctl start siteward", { seconds: 100 });

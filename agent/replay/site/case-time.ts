@@ -1,4 +1,5 @@
 import type { Instant, Millis } from "../../base/clock.ts";
+import { readTime } from "../../base/iso-time.ts";
 import { isRecord } from "../../base/json.ts";
 import { type Form, number, optional, text } from "../form.ts";
 import { MalformedCase } from "../malformed.ts";
@@ -24,9 +25,9 @@ export class CaseTime {
   readonly begin: Instant;
 
   constructor(start = standard) {
-    const wall = Date.parse(start);
-    const year = new Date(wall).getUTCFullYear();
-    if (!(year >= 1000 && year <= 9000))
+    const wall = readTime(start);
+    const year = wall === undefined ? Number.NaN : new Date(wall).getUTCFullYear();
+    if (wall === undefined || !(year >= 1000 && year <= 9000))
       throw new MalformedCase([`case.config.startTime takes a time such as ${standard}`]);
     this.begin = { mono: 0, wall };
   }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isoTime } from "../../../agent/base/iso-time.ts";
+import { isoTime, readTime } from "../../../agent/base/iso-time.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 
 const day = 86_400_000;
@@ -18,4 +18,25 @@ test("so are the times of a clock that is thousands of years off, and what is no
   for (const wall of [-62_167_219_200_001, 253_402_300_800_000, 8.64e15])
     expect(isoTime(wall)).toBe(new Date(wall).toISOString());
   expect(() => isoTime(Number.NaN)).toThrow(RangeError);
+});
+
+test("what somebody wrote is read as the time that it is, in whichever zone", () => {
+  expect(readTime("2026-11-20T12:00:00Z")).toBe(Date.UTC(2026, 10, 20, 12));
+  expect(readTime("2026-11-20T12:00:00.250+01:00")).toBe(Date.UTC(2026, 10, 20, 11, 0, 0, 250));
+  expect(readTime("2026-11-20")).toBe(Date.UTC(2026, 10, 20));
+  expect(readTime("2028-02-29T00:00:00Z")).toBe(Date.UTC(2028, 1, 29));
+});
+
+test("a day that does not exist is not taken for the one after it", () => {
+  const none = [
+    "2026-02-29",
+    "2027-02-31T12:00:00Z",
+    "2026-04-31",
+    "2026-13-01",
+    "2026-00-10",
+    "2026-01-00",
+    "soon",
+    "",
+  ];
+  for (const written of none) expect(readTime(written), written).toBeUndefined();
 });

@@ -5,7 +5,7 @@ import { profileFor, readProfiles } from "../../../agent/board/profile.ts";
 import { readBoard } from "../../../agent/board/read-board.ts";
 import { BoardTree, type Change } from "../../support/board-tree.ts";
 
-const shipped = readProfiles([path.resolve(import.meta.dirname, "../../../firmware-profiles")]);
+const shipped = readProfiles(path.resolve(import.meta.dirname, "../../../firmware-profiles"), "/nowhere").profiles;
 const trees: BoardTree[] = [];
 afterAll(() => {
   for (const tree of trees) tree.remove();
@@ -142,6 +142,7 @@ test("a card that failed and was made read-only is read-only, by its own flags o
   const isReadOnly = (options: string, own: string): boolean =>
     read("raspberry-pi-4-2g", { "/proc/self/mountinfo": mount(options, own) }).storage.isReadOnly;
   expect(isReadOnly("rw,noatime", "rw")).toBe(false);
+  expect(isReadOnly("rw,noatime", "rw,errors=remount-ro,emergency_ro")).toBe(true);
   expect(isReadOnly("rw,noatime", "ro,errors=remount-ro")).toBe(true);
   expect(isReadOnly("ro,noatime", "rw")).toBe(true);
   expect(isReadOnly("rw,errors=remount-ro", "rw")).toBe(false);

@@ -5,7 +5,7 @@ import { readProfiles } from "../../../agent/board/profile.ts";
 import { profileUnitText } from "../../../agent/board/profile-unit.ts";
 
 const root = path.resolve(import.meta.dirname, "../../..");
-const profiles = readProfiles([path.join(root, "firmware-profiles")]);
+const profiles = readProfiles(path.join(root, "firmware-profiles"), "/nowhere").profiles;
 
 test("the drop-in gives the unit the profile's limits, and V8's flags in the variable that the unit puts in", () => {
   const zero = profiles.find(({ id }) => id === "raspberry-pi-zero-2-w");

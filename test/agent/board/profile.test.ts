@@ -1,7 +1,7 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, beforeEach, expect, test } from "vitest";
 import { ConfigError } from "../../../agent/base/errors.ts";
 import { type Profile, profileFor, profileFrom, readProfiles } from "../../../agent/board/profile.ts";
 import { loadConfig } from "../../../agent/config/load.ts";
@@ -10,7 +10,14 @@ const own = path.resolve(import.meta.dirname, "../../../firmware-profiles");
 const folder = mkdtempSync(path.join(tmpdir(), "siteward-profiles-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const shipped = readProfiles([own]);
+const { profiles: shipped } = readProfiles(own, "/nowhere");
+const mine = path.join(folder, "mine");
+beforeEach(() => {
+  rmSync(mine, { recursive: true, force: true });
+  mkdirSync(mine);
+});
+const put = (name: string, text: string | object): void =>
+  writeFileSync(path.join(mine, name), typeof text === "string" ? text : JSON.stringify(text));
 
 test.each([
   ["Raspberry Pi 4, 2 GiB", ["raspberrypi,4-model-b", "brcm,bcm2711"], 1879, "raspberry-pi-4"],
@@ -51,18 +58,50 @@ test("every shipped profile is named after its file, and its settings are good",
   }
 });
 
-test("a profile of one's own replaces the shipped one of the same id", () => {
-  const mine = { ...generic(), title: "mine", settings: { cache: { pageSize: 7 } } };
-  writeFileSync(path.join(folder, "generic.json"), JSON.stringify(mine));
-  const profiles = readProfiles([own, folder, path.join(folder, "nowhere")]);
-  expect(profiles.filter(({ id }) => id === "generic").map(({ title }) => title)).toEqual(["mine"]);
-  expect(profiles).toHaveLength(shipped.length);
+test("a profile of one's own replaces the shipped one of the same id, and another one is added", () => {
+  put("generic.json", { ...generic(), title: "mine", settings: { cache: { pageSize: 7 } } });
+  put("acme-one.json", { ...generic(), id: "acme-one", match: { compatible: ["acme,one"] } });
+  const { profiles, problems } = readProfiles(own, mine);
+  expect(problems).toEqual([]);
+  const found = profiles.filter(({ id }) => id === "generic");
+  expect(found.map(({ title, file }) => [title, file])).toEqual([["mine", path.join(mine, "generic.json")]]);
+  expect(profiles).toHaveLength(shipped.length + 1);
+  expect(profileFor({ compatible: ["acme,one"], ramMiB: 900 }, profiles)?.id).toBe("acme-one");
 });
 
-test("all broken profiles are told at once, by file", () => {
-  writeFileSync(path.join(folder, "a.json"), "{");
-  writeFileSync(path.join(folder, "b.json"), JSON.stringify({ ...generic(), match: { ramMiB: [5] } }));
-  const broken = (): readonly Profile[] => readProfiles([folder]);
+test.each<[what: string, name: string, text: string | object, problem: RegExp]>([
+  ["that is cut off", "generic.json", '{"schema":', /is not valid JSON/],
+  ["that is no profile", "generic.json", { ...generic(), match: { ramMiB: [5] } }, /ramMiB must be two whole numbers/],
+  ["with a setting that is none", "generic.json", { ...generic(), settings: { cache: { pagesize: 7 } } }, /pageSize\?/],
+  [
+    "whose settings do not go together",
+    "generic.json",
+    { ...generic(), settings: { leader: { duration: "10s", renewDeadline: "20s" } } },
+    /renewDeadline/,
+  ],
+  ["that is a copy of another", "generic.old.json", generic(), /must be called generic\.json/],
+])("a profile of one's own %s is named, with what to do, and what was shipped stays in force", (_, name, text, why) => {
+  put(name, text);
+  const { profiles, problems } = readProfiles(own, mine);
+  expect(profiles).toEqual(shipped);
+  expect(problems).toHaveLength(1);
+  expect(problems[0]).toMatch(why);
+  expect(problems[0]).toContain(path.join(mine, name));
+  expect(problems[0]).toMatch(/correct it or take it away: it is left out, and what siteward ships is in force$/);
+});
+
+test("a folder that cannot be looked into is named too; one that is not there is none", () => {
+  expect(readProfiles(own, path.join(mine, "nowhere")).problems).toEqual([]);
+  put("file", "");
+  expect(readProfiles(own, path.join(mine, "file")).problems).toEqual([
+    expect.stringContaining("mine/file: cannot be read"),
+  ]);
+});
+
+test("all broken profiles of those that are shipped are told at once, by file", () => {
+  put("a.json", "{");
+  put("b.json", { ...generic(), match: { ramMiB: [5] } });
+  const broken = () => readProfiles(mine, "/nowhere");
   expect(broken).toThrow(ConfigError);
   expect(broken).toThrow(/a\.json: is not valid JSON.*b\.json: match\.ramMiB must be two whole numbers/s);
 });
@@ -75,7 +114,7 @@ test.each([
   ["no runtime", { runtime: undefined }, /^runtime must give/],
   ["settings that are a list", { settings: [] }, /^settings must be an object/],
 ])("%s is refused with a sentence", (_, change, problem) => {
-  expect(profileFrom({ ...generic(), ...change })).toMatch(problem);
+  expect(profileFrom({ ...generic(), ...change }, "a.json")).toMatch(problem);
 });
 
 function generic(): Readonly<Record<string, unknown>> {

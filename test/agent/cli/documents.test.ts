@@ -1,5 +1,5 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -61,12 +61,18 @@ test("no line of text in the man page begins with what roff would take for a req
   ).toEqual([]);
 });
 
+const home = path.resolve(import.meta.dirname, "../../..");
+
+function scriptFor(shell: string): string {
+  const io = recordingIo({ home });
+  complete(io, { flags: new Set(), values: new Map(), words: [shell] });
+  return io.out();
+}
+
 /** What bash offers after these words; the last one is the one under the cursor. */
 function offered(words: readonly string[]): string[] {
   const script = path.join(folder, "siteward.bash");
-  const io = recordingIo();
-  complete(io, { flags: new Set(), values: new Map(), words: ["bash"] });
-  writeFileSync(script, io.out());
+  writeFileSync(script, scriptFor("bash"));
   const ask = `source ${script}; COMP_WORDS=(siteward ${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length}; _siteward; printf '%s\\n' "\${COMPREPLY[@]}"`;
   return execFileSync("bash", ["--norc", "-c", ask], { encoding: "utf8" }).split("\n").filter(Boolean).sort();
 }
@@ -74,7 +80,7 @@ function offered(words: readonly string[]): string[] {
 test("bash offers commands, then what belongs to the command", () => {
   expect(offered([""])).toEqual([...new Set(commands.map(({ name }) => name.split(" ")[0]))].sort());
   expect(offered(["st"])).toEqual(["status"]);
-  expect(offered(["config", ""])).toEqual(["check", "example", "explain", "reference", "schema", "show"]);
+  expect(offered(["config", ""])).toEqual(["check", "example", "explain", "reference", "rollback", "schema", "show"]);
   expect(offered(["config", "show", "--o"])).toEqual(["--origin"]);
   expect(offered(["up", "--"])).toEqual([...optionsOf("up"), "--help"].sort());
   expect(offered(["status", "--wait", ""])).toEqual(["ready"]);
@@ -82,6 +88,12 @@ test("bash offers commands, then what belongs to the command", () => {
   expect(offered(["up", "--boards", ""])).toEqual([]);
   expect(offered(["help", "co"])).toEqual(["completion", "config"]);
   expect(offered(["config", "explain", "nodeLifecycle.g"])).toEqual(["nodeLifecycle.gracePeriod"]);
+  expect(offered(["cmd", "board.c"])).toEqual(["board.confirm-dead", "board.cordon"]);
+  expect(offered(["profile", "show", "jetson-orin"])).toEqual(["jetson-orin-nano", "jetson-orin-nx"]);
+  expect(offered(["profile", "apply", "generic-s"])).toEqual(["generic-small"]);
+  expect(offered(["replay", "--schema", "Z"])).toEqual(["ZS"]);
+  expect(offered(["doctor", "--only", "clock"])).toEqual(["clock", "clock.skew", "clock.sync"]);
+  expect(offered(["doctor", "--only", "api,clock.s"])).toEqual(["api,clock.skew", "api,clock.sync"]);
   expect(offered(["completion", ""]).filter((word) => !word.startsWith("-"))).toEqual(["bash", "fish", "zsh"]);
 });
 
@@ -92,6 +104,74 @@ test.each(["zsh", "fish"])("the script for %s speaks of every command and option
     expect(io.out()).toContain(name.split(" ").at(-1));
     for (const option of options) expect(io.out()).toMatch(new RegExp(`(--|-l )${option.name}\\b`));
   }
+});
+
+const hasShell = (shell: string): boolean => spawnSync(shell, ["-c", "true"]).status === 0;
+for (const shell of ["zsh", "fish"])
+  if (!hasShell(shell)) console.info(`${shell} is not installed: its completion is not tried`);
+
+test.runIf(hasShell("fish"))("fish offers checks, commands, profiles and families", () => {
+  const script = path.join(folder, "siteward.fish");
+  writeFileSync(script, scriptFor("fish"));
+  const offers = (line: string): string[] =>
+    execFileSync("fish", ["--no-config", "-c", `source ${script}; complete -C ${JSON.stringify(line)}`], {
+      encoding: "utf8",
+      cwd: folder,
+    })
+      .split("\n")
+      .map((row) => row.split("\t")[0] ?? "")
+      .filter(Boolean)
+      .sort();
+  expect(offers("siteward doctor --only clock")).toEqual(["clock", "clock.skew", "clock.sync"]);
+  expect(offers("siteward doctor --only api,clock.s")).toEqual(["api,clock.skew", "api,clock.sync"]);
+  expect(offers("siteward cmd board.c")).toEqual(["board.confirm-dead", "board.cordon"]);
+  expect(offers("siteward profile show jetson-orin")).toEqual(["jetson-orin-nano", "jetson-orin-nx"]);
+  expect(offers("siteward replay ZS")).toEqual(["ZS"]);
+});
+
+/** What zsh makes of these lines when TAB is pressed behind each, in a terminal of its own. */
+function zshCompletes(lines: readonly string[]): string[] {
+  const [script, made] = [path.join(folder, "siteward.zsh"), path.join(folder, "lines")];
+  writeFileSync(script, scriptFor("zsh"));
+  const setUp = [
+    "autoload -U compinit; compinit -u -D",
+    `source ${script}`,
+    `note() { print -r -- $BUFFER >> ${made}; BUFFER=; }`,
+    "zle -N note; bindkey '^X' note",
+  ];
+  const driver = [
+    "zmodload zsh/zpty; zpty -b shell 'TERM=dumb zsh -f -i'",
+    ...setUp.map((line) => `zpty -w shell ${JSON.stringify(line).replaceAll("$", "\\$")}`),
+    `zpty -w shell 'touch ${made}'; while [[ ! -e ${made} ]]; do sleep 0.1; done`,
+    ...lines.map(
+      (line, at) => `zpty -w -n shell $'${line}\\t\\x18'; while (( $(wc -l < ${made}) <= ${at} )); do sleep 0.1; done`,
+    ),
+    "zpty -d shell",
+  ].join("\n");
+  execFileSync("zsh", ["-f", "-c", driver], { timeout: 20_000, stdio: "ignore" });
+  return readFileSync(made, "utf8").trimEnd().split("\n");
+}
+
+test.runIf(hasShell("zsh"))("zsh completes options, checks, commands, profiles and families", () => {
+  expect(
+    zshCompletes([
+      "siteward doctor --only clock.sy",
+      "siteward doctor --offline --only api,clock.sy",
+      "siteward status --wait re",
+      "siteward config rollback --rea",
+      "siteward cmd board.cor",
+      "siteward profile show jetson-orin-na",
+      "siteward replay Z",
+    ]).map((line) => line.replace(/,? *$/, "")),
+  ).toEqual([
+    "siteward doctor --only clock.sync",
+    "siteward doctor --offline --only api,clock.sync",
+    "siteward status --wait ready",
+    "siteward config rollback --reason",
+    "siteward cmd board.cordon",
+    "siteward profile show jetson-orin-nano",
+    "siteward replay ZS",
+  ]);
 });
 
 test("a shell that we do not know is refused", async () => {

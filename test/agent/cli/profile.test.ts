@@ -17,11 +17,16 @@ test("profile list names every profile, and marks the one of this board", async 
   const { code, out } = await siteward("profile", "list");
   expect(code).toBe(0);
   const lines = out.trimEnd().split("\n");
+  const last = lines.pop();
   expect(lines.some((line) => line.includes("raspberry-pi-zero-2-w"))).toBe(true);
   expect(lines.filter((line) => line.startsWith("*"))).toHaveLength(1);
   const profiles = JSON.parse((await siteward("profile", "list", "--json")).out);
   expect(profiles).toHaveLength(lines.length);
   expect(profiles.filter(({ used }: { used: boolean }) => used)).toHaveLength(1);
+  expect(profiles.every(({ id, file }: { id: string; file: string }) => file.endsWith(`/${id}.json`))).toBe(true);
+  expect(last).toMatch(
+    /^The others are from \S+\/firmware-profiles; those of your own go into \/etc\/siteward\/profiles\.d\.$/,
+  );
 });
 
 test("profile detect and profile show agree on what fits this board", async () => {

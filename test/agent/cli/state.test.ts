@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
@@ -155,10 +155,16 @@ mounting("on a read-only file system it stays, says what to look at, and begins 
   const folder = mounted("size=4m,ro");
   const agent = agentWith({ state: { folder } });
   await started(agent);
-  expect(lastWords(agent)).toEqual([
-    expect.stringMatching(/^AgentHeld: \S+state\.db: the file cannot be read or written$/),
-  ]);
-  expect(agent.log()).toMatch(/error the agent cannot go on now, and tries again .*not mounted read-only/);
+  expect(lastWords(agent)).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(
+        /^AgentHeld: \S+state\.db: the file cannot be read or written; this board tells and answers meanwhile/,
+      ),
+      expect.stringMatching(/^StorageReadOnly: /),
+      expect.stringMatching(/^NotStanding: /),
+    ]),
+  );
+  expect(agent.log()).toMatch(/error the state folder takes no change: .*not mounted read-only/);
   execFileSync("mount", ["-o", "remount,rw", folder], { stdio: "pipe" });
   await until("it begins", () => !lastWords(agent)?.some((words) => words.startsWith("AgentHeld")), 15);
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(["cache.db", "state.db"]));
@@ -169,7 +175,58 @@ mounting("on a full file system it stays, says so, and begins when there is room
   writeFileSync(path.join(folder, "filler"), Buffer.alloc(56 * 1024));
   const agent = agentWith({ state: { folder } });
   await started(agent);
-  expect(lastWords(agent)).toEqual([expect.stringMatching(/^AgentHeld: .*there is no room left on the disk$/)]);
+  expect(lastWords(agent)).toContainEqual(expect.stringMatching(/^AgentHeld: .*there is no room left on the disk;/));
   expect(agent.log()).toMatch(/Free space on the disk that holds the file/);
   expect(await agent.stop()).toBe(0);
+});
+
+mounting(
+  "where there is no folder yet on a file system that takes none, it waits for one as for any other",
+  async () => {
+    const folder = path.join(mounted("size=4m,ro"), "below/state");
+    const agent = agentWith({ state: { folder } });
+    await started(agent);
+    expect(lastWords(agent)).toContainEqual(
+      expect.stringMatching(/^AgentHeld: \S+below\/state: the file cannot be read/),
+    );
+    execFileSync("mount", ["-o", "remount,rw", path.resolve(folder, "../..")], { stdio: "pipe" });
+    await until("it begins", () => !lastWords(agent)?.some((words) => words.startsWith("AgentHeld")), 15);
+    expect(readdirSync(folder)).toEqual(expect.arrayContaining(["cache.db", "state.db"]));
+    expect(readdirSync(path.join(agent.dir, "run"))).not.toContain("makeshift");
+  },
+);
+
+mounting("with no place for a makeshift either it is held, says so in its log, and begins when it can", async () => {
+  const [folder, run] = [mounted("size=4m,ro"), mounted("size=4m,ro")];
+  const agent = agentWith({ state: { folder }, run: { folder: run } });
+  agent.start();
+  await until("it is said", () => agent.log().includes("the agent cannot go on now, and tries again"), 10);
+  for (const at of [folder, run]) execFileSync("mount", ["-o", "remount,rw", at], { stdio: "pipe" });
+  await until("it begins", () => readdirSync(folder).includes("cache.db"), 30);
+  expect(agent.running).toBe(true);
+});
+
+mounting("a reload on a makeshift stays on it; one that names a folder that can be written begins there", async () => {
+  const folder = mounted("size=4m,ro");
+  const agent = agentWith({ state: { folder } });
+  await started(agent);
+  const file = path.join(agent.dir, "siteward.yaml");
+  const reload = (from: string, to: string): void => {
+    writeFileSync(file, readFileSync(file, "utf8").replace(from, to));
+    process.kill(agent.pid, "SIGHUP");
+  };
+  reload("minInterval: 200ms", "minInterval: 300ms");
+  await until(
+    "it was read",
+    () => agent.log().includes("the configuration was read again outcome=begins"),
+    10,
+    () => agent.log(),
+  );
+  // The status of the life before said the same.
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  await until("the next life", () => lastWords(agent)?.some((words) => words.startsWith("AgentHeld")) === true, 10);
+  const other = path.join(agent.dir, "other");
+  reload(folder, other);
+  await until("it begins", () => !lastWords(agent)?.some((words) => words.startsWith("AgentHeld")), 15);
+  await until("its files are there", () => existsSync(path.join(other, "cache.db")), 15);
 });

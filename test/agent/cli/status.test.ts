@@ -52,7 +52,9 @@ test("a healthy site is told in full, with units, on lines of at most 100 letter
       /^Leader this board, term 17, since \d\d:\d\d \(50m\); lease 2s old of 1m, renew p95 180 ms, 0 missed$/,
     ),
   );
-  expect(body).toContain("Link api up for 59m59s, rtt 84/410 ms p50/p95, watches live: 1, reopened: 1");
+  expect(body.join(" ").replace(/ +/g, " ")).toContain(
+    "Links api up for 59m59s, rtt 84/410 ms p50/p95, 3 of 412 requests failed (1 h), 1 watch (2 restarts/h)",
+  );
   expect(body).toContain("Zones plant7-a Normal 8/8 ready 0.1/s");
   expect(body).toContain("Journal 3 waiting, 4.0 MiB + WAL 256 KiB, /var/lib/siteward/cache.db");
   expect(body).toContain("Memory 71 MiB RSS, 20 MiB of it private, peak 76 MiB, heap 12 MiB");
@@ -108,7 +110,16 @@ test("every part of a board of a fleet has its line, on lines of at most 100 let
       load1: 0.42,
     },
     config: { files: [], warnings: [], desiredVersion: 43, appliedVersion: 42, state: "rolled-back" },
-    commands: [{ id: "01JCZK6Q", name: "controllers.pause", state: "succeeded", at: at(3500), by: "ops:alice" }],
+    commands: [
+      {
+        id: "01JCZK6Q",
+        name: "controllers.pause",
+        state: "succeeded",
+        at: at(3500),
+        by: "ops:alice",
+        reason: "CHG-1182",
+      },
+    ],
   });
   const { code, lines } = await status();
   expect(code).toBe(0);
@@ -124,7 +135,7 @@ test("every part of a board of a fleet has its line, on lines of at most 100 let
     /^Board Raspberry Pi 4 Model B Rev 1\.5, 1\.8 GiB, 61\.2 °C, load 0\.42, sd 8\.5 GiB free, since$/,
     /^Clock synced \(timesyncd\), API skew -0\.12 s$/,
     /^Config version 43 of the fleet desired, 42 applied: rolled-back$/,
-    /^Commands \d\d:\d\d controllers\.pause succeeded by ops:alice \(01JCZK6Q\)$/,
+    /^Commands \d\d:\d\d controllers\.pause succeeded by ops:alice \(CHG-1182\), id 01JCZK6Q$/,
   ];
   for (const line of wanted) expect(body).toContainEqual(expect.stringMatching(line));
   const short = await status("--short");
@@ -188,7 +199,7 @@ test("freshness is judged by boot, process and boot clock alone", () => {
 test("no file: not running, with the next step", async () => {
   const { code, out } = await status();
   expect(code).toBe(3);
-  expect(out).toBe(`NOT RUNNING  there is no ${file}\n  -> start it: systemctl start siteward, or siteward run\n`);
+  expect(out).toBe(`NOT RUNNING  there is no ${file}\n  -> start it: siteward run\n`);
 });
 
 test.each([

@@ -107,7 +107,7 @@ describe.skipIf(!hasOpenssl())("an API server", () => {
     const it = board(server(), ca());
     const verdict = await apiTls(it);
     expect(verdict).toMatchObject({ level: "fail", message: expect.stringMatching(said), hint: expect.any(String) });
-    expect(await apiRbac(it)).toMatchObject({ level: "skip", message: "the API server does not answer (api.tls)" });
+    expect(await apiRbac(it)).toMatchObject({ level: "skip", message: "the API server was not reached (api.tls)" });
     it.api.close();
   });
 

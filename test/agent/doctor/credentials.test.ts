@@ -1,9 +1,7 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
-import { loadConfig } from "../../../agent/config/load.ts";
 import { lifeVerdict } from "../../../agent/doctor/certificate-facts.ts";
 import { credsFiles } from "../../../agent/doctor/check-credentials.ts";
-import { kubeconfigFile } from "../../../agent/doctor/credential-places.ts";
 import { Authority, hasOpenssl, type Pair } from "../client/certificates.ts";
 import { ambient, Folder, patient } from "./patient.ts";
 
@@ -47,20 +45,12 @@ const inDays = (days: number): string =>
     .replace(/[-:T]|\.\d+/g, "")
     .slice(2);
 
-test("without a kubeconfig a board cannot do anything, and the check says where it is missing", async () => {
+test("without a kubeconfig a board cannot do anything, and the check says how it gets one", async () => {
   expect(await credsFiles(patient(folder))).toMatchObject({
     level: "fail",
-    message: `kubeconfig ${place("kubeconfig")} does not exist`,
+    message: "this board was given no credentials for the API",
+    hint: expect.stringContaining("sudo siteward enroll"),
   });
-});
-
-test("an enrolled board is judged by what its service uses, not by the KUBECONFIG of whoever asks", () => {
-  const { config } = loadConfig({ file: undefined, env: {}, hostname: "pi-3", profile: undefined });
-  const shell = { env: { KUBECONFIG: ":/root/admin.yaml" }, etc: folder.file("etc") };
-  expect(kubeconfigFile(config, shell)).toBe("/root/admin.yaml");
-  put("kubeconfig", kubeconfig({ token: "secret" }));
-  expect(kubeconfigFile(config, shell)).toBe(place("kubeconfig"));
-  expect(kubeconfigFile({ ...config, api: { ...config.api, kubeconfig: "/set.yaml" } }, shell)).toBe("/set.yaml");
 });
 
 test("a kubeconfig that everybody may read is a warning with the command that mends it", async () => {

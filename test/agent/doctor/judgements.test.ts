@@ -206,7 +206,11 @@ describe("systemd", () => {
 });
 
 test("a program that is not there, and one that does not end, are undefined; one that fails is told", async () => {
-  const run = programRunner(ambient.clock, process.env.PATH, 300);
+  const run = programRunner(ambient.clock, {
+    path: process.env.PATH,
+    signal: new AbortController().signal,
+    limit: 300,
+  });
   expect(await run("no-such-program-at-all", [])).toBeUndefined();
   expect(await run("sleep", ["30"])).toBeUndefined();
   expect(await run("sh", ["-c", "echo out; echo err >&2; exit 3"])).toEqual({
@@ -216,6 +220,13 @@ test("a program that is not there, and one that does not end, are undefined; one
   });
 });
 
+test("whoever interrupts the doctor is not waited for by the programs that it asked", async () => {
+  const interrupted = new AbortController();
+  const asked = programRunner(ambient.clock, { path: process.env.PATH, signal: interrupted.signal })("sleep", ["30"]);
+  interrupted.abort();
+  expect(await asked).toBeUndefined();
+});
+
 describe("the board", () => {
   const profile: Profile = {
     id: "raspberry-pi-4",
@@ -223,6 +234,7 @@ describe("the board", () => {
     match: { compatible: ["raspberrypi,4-model-b"], ramMiB: [0, 4096] },
     runtime: { oldSpaceMiB: 64, semiSpaceMiB: 1, jitless: false, memoryHighMiB: 160, memoryMaxMiB: 210 },
     settings: {},
+    file: "/usr/lib/siteward/profiles.d/raspberry-pi-4.json",
   };
   const pi4 = facts({
     "/sys/firmware/devicetree/base/compatible": "raspberrypi,4-model-b\0brcm,bcm2711\0",

@@ -4,9 +4,9 @@ import path from "node:path";
 import { SystemClock } from "../../../agent/base/clock.ts";
 import { silent } from "../../../agent/base/logger.ts";
 import { boardFiles } from "../../../agent/board/board-files.ts";
+import { meantCredentials } from "../../../agent/client/meant-credentials.ts";
 import { loadConfig } from "../../../agent/config/load.ts";
 import { ApiProbe } from "../../../agent/doctor/api-probe.ts";
-import { kubeCredentials } from "../../../agent/doctor/credential-places.ts";
 import type { Patient } from "../../../agent/doctor/patient.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 
@@ -44,7 +44,7 @@ export function patient(
   const loaded = loadConfig({ file: undefined, env, hostname: "pi-3", profile: undefined });
   const { signal } = new AbortController();
   const places = { env: { HOME: folder.path }, etc };
-  const credentials = kubeCredentials(ambient, loaded.config, places);
+  const credentials = meantCredentials(ambient, { api: loaded.config.api, asker: "person", places });
   return {
     ambient,
     signal,

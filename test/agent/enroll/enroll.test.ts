@@ -1,4 +1,14 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -32,6 +42,7 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
   beforeEach(() => {
     status = 200;
     folder = mkdtempSync(path.join(tmpdir(), "siteward-enroll-test-"));
+    for (const name of ["etc", "usr"]) mkdirSync(at(`card/${name}`), { recursive: true });
     put("ca.crt", authority.ca);
     put("token", "top-secret\n");
     put("mqtt.crt", board.cert);
@@ -118,6 +129,35 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
     writeFileSync(at(`card/${whole[0]}`), "site: {name: [");
     expect((await enroll(...server(), ...named)).code).toBe(0);
     expect(readFileSync(at(`card/${whole[0]}`), "utf8")).toBe(settings);
+  });
+
+  test.each<[what: string, root: () => string]>([
+    ["a folder that is not there", () => at("crad")],
+    ["a card that is not mounted", () => mkdirSync(at("empty"), { recursive: true }) ?? at("empty")],
+    ["a file", () => at("token")],
+    ["a place where nobody can make a folder", () => "/proc/x"],
+  ])("%s is no card to enrol: it is refused, and nothing is made", async (_, root) => {
+    const before = readdirSync(folder);
+    const io = recordingIo({ clock: new SystemClock() });
+    const place = root();
+    const had = existsSync(at("empty")) ? [...before, "empty"].sort() : before;
+    for (const more of [[], ["--dry-run"]])
+      expect(await dispatch(io, ["enroll", "--root", place, ...server(), ...named, ...more])).toBe(64);
+    expect(io.err()).toMatch(/^siteward: enroll: \S+ is (no folder|not the root of a system).*nothing was written$/m);
+    expect(readdirSync(folder)).toEqual(had);
+    expect(existsSync(at("empty")) ? readdirSync(at("empty")) : []).toEqual([]);
+  });
+
+  test.runIf(process.getuid?.() === 0)("who may not write there is told so in one sentence, with 77", async () => {
+    chmodSync(folder, 0o755);
+    process.seteuid?.(65_534);
+    const { code, err } = await enroll(...server(), ...named);
+    process.seteuid?.(0);
+    expect(code).toBe(77);
+    expect(err).toMatch(
+      /^siteward: enroll: no permission for \S+\/card\/etc\S*; only root may do this: sudo siteward enroll\n$/,
+    );
+    expect(files()).toEqual([]);
   });
 
   test("a dry run leaves an enrolment that was cut short as it is; a list of it that the disk has lost is no obstacle", async () => {

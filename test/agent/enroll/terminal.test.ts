@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -11,6 +11,7 @@ describe.skipIf(!existsSync(script))("siteward enroll at a terminal", () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), "siteward-terminal-"));
+    for (const name of ["etc", "usr"]) mkdirSync(path.join(folder, "card", name), { recursive: true });
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
@@ -65,6 +66,6 @@ describe.skipIf(!existsSync(script))("siteward enroll at a terminal", () => {
     ]);
     expect(code).toBe(1);
     expect(screen).toMatch(/siteward: left without an answer; nothing was done/);
-    expect(existsSync(path.join(folder, "card"))).toBe(false);
+    expect(readdirSync(path.join(folder, "card/etc"))).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../../api/json.ts";
+import { readTime } from "../../../base/iso-time.ts";
 import { type Field, schema } from "./schema.ts";
 
 /** A member that has another type than its kind gives it. The message is a sentence about the member. */
@@ -137,13 +138,7 @@ const isWhole = (value: JsonValue): value is number => typeof value === "number"
 /** The same instant in UTC. A Time has no fraction, a MicroTime always one of six digits, which is kept as it is. */
 function timeOf(value: JsonValue, at: string, form: RegExp, digits: string): JsonValue {
   const [, fraction = ""] = (typeof value === "string" && form.exec(value)) || [];
-  const time = typeof value === "string" && form.test(value) ? Date.parse(value) : Number.NaN;
-  if (Number.isNaN(time) || !isDay(String(value))) throw new MemberError(`${at} must be a time (RFC 3339)${digits}`);
+  const time = typeof value === "string" && form.test(value) ? readTime(value) : undefined;
+  if (time === undefined) throw new MemberError(`${at} must be a time (RFC 3339)${digits}`);
   return `${new Date(time).toISOString().slice(0, 19)}${digits === "" ? "" : fraction}Z`;
-}
-
-/** `Date` takes the 30th of February for the first days of March. */
-function isDay(time: string): boolean {
-  const [year = 0, month = 0, day = 0] = time.slice(0, 10).split("-").map(Number);
-  return new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day;
 }

@@ -1,0 +1,95 @@
+import { statSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { Ambient } from "../base/ambient.ts";
+import type { Credentials } from "./credentials.ts";
+import { CredentialsError } from "./credentials-error.ts";
+import { KubeconfigCredentials } from "./kubeconfig-credentials.ts";
+import { ServiceAccountCredentials, serviceAccountFolder } from "./service-account-credentials.ts";
+
+/**
+ * The agent takes the KUBECONFIG that it was started with before what the board was enrolled with. A person who asks about the
+ * agent is told of what the service uses: it knows nothing of his KUBECONFIG, which may be an administrator's, or another site's.
+ */
+export type Asker = "agent" | "person";
+
+export interface Places {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** /etc/siteward */
+  readonly etc: string;
+}
+
+/** Which credentials for the API are meant: a kubeconfig, or those of the pod; undefined: there are none. */
+export type Meant = { readonly file: string } | { readonly pod: true } | undefined;
+
+/** Looked for again each time: a person may be enrolling the board right now. */
+export function meantKubeconfig(configured: string | undefined, asker: Asker, { env, etc }: Places): Meant {
+  if (configured !== undefined) return { file: configured };
+  const passed = env.CREDENTIALS_DIRECTORY;
+  // As systemd passes it on; before version 247 it does not, and the agent reads what was enrolled itself.
+  const enrolled = [...(passed === undefined ? [] : [join(passed, "kubeconfig")]), join(etc, "credentials/kubeconfig")];
+  const home = join(env.HOME ?? homedir(), ".kube/config");
+  const fileOf = (file: string | undefined): Meant => (file === undefined ? undefined : { file });
+  const ofEnvironment =
+    fileOf(env.KUBECONFIG?.split(":").find((part) => part !== "")) ??
+    (env.KUBERNETES_SERVICE_HOST === undefined ? undefined : { pod: true });
+  // What a person may not look at is meant nevertheless: his own cluster would be another one.
+  const isThere = (file: string): boolean => look(file) === "filled" || (asker === "person" && look(file) === "hidden");
+  const ofBoard = fileOf(enrolled.find(isThere));
+  const found = asker === "agent" ? (ofEnvironment ?? ofBoard) : (ofBoard ?? ofEnvironment);
+  if (found) return found;
+  if (look(home) === "filled") return { file: home };
+  if (asker === "person") return undefined;
+  const isService = passed !== undefined || env.NOTIFY_SOCKET !== undefined;
+  return isService ? undefined : { file: home };
+}
+
+/** The unit gives a word in its place where the board was not enrolled. */
+function look(file: string): "filled" | "hidden" | "none" {
+  try {
+    return statSync(file).size > "none\n".length ? "filled" : "none";
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EACCES" ? "hidden" : "none";
+  }
+}
+
+/** The credentials that are meant. `api`: the settings of that name. */
+export function meantCredentials(
+  ambient: Ambient,
+  {
+    api,
+    asker,
+    places,
+  }: {
+    readonly api: { readonly kubeconfig: string | undefined; readonly context: string | undefined };
+    readonly asker: Asker;
+    readonly places: Places;
+  },
+): Credentials {
+  const environment = forPlugins(places.env);
+  // Kept, since what a credential plugin answered is kept in them.
+  const opened = new Map<string, Credentials>();
+  const open = (file: string | undefined): Credentials =>
+    file === undefined
+      ? new ServiceAccountCredentials(ambient, { folder: serviceAccountFolder, environment })
+      : new KubeconfigCredentials(ambient, { file, context: api.context, environment });
+  return {
+    access: async () => {
+      const meant = meantKubeconfig(api.kubeconfig, asker, places);
+      if (!meant) throw new CredentialsError("this board was given no credentials for the API", enrollHint);
+      const file = "file" in meant ? meant.file : undefined;
+      const credentials = opened.get(file ?? "") ?? open(file);
+      opened.set(file ?? "", credentials);
+      return await credentials.access();
+    },
+  };
+}
+
+const enrollHint =
+  "Enrol it (sudo siteward enroll), or name a kubeconfig (api.kubeconfig); then sudo systemctl restart siteward.";
+
+/** What credential plugins inherit: nothing by which they could speak for the service. */
+function forPlugins(env: Places["env"]): Places["env"] {
+  const { NOTIFY_SOCKET: _, LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES, WATCHDOG_USEC, WATCHDOG_PID, ...rest } = env;
+  return rest;
+}
