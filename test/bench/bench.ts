@@ -102,5 +102,6 @@ if (values.json)
   process.stdout.write(
     `${JSON.stringify({ machine, seed, runs: Number(values.runs), results, missed: late }, null, 2)}\n`,
   );
+else if (results.every(({ figures }) => figures.length === 0)) say("\nnothing was measured");
 else
   say(late.length === 0 ? "\nevery target is met" : `\nmissed targets:\n${late.map((line) => `  ${line}`).join("\n")}`);

@@ -3,6 +3,7 @@ import type { AgentProcess } from "../support/agent-process.ts";
 import { KubeSite } from "../support/kube-site.ts";
 import { fill } from "../support/load.ts";
 import { rest } from "../support/rest.ts";
+import { asInstalled } from "./as-installed.ts";
 import { type Bench, type BenchContext, type Figure, median } from "./figure.ts";
 import { heartbeats } from "./heartbeats.ts";
 import { Peer } from "./peer.ts";
@@ -47,10 +48,21 @@ async function* measure({ seed, runs, quick, say }: BenchContext): AsyncGenerato
       await peer.stop();
     }
     const peerSync = median(kcm);
-    // Both from the start of the process. The agent's includes taking the Lease.
-    const agent = site.agent("pi-1");
-    const first = await soon("the first sync", () => agent.isReady && starts(agent) === 1, 180);
-    yield { what: `first sync of ${pods} pods`, value: first, unit: "s", target: 2 * peerSync, peer: peerSync };
+    // Both from the start of the process. The agent's includes taking the Lease. Each of them is a board that knows nothing.
+    const firsts: number[] = [];
+    let agent = await freshAgent(site, 1, firsts);
+    for (let i = 2; i <= runs; i++) {
+      await agent.stop();
+      agent = await freshAgent(site, i, firsts);
+    }
+    yield {
+      what: `first sync of ${pods} pods`,
+      value: median(firsts),
+      unit: "s",
+      target: 2 * peerSync,
+      peer: peerSync,
+      note: `the slowest ${Math.max(...firsts).toFixed(1)} s`,
+    };
     await rest(2);
     yield {
       what: "first sync, received",
@@ -101,6 +113,13 @@ async function* measure({ seed, runs, quick, say }: BenchContext): AsyncGenerato
     await peer.stop();
     await site.stop();
   }
+}
+
+/** A board that has its first sync, and how long that took. It logs as an agent that nobody has configured. */
+async function freshAgent(site: KubeSite, number: number, seconds: number[]): Promise<AgentProcess> {
+  const agent = site.agent(`pi-${number}`, { log: asInstalled.log });
+  seconds.push(await soon("the first sync", () => agent.isReady && starts(agent) === 1, 180));
+  return agent;
 }
 
 /** How often it came so far that all of its controllers run. */
