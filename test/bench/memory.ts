@@ -1,4 +1,4 @@
-import { until } from "../support/agent-process.ts";
+import { type AgentProcess, until } from "../support/agent-process.ts";
 import { KubeSite } from "../support/kube-site.ts";
 import { fillBoards, fillPods } from "../support/load.ts";
 import { rest } from "../support/rest.ts";
@@ -17,7 +17,7 @@ export const memory: Bench = {
   run: measure,
 };
 
-async function* measure({ seed, quick, say }: BenchContext): AsyncGenerator<Figure> {
+async function* measure({ seed, runs, quick, say }: BenchContext): AsyncGenerator<Figure> {
   const site = new KubeSite();
   const peer = new Peer(site.cluster);
   let stopBeats = (): void => {};
@@ -30,16 +30,22 @@ async function* measure({ seed, quick, say }: BenchContext): AsyncGenerator<Figu
     for (const [i, pods] of sizes.entries()) {
       say(`creating ${pods} pods`);
       await fillPods(site.cluster, { nodes, pods, seed }, sizes[i - 1] ?? 0);
-      // A fresh leader, so that the peak is that of listing everything for the first time; of the same site as those before
-      // it: the younger one of two sites would leave all boards to the other.
-      const leader = site.agent(`leader-${pods}`, asInstalled);
-      await until("the leader is ready", () => leader.isReady, 180);
+      const top = pods >= 10_000;
+      // Fresh leaders, so that the peak is that of listing everything for the first time; of the same site as those before
+      // them: the younger one of two sites would leave all boards to the other.
+      const peaks: number[] = [];
+      for (let i = 1; top && i < runs; i++) {
+        const first = await leaderOf(site, `first-${pods}-${i}`);
+        await rest(2);
+        peaks.push(first.memory().peak);
+        await first.stop();
+      }
+      const leader = await leaderOf(site, `leader-${pods}`);
       const follower = pods === 0 ? site.agent("follower", asInstalled) : undefined;
       if (follower) await until("a follower", () => follower.status()?.leader?.role === "standby", 60);
       const calm = await quiet(() => leader.memory(), quick);
       steady.set(pods, calm.rss);
       const kcm = await peerAt(peer, quick);
-      const top = pods >= 10_000;
       yield {
         what: `leader, ${pods} pods, RSS`,
         value: calm.rss,
@@ -56,11 +62,11 @@ async function* measure({ seed, quick, say }: BenchContext): AsyncGenerator<Figu
       };
       yield {
         what: `leader, ${pods} pods, peak`,
-        value: calm.peak,
+        value: median([...peaks, calm.peak]),
         unit: "MB",
         target: calm.rss + 16,
         peer: kcm.peak,
-        note: "first list included",
+        note: `first list included; the highest ${Math.max(...peaks, calm.peak).toFixed(1)} MB`,
       };
       if (follower) {
         const calmFollower = await quiet(() => follower.memory(), quick);
@@ -78,6 +84,12 @@ async function* measure({ seed, quick, say }: BenchContext): AsyncGenerator<Figu
     await peer.stop();
     await site.stop();
   }
+}
+
+async function leaderOf(site: KubeSite, board: string): Promise<AgentProcess> {
+  const leader = site.agent(board, asInstalled);
+  await until("the leader is ready", () => leader.isReady, 180);
+  return leader;
 }
 
 /** After a minute of quiet, the median of three looks. */
