@@ -28,8 +28,8 @@ export const priorities: Readonly<Record<Level, number>> = { error: 3, warn: 4, 
 
 /** Where the lines of a logger and of its children go, with all the fields that they carry. */
 export interface LineTaker {
-  /** Lines of a lower level are not even made. */
-  readonly level: Level;
+  /** Of a logger with these fields. Lines of a lower level are not even made. */
+  levelOf(fields: Fields): Level;
   take(level: Level, message: string, fields: Fields): void;
 }
 
@@ -63,7 +63,7 @@ export class FieldLogger implements Logger {
   }
 
   #say(level: Level, message: string, fields: Fields = {}): void {
-    if (levels.indexOf(level) > levels.indexOf(this.#taker.level)) return;
+    if (levels.indexOf(level) > levels.indexOf(this.#taker.levelOf(this.#fields))) return;
     this.#taker.take(level, message, { ...this.#fields, ...fields });
   }
 }
@@ -80,9 +80,7 @@ export class LineLogger extends FieldLogger {
 
 /** A taker whose level is that of its sink, whenever it is asked. */
 export const takerOf = (sink: { readonly level: Level }, take: LineTaker["take"]): LineTaker => ({
-  get level() {
-    return sink.level;
-  },
+  levelOf: () => sink.level,
   take,
 });
 

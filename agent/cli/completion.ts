@@ -1,7 +1,6 @@
-import { settings } from "../config/settings.ts";
 import { type Command, helpOption, type Option } from "./command.ts";
 import { commands, commandsUnder, groups } from "./commands.ts";
-import { pathsIn } from "./config.ts";
+import { type CompletionWords, completionWords } from "./completion-words.ts";
 import { exit } from "./exit-codes.ts";
 import type { Args, Io } from "./io.ts";
 import { firstWords } from "./parse.ts";
@@ -12,35 +11,29 @@ export async function run(io: Io, { words: [shell = ""] }: Args): Promise<number
     io.stderr.write(`siteward: completion: ${JSON.stringify(shell)} is none of ${Object.keys(shells).join(", ")}\n`);
     return exit.usage;
   }
-  io.stdout.write(script());
+  io.stdout.write(script(completionWords(io)));
   return exit.ok;
 }
 
-const shells: Readonly<Record<string, () => string>> = { bash, zsh, fish };
+const shells: Readonly<Record<string, (words: CompletionWords) => string>> = { bash, zsh, fish };
 
 const optionsOf = (command: Command): readonly Option[] => [...command.options, helpOption];
 const named = (option: Option): string => `--${option.name}`;
 const takesFile = ({ value = "" }: Option): boolean => /FILE|FOLDER/.test(value);
-const wordsTakeFiles = ({ words }: Command): boolean => words?.show.includes("FILE") ?? false;
-/** Words that can only be one of these: "bash|zsh|fish", a command, a setting. */
-function choicesOf({ words }: Command): readonly string[] {
-  const show = words?.show ?? "";
-  if (show === "[COMMAND]") return firstWords();
-  if (show === "SETTING") return [...pathsIn(settings)];
-  return /^[a-z]+(\|[a-z]+)+$/.test(show) ? show.split("|") : [];
-}
-/** Values that are offered; a value of which none is known is anybody's guess. */
-const valuesOf = ({ choices, known }: Option): readonly string[] => choices ?? known ?? [];
-
-function bash(): string {
+const wordsTakeFiles = ({ words }: Command): boolean => /FILE|FOLDER/.test(words?.show ?? "");
+function bash({ choicesOf, valuesOf, isList }: CompletionWords): string {
   const cases = commands.map((command) => {
     const words = [...optionsOf(command).map(named), ...choicesOf(command)].join(" ");
     const files = wordsTakeFiles(command) ? " -f" : "";
     return `    "${command.name}") COMPREPLY=($(compgen${files} -W "${words}" -- "$cur")) ;;`;
   });
   const groupCases = Object.keys(groups).map((group) => `    ${group}) ${bashWords(inGroup(group))}; return ;;`);
-  const valued = commands.flatMap(optionsOf).filter(({ value, bare }) => value !== undefined && bare === undefined);
-  const valueCases = new Map(valued.map((option) => [named(option), bashValues(option)]));
+  const valued = commands.flatMap((command) =>
+    optionsOf(command)
+      .filter(({ value, bare }) => value !== undefined && bare === undefined)
+      .map((option) => [named(option), bashValues(option, valuesOf(command, option), isList(option))] as const),
+  );
+  const valueCases = new Map(valued);
   return `# bash completion for siteward
 _siteward() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]}
@@ -63,16 +56,18 @@ complete -o filenames -F _siteward siteward
 
 const bashWords = (words: readonly string[]): string => `COMPREPLY=($(compgen -W "${words.join(" ")}" -- "$cur"))`;
 
-function bashValues(option: Option): string {
-  const words = valuesOf(option);
+function bashValues(option: Option, words: readonly string[], isList: boolean): string {
   if (takesFile(option)) return `COMPREPLY=($(compgen -f -W "${words.join(" ")}" -- "$cur")); `;
-  return words.length > 0 ? `${bashWords(words)}; ` : "";
+  if (words.length === 0) return "";
+  if (!isList) return `${bashWords(words)}; `;
+  // What stands before the last comma stays.
+  return `local before=; [[ $cur == *,* ]] && before=\${cur%,*},; COMPREPLY=($(compgen -P "$before" -W "${words.join(" ")}" -- "\${cur##*,}")); `;
 }
 
 const inGroup = (group: string): readonly string[] =>
   commandsUnder(group).map(({ name }) => name.slice(group.length + 1));
 
-function zsh(): string {
+function zsh({ choicesOf, valuesOf, isList }: CompletionWords): string {
   const described = (rows: readonly (readonly [string, string])[]): string =>
     rows.map(([name, summary]) => `'${name}:${zshText(summary)}'`).join(" ");
   const firsts = firstWords().map((name): readonly [string, string] => [name, summaryOf(name)]);
@@ -83,11 +78,13 @@ function zsh(): string {
   const cases = commands.map((command) => {
     const options = optionsOf(command).map((option) => {
       const { name, value, summary } = option;
-      const argument = value === undefined ? "" : `:${value}:${zshValues(option)}`;
+      const argument =
+        value === undefined ? "" : `:${value}:${zshValues(option, valuesOf(command, option), isList(option))}`;
       return `'--${name}[${zshText(summary)}]${argument}'`;
     });
     const [choices, files] = [choicesOf(command), wordsTakeFiles(command)];
-    const words = choices.length > 0 ? ` '*:word:(${choices.join(" ")})'` : files ? " '*:file:_files'" : "";
+    const offered = zshOffer(choices, files);
+    const words = offered === "" ? "" : ` '*:word:${offered}'`;
     return `    "${command.name}") _arguments ${options.join(" ")}${words} ;;`;
   });
   return `#compdef siteward
@@ -101,7 +98,11 @@ _siteward() {
   if (( CURRENT == 3 )); then case "$command" in
 ${groupCases.join("\n")}
   esac; fi
-  case "$command" in ${Object.keys(groups).join("|")}) command="$command $words[3]" ;; esac
+  # To _arguments the command is what stands first.
+  local -i names=1
+  case "$command" in ${Object.keys(groups).join("|")}) command="$command $words[3]" names=2 ;; esac
+  shift $names words
+  (( CURRENT -= names ))
   case "$command" in
 ${cases.join("\n")}
   esac
@@ -110,10 +111,14 @@ if [ "$funcstack[1]" = "_siteward" ]; then _siteward "$@"; else compdef _sitewar
 `;
 }
 
-function zshValues(option: Option): string {
-  const words = valuesOf(option).join(" ");
-  if (!takesFile(option)) return words === "" ? "" : `(${words})`;
-  return words === "" ? "_files" : `{ compadd -- ${words}; _files }`;
+function zshValues(option: Option, words: readonly string[], isList: boolean): string {
+  // A word with a colon behind it would have a description.
+  return isList ? `_values -s , value ${words.join(" ")}` : zshOffer(words, takesFile(option));
+}
+
+function zshOffer(words: readonly string[], files: boolean): string {
+  if (words.length === 0) return files ? "_files" : "";
+  return files ? `{ compadd -- ${words.join(" ")}; _files }` : `(${words.join(" ")})`;
 }
 
 const summaryOf = (name: string): string =>
@@ -122,7 +127,7 @@ const summaryOf = (name: string): string =>
 /** Inside single quotes, in a description that ends at a bracket or a colon. */
 const zshText = (text: string): string => text.replaceAll("'", "'\\''").replace(/[[\]:]/g, "\\$&");
 
-function fish(): string {
+function fish({ choicesOf, valuesOf, isList }: CompletionWords): string {
   const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
   const line = (condition: string, rest: string): string => `complete -c siteward -n ${quoted(condition)} ${rest}`;
   const firsts = firstWords().map((name) =>
@@ -142,12 +147,14 @@ function fish(): string {
       .join("; and ");
     const rows = optionsOf(command).map((option) => {
       const value = option.value === undefined ? "" : takesFile(option) ? " -r -F" : " -x";
-      const values = valuesOf(option).join(" ");
-      const choices = values === "" ? "" : ` -a ${quoted(values)}`;
+      const values = valuesOf(command, option).join(" ");
+      const offered = isList(option) ? `(__fish_append , ${values})` : values;
+      const choices = values === "" ? "" : ` -a ${quoted(offered)}`;
       return line(condition, `-l ${option.name}${value}${choices} -d ${quoted(option.summary)}`);
     });
     const choices = choicesOf(command);
-    return choices.length > 0 ? [...rows, line(condition, `-f -a ${quoted(choices.join(" "))}`)] : rows;
+    const noFiles = wordsTakeFiles(command) ? "" : "-f ";
+    return choices.length > 0 ? [...rows, line(condition, `${noFiles}-a ${quoted(choices.join(" "))}`)] : rows;
   });
   return `# fish completion for siteward\n${[...firsts, ...inner, ...options].join("\n")}\n`;
 }

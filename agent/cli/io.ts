@@ -25,7 +25,7 @@ export interface Io {
   readonly hostname: string;
   /** How this very program is started: `spawn(self[0], [...self.slice(1), "run", …])`. */
   readonly self: readonly string[];
-  /** The folder into which the program was installed; `firmware-profiles/` lies in it. */
+  /** The folder into which the program was installed; `profiles.d/` lies in it (`firmware-profiles/` in the sources). */
   readonly home: string;
 }
 

@@ -29,6 +29,13 @@ export function manPage(): string {
     ".SH FILES",
     ...entry("/etc/siteward/siteward.yaml", "The configuration; siteward config example prints one."),
     ...entry("/etc/siteward/conf.d/*.yaml", "Drop-in files, read after it in the order of their names."),
+    ...entry(
+      "/etc/siteward/profiles.d/*.json",
+      "Firmware profiles of this board's own: a whole one replaces the shipped one of the same id.",
+    ),
+    ...entry("/usr/lib/siteward/profiles.d/*.json", "The firmware profiles that siteward ships."),
+    ...entry("/etc/siteward/credentials", "What siteward enroll wrote: for the API server, and for a fleet."),
+    ...entry("/etc/siteward/trust.d/*.pub", "Public keys by which commands must be signed, once there is one."),
     ...entry("/var/lib/siteward", "state.db, which must survive, and cache.db, which may be deleted."),
     ...entry("/run/siteward/status.json", "How the agent and the site are, for people and for monitoring."),
     ".SH EXIT STATUS",

@@ -18,7 +18,7 @@ export const formatOf = ({ stdout, env }: Pick<Io, "stdout" | "env">, { log }: P
 export class ProcessLog implements LineTaker {
   readonly #io: Io;
   #configured: Level;
-  #turned: Level | undefined;
+  #turned: { readonly level: Level; readonly component: string | undefined } | undefined;
   #logger: Logger;
 
   constructor(io: Io, config: Config) {
@@ -27,8 +27,10 @@ export class ProcessLog implements LineTaker {
     this.#logger = loggerOf(io, config);
   }
 
-  get level(): Level {
-    return this.#turned ?? this.#configured;
+  levelOf({ controller, resource }: Fields): Level {
+    const { level, component } = this.#turned ?? { level: this.#configured };
+    const isMeant = component === undefined || component === controller || component === resource;
+    return isMeant ? level : this.#configured;
   }
 
   configure(config: Config): void {
@@ -36,9 +38,9 @@ export class ProcessLog implements LineTaker {
     this.#logger = loggerOf(this.#io, config);
   }
 
-  /** Whatever is configured; undefined: as configured. */
-  turn(level: Level | undefined): void {
-    this.#turned = level;
+  /** Whatever is configured, for all lines or for those about a controller or a resource; undefined: as configured. */
+  turn(level: Level | undefined, component?: string): void {
+    this.#turned = level && { level, component };
   }
 
   take(level: Level, message: string, fields: Fields): void {

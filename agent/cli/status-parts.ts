@@ -83,13 +83,18 @@ function leaderPart({ election, config }: AgentViews, now: Instant): LeaderPart 
   };
 }
 
-function apiPart({ link }: AgentViews): ApiPart {
-  const { state, since, rttP95, failure } = link;
+function apiPart({ link, informers }: AgentViews): ApiPart {
+  const { state, since, rtt, lastHour, failure } = link;
+  const reopened = informers.reduce((sum, { watches }) => sum + Math.max(0, watches - 1), 0);
   return {
     state,
     since,
     server: undefined,
-    rtt: rttP95 === undefined ? undefined : { p50: rttP95, p95: rttP95 },
+    rtt,
+    requests1h: lastHour.requests,
+    failed1h: lastHour.failed,
+    // Of a process younger than an hour the first opening of each watch is not one of them.
+    restarts1h: Math.min(reopened, lastHour.watches),
     error: failure && { kind: failure.kind, message: failure.message, hint: failure.hint },
   };
 }

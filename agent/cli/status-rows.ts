@@ -12,7 +12,7 @@ export function statusRows(status: Status, width: number): readonly string[] {
   const { eviction, journal, memory, traffic, board, clock, config, commands = [] } = status;
   return [
     ...rows("Leader", leaderRows(status)),
-    ...rows("Link", linkRows(status)),
+    ...rows("Links", linkRows(status)),
     ...rows("Watches", watchRows(status)),
     ...rows("Zones", zoneRows(status)),
     ...rows("Eviction", eviction ? [evictionRow(eviction, status)] : []),
@@ -55,12 +55,14 @@ const leaseText = (role: string, age: string, duration: string): string =>
 
 function linkRows({ link, writtenAt }: Status): readonly string[] {
   if (!link) return [];
-  const { state, server, since, rttP50Ms, rttP95Ms, watch } = link.api;
-  const rtt = rttP50Ms === undefined ? undefined : `rtt ${rttP50Ms}/${rttP95Ms ?? "?"} ms p50/p95`;
+  const { state, server, since, rttP50Ms, rttP95Ms, requests1h, failed1h, watch } = link.api;
+  const again = watch.restarts1h === undefined ? `${watch.restarts} restarts` : `${watch.restarts1h} restarts/h`;
   const facts = joined([
     `api ${state} for ${ago(since, writtenAt)}`,
-    rtt,
-    `watches live: ${watch.open}, reopened: ${watch.restarts}`,
+    rttP50Ms === undefined ? undefined : `rtt ${rttP50Ms}/${rttP95Ms ?? "?"} ms p50/p95`,
+    // Lost packets cannot be seen without privileges, unanswered requests can.
+    failed1h === undefined ? undefined : `${failed1h} of ${requests1h} requests failed (1 h)`,
+    `${watch.open} ${watch.open === 1 ? "watch" : "watches"} (${again})`,
   ]);
   return [facts, ...(server ? [server] : []), ...(link.mqtt ? [brokerRow(link.mqtt, writtenAt)] : [])];
 }
@@ -205,8 +207,8 @@ const configRow = ({ desiredVersion, appliedVersion, state }: NonNullable<Status
     ? `version ${desiredVersion} of the fleet, ${state ?? "applied"}`
     : `version ${desiredVersion} of the fleet desired, ${appliedVersion ?? "none"} applied: ${state ?? "pending"}`;
 
-const commandRow = ({ id, name, state, at, by }: NonNullable<Status["commands"]>[number]): string =>
-  `${clockTime(at)} ${name} ${state}${by ? ` by ${by}` : ""} (${id})`;
+const commandRow = ({ id, name, state, at, by, reason }: NonNullable<Status["commands"]>[number]): string =>
+  `${clockTime(at)} ${name} ${state}${by ? ` by ${by}` : ""}${reason ? ` (${reason})` : ""}, id ${id}`;
 
 const joined = (facts: readonly (string | undefined)[]): string =>
   facts.filter((fact) => fact !== undefined && fact !== "").join(", ");

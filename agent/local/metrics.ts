@@ -122,6 +122,11 @@ function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
   return [
     gauge("api_up", "1 while the API server answers.", one(api && yes(api.state === "up"))),
     gauge("api_round_trip_p95_seconds", "95 of 100 requests took at most this long.", one(seconds(api?.rttP95Ms))),
+    gauge(
+      "api_failed_requests_last_hour",
+      "Requests to the API server of the last hour that had no answer.",
+      one(api?.failed1h),
+    ),
     counter(
       "api_requests",
       "Requests to the API server.",

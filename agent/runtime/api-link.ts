@@ -2,15 +2,19 @@ import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { hintOf } from "../base/errors.ts";
 import { CredentialsError } from "../client/credentials-error.ts";
-import type { HttpResponse, Transport } from "../client/transport.ts";
+import type { HttpRequest, HttpResponse, Transport } from "../client/transport.ts";
 import { TransportError } from "../client/transport-error.ts";
 import { skewIn } from "./clock-skew.ts";
 import { DurationSample } from "./duration-sample.ts";
+import { RollingCount } from "./rolling-count.ts";
 
 export interface ApiLinkView {
   readonly state: "starting" | "up" | "down";
   readonly since: Instant;
-  readonly rttP95: Millis | undefined;
+  /** From a request to the head of its answer, of the last 64. */
+  readonly rtt: { readonly p50: Millis; readonly p95: Millis } | undefined;
+  /** Requests that had an answer or should have had one, those that had none, and watches that were opened. */
+  readonly lastHour: { readonly requests: number; readonly failed: number; readonly watches: number };
   /** What the last exchange failed with, while the state is not up. */
   readonly failure: ApiFailure | undefined;
 }
@@ -27,6 +31,9 @@ export class ApiLink {
   readonly #transport: Transport;
   readonly #changed: () => void;
   readonly #roundTrips = new DurationSample();
+  readonly #requests = new RollingCount();
+  readonly #unanswered = new RollingCount();
+  readonly #watches = new RollingCount();
   /** Why it is down, as far as that was logged. */
   readonly #said = new Set<string>();
   #state: ApiLinkView["state"] = "starting";
@@ -49,6 +56,8 @@ export class ApiLink {
       const now = this.#ambient.clock.now();
       this.#roundTrips.add(elapsed(begun, now));
       this.#skew = skewIn(response.headers.date, begun, now) ?? this.#skew;
+      this.#requests.add(now);
+      if (isWatch(request)) this.#watches.add(now);
       this.#answered(response);
       return response;
     } catch (error) {
@@ -59,10 +68,17 @@ export class ApiLink {
   };
 
   view(): ApiLinkView {
+    const now = this.#ambient.clock.now();
+    const { p50, p95 } = this.#roundTrips;
     return {
       state: this.#state,
       since: this.#since,
-      rttP95: this.#roundTrips.p95,
+      rtt: p50 === undefined || p95 === undefined ? undefined : { p50, p95 },
+      lastHour: {
+        requests: this.#requests.total(now),
+        failed: this.#unanswered.total(now),
+        watches: this.#watches.total(now),
+      },
       failure: this.#failure,
     };
   }
@@ -81,6 +97,9 @@ export class ApiLink {
   #failed(error: unknown): void {
     const kind = kindOf(error);
     if (kind === undefined || !(error instanceof Error)) return;
+    const now = this.#ambient.clock.now();
+    this.#requests.add(now);
+    this.#unanswered.add(now);
     this.#turn("down", { kind, message: error.message, hint: hintOf(error) ?? goesOn });
   }
 
@@ -116,6 +135,8 @@ const notAccepted: ApiFailure = {
   message: "the API server does not accept our credentials",
   hint: "Renew the token or the client certificate in the kubeconfig; compare this board's clock.",
 };
+
+const isWatch = ({ path }: HttpRequest): boolean => /[?&]watch=/.test(path);
 
 /** `undefined`: the exchange was not sent, or failed for reasons of our own. */
 function kindOf(error: unknown): ApiFailure["kind"] | undefined {

@@ -12,9 +12,18 @@ export class DurationSample {
     this.#next = (this.#next + 1) % kept;
   }
 
-  /** 95 of 100 took no longer. Undefined: nothing measured yet. */
+  /** Half of them took no longer. Undefined: nothing measured yet. */
+  get p50(): Millis | undefined {
+    return this.#percentile(0.5);
+  }
+
+  /** 95 of 100 took no longer. */
   get p95(): Millis | undefined {
+    return this.#percentile(0.95);
+  }
+
+  #percentile(share: number): Millis | undefined {
     const sorted = [...this.#durations].sort((a, b) => a - b);
-    return sorted[Math.ceil(sorted.length * 0.95) - 1];
+    return sorted[Math.ceil(sorted.length * share) - 1];
   }
 }

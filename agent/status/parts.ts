@@ -132,6 +132,7 @@ export interface CommandPart {
   readonly state: string;
   readonly at: Instant;
   readonly by?: string | undefined;
+  readonly reason?: string | undefined;
 }
 
 export interface BoardPart {
@@ -190,6 +191,11 @@ export interface ApiPart {
   readonly since: Instant;
   readonly server: string | undefined;
   readonly rtt?: { readonly p50: Millis; readonly p95: Millis } | undefined;
+  /** Requests of the last hour, and those of them that had no answer. */
+  readonly requests1h?: number | undefined;
+  readonly failed1h?: number | undefined;
+  /** How often a watch was opened again in the last hour. */
+  readonly restarts1h?: number | undefined;
   /** The last failure, while the state is not up. */
   readonly error: ApiProblem | undefined;
 }

@@ -37,8 +37,11 @@ const api = record({
   since: text,
   rttP50Ms: maybe(count),
   rttP95Ms: maybe(count),
+  /** Requests of the last hour, and those of them that had no answer. */
+  requests1h: maybe(count),
+  failed1h: maybe(count),
   lastError: maybe(text),
-  watch: record({ open: count, restarts: count, lastRelist: maybe(text) }),
+  watch: record({ open: count, restarts: count, restarts1h: maybe(count), lastRelist: maybe(text) }),
 });
 
 const mqtt = record({
@@ -165,7 +168,7 @@ const board = record({
   loadavg1: maybe(count),
 });
 
-const command = record({ id: text, name: text, state: text, at: text, by: maybe(text) });
+const command = record({ id: text, name: text, state: text, at: text, by: maybe(text), reason: maybe(text) });
 
 const ending = record({ cause: text, message: maybe(text) });
 

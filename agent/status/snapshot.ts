@@ -119,10 +119,13 @@ function apiStatus(api: NonNullable<Parts["api"]>, watches: readonly WatchPart[]
     since: iso(api.since, now),
     rttP50Ms: rounded(api.rtt?.p50),
     rttP95Ms: rounded(api.rtt?.p95),
+    requests1h: api.requests1h,
+    failed1h: api.failed1h,
     lastError: api.error?.message,
     watch: {
       open: watches.filter(({ state }) => state === "live").length,
       restarts: watches.reduce((sum, { restarts }) => sum + restarts, 0),
+      restarts1h: api.restarts1h,
       lastRelist: last && iso(last, now),
     },
   };

@@ -12,7 +12,7 @@ export class RecordingLog extends FieldLogger {
 
   constructor() {
     const lines: LogLine[] = [];
-    super({ level: "debug", take: (level, message, fields) => lines.push({ level, message, fields }) });
+    super({ levelOf: () => "debug", take: (level, message, fields) => lines.push({ level, message, fields }) });
     this.lines = lines;
   }
 

@@ -54,6 +54,9 @@ export const api: ApiPart = {
   since: at(1),
   server: "https://10.0.0.1:6443",
   rtt: { p50: 84, p95: 410 },
+  requests1h: 412,
+  failed1h: 3,
+  restarts1h: 2,
   error: undefined,
 };
 

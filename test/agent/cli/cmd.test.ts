@@ -43,6 +43,8 @@ async function siteward(...argv: readonly string[]): Promise<{ readonly code: nu
   return { code: await dispatch(io, argv), io };
 }
 
+const why = ["--reason", "a test"] as const;
+
 test("a command prints its result for programs and how it went for people", async () => {
   const { code, io } = await siteward(
     "cmd",
@@ -59,19 +61,19 @@ test("a command prints its result for programs and how it went for people", asyn
 });
 
 test("a rehearsal changes nothing", async () => {
-  const { code, io } = await siteward("cmd", "board.drain", '{"timeout":60}', "--dry-run");
+  const { code, io } = await siteward("cmd", "board.drain", '{"timeout":60}', "--dry-run", ...why);
   expect([code, JSON.parse(io.out())]).toEqual([0, { plan: "drain" }]);
   expect(board.effects).toEqual([]);
 });
 
 test("what the board refuses ends with 1, and says why and where", async () => {
-  const wrong = await siteward("cmd", "eviction.freeze", '{"ttl":5}');
+  const wrong = await siteward("cmd", "eviction.freeze", '{"ttl":5}', ...why);
   expect([wrong.code, wrong.io.err()]).toEqual([
     1,
     "siteward: rejected: must be a whole number from 60 to 86400 (/args/ttl)\n",
   ]);
   board.standing = { isLeader: false, leader: "edge-05", term: 18 };
-  const elsewhere = await siteward("cmd", "eviction.thaw", "--json");
+  const elsewhere = await siteward("cmd", "eviction.thaw", "--json", ...why);
   expect(elsewhere.code).toBe(1);
   expect(JSON.parse(elsewhere.io.out())).toMatchObject({ error: "not-leader", result: { leader: "edge-05" } });
 });
@@ -79,15 +81,15 @@ test("what the board refuses ends with 1, and says why and where", async () => {
 test("who stops waiting for a drain is told how to call it off", async () => {
   board.effect = () => new Promise(() => undefined);
   const io = recordingIo({ env: { SITEWARD_RUN_FOLDER: folder }, clock: new SystemClock() });
-  const given = dispatch(io, ["cmd", "board.drain", '{"timeout":60}']);
+  const given = dispatch(io, ["cmd", "board.drain", '{"timeout":60}', ...why]);
   await expect.poll(() => board.effects).toEqual(["drain"]);
   io.stop.abort(new Error("SIGINT"));
   expect(await given).toBe(1);
-  expect(io.err()).toMatch(/it goes on, unless: cmd cmd\.cancel '\{"id":"[0-9a-f-]{36}"\}'\n$/);
+  expect(io.err()).toMatch(/it goes on, unless: cmd cmd\.cancel '\{"id":"[0-9a-f-]{36}"\}' --reason TEXT\n$/);
 });
 
 test("a restart is accepted, and that is all that this process can say", async () => {
-  const given = siteward("cmd", "agent.restart");
+  const given = siteward("cmd", "agent.restart", ...why);
   await expect.poll(() => board.effects).toEqual(["restart"]);
   const { code, io } = await given;
   expect(code).toBe(0);
@@ -100,10 +102,47 @@ test.each([
   [["cmd", "ping", "{"], "is not a JSON object"],
   [["cmd", "ping", "[]"], "is not a JSON object"],
   [["cmd", "--schema", "nothing"], "there is no command"],
-])("%j is wrong usage", async (argv, why) => {
+  [["cmd", "board.cordon"], "board.cordon changes something: say why, for the log and the status: --reason TEXT"],
+  [["cmd", "board.cordon", "--dry-run"], "--reason TEXT"],
+  [["config", "rollback"], "--reason TEXT"],
+  [["config", "rollback", "--to", "latest", ...why], "--to takes the number of a version"],
+  [["config", "rollback", "--to", "-1", ...why], "--to needs a value"],
+])("%j is wrong usage, and nothing happens", async (argv, told) => {
   const { code, io } = await siteward(...argv);
   expect(code).toBe(64);
-  expect(io.err()).toContain(why);
+  expect(io.err()).toContain(told);
+  expect(board.effects).toEqual([]);
+});
+
+test.each([
+  [[], "roll back undefined"],
+  [["--to", "41"], "roll back 41"],
+])("an operator on the board goes back to settings that were good: %j", async (to, effect) => {
+  board.effect = async () => ({ outcome: "done", result: { version: 41, desiredVersion: 43 } });
+  const { code, io } = await siteward("config", "rollback", ...to, "--reason", "no renewals since 43");
+  expect([code, io.out()]).toEqual([
+    0,
+    "version 41 of the fleet's settings is in force in a moment; the fleet's next version after 43 is taken again\n",
+  ]);
+  expect(board.effects).toEqual([effect]);
+  expect(board.log.lines.find(({ message }) => message === "command accepted")?.fields).toMatchObject({
+    name: "config.rollback",
+    by: `local:${process.getuid?.()}`,
+    reason: "no renewals since 43",
+  });
+});
+
+test("where there is nothing to go back to it ends with 1, and what there is stands beside it", async () => {
+  board.effect = async () => ({
+    outcome: "refused",
+    code: 404,
+    error: "no-such-version",
+    message: "there is no such version to go back to",
+    result: { good: [41, 40] },
+  });
+  const { code, io } = await siteward("config", "rollback", "--to", "7", ...why);
+  expect([code, JSON.parse(io.out())]).toEqual([1, { good: [41, 40] }]);
+  expect(io.err()).toContain("siteward: rejected: there is no such version to go back to");
 });
 
 test("the schema of a command is printed without an agent", async () => {

@@ -47,6 +47,18 @@ test("its level can be turned while the program runs, and its form with a new co
   expect(more).toEqual([]);
 });
 
+test("one controller or resource can be made to say more, while the rest stays as it is configured", () => {
+  const io = recordingIo();
+  const process = new ProcessLog(io, config({ format: "text", level: "info" }));
+  const log = new FieldLogger(process);
+  const [pods, gc] = [log.child({ resource: "pods" }), log.child({ controller: "pod-gc" })];
+  process.turn("debug", "pod-gc");
+  for (const each of [log, pods, gc]) each.debug("looked");
+  process.turn("error", "pods");
+  for (const each of [log, pods, gc]) each.info("found");
+  expect(io.out().match(/(looked|found).*/g)).toEqual(["looked controller=pod-gc", "found", "found controller=pod-gc"]);
+});
+
 test("without a socket to the journal its lines begin with their priority", () => {
   const io = recordingIo({ env: { JOURNAL_STREAM: ours } });
   new FieldLogger(new ProcessLog(io, config({}))).warn("low memory", { leftMiB: 3 });

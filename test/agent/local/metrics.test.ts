@@ -63,6 +63,8 @@ const full: Status = {
       since: "2026-11-20T09:12:14Z",
       rttP50Ms: 84,
       rttP95Ms: 410,
+      requests1h: 412,
+      failed1h: 3,
       lastError: undefined,
       watch: { open: 3, restarts: 2, lastRelist: undefined },
     },

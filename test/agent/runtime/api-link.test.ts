@@ -101,3 +101,21 @@ test("a refusal is an answer: the link is up", async () => {
     expect(link.view().state).toBe("up");
   }
 });
+
+test("a person is told how many requests of the last hour had no answer, and how long the others took", async () => {
+  const { clock, link, send } = setUp();
+  expect(link.view()).toMatchObject({ rtt: undefined, lastHour: { requests: 0, failed: 0, watches: 0 } });
+  await send(200);
+  await send(500);
+  await send(refused);
+  // What was never sent, or called off by ourselves, says nothing of the link.
+  const gone = new AbortController();
+  gone.abort(new Error("not wanted any more"));
+  await send(new Error("aborted"), gone.signal);
+  expect(link.view().lastHour).toEqual({ requests: 3, failed: 1, watches: 0 });
+  await send(200);
+  await link.send({ method: "GET", path: "/api/v1/nodes?watch=true", headers: {}, signal: gone.signal });
+  expect(link.view()).toMatchObject({ rtt: { p50: 0, p95: 0 }, lastHour: { requests: 5, failed: 1, watches: 1 } });
+  await clock.advance("66m");
+  expect(link.view().lastHour).toEqual({ requests: 0, failed: 0, watches: 0 });
+});

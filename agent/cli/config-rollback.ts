@@ -1,0 +1,22 @@
+import type { JsonRecord } from "../base/json.ts";
+import { exit } from "./exit-codes.ts";
+import { give } from "./give.ts";
+import type { Run } from "./io.ts";
+
+/** `siteward config rollback`: the command config.rollback, given on the board itself. */
+export const rollback: Run = async (io, args) => {
+  const to = args.values.get("to");
+  const isNumber = to === undefined || /^(0|[1-9][0-9]{0,14})$/.test(to);
+  if (!isNumber) {
+    io.stderr.write(`siteward: config rollback: --to takes the number of a version, or 0 for none of the fleet's\n`);
+    return exit.usage;
+  }
+  const order = { name: "config.rollback", args: to === undefined ? {} : { toVersion: Number(to) } };
+  return await give(io, args, order, (result) => sentence(result, args.flags.has("dry-run")));
+};
+
+function sentence({ version, desiredVersion }: JsonRecord, isRehearsal: boolean): string {
+  const what = version === 0 ? "this board's own files alone" : `version ${version} of the fleet's settings`;
+  const when = isRehearsal ? "would be in force" : "is in force in a moment";
+  return `${what} ${when}; the fleet's next version after ${desiredVersion} is taken again`;
+}
