@@ -60,7 +60,8 @@ export async function drain(
     if (dryRun) return done({ ...told(), pods: found.leaving.map(keyOf).slice(0, mostNamed) });
     const cordoned = await cordon(undefined, true, author, false, parts);
     if (cordoned.outcome !== "done") return cordoned;
-    const about = refTo(nodes, await parts.client.get(nodes, { name: board }, bound.signal));
+    const node = await again(() => parts.client.get(nodes, { name: board }, bound.signal), bound.signal);
+    const about = node && refTo(nodes, node);
     const say = (reason: string, message: string): void => tellOf(parts, about, { reason, message }, author);
     say("BoardDraining", `Node ${board} is drained within ${formatDuration(options.timeout)}`);
     const asked = new Set<string>();
@@ -77,7 +78,7 @@ export async function drain(
       progress(told());
       await sleep(clock, round, bound.signal);
       if (bound.signal.aborted) break;
-      found = await podsOn(board, parts, bound.signal);
+      found = (await again(() => podsOn(board, parts, bound.signal), bound.signal)) ?? found;
       tally.left = found.leaving.length;
     }
     if (tally.left === 0) say("BoardDrained", `Node ${board} drained of ${tally.evicted} pods`);
@@ -118,6 +119,17 @@ async function podsOn(
     page = answer.continue;
   }
   return { leaving, skipped };
+}
+
+/** `undefined`: there was no answer. A link that is gone for a moment costs a drain that moment, and no more. */
+async function again<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    const disposition = dispositionOf(error);
+    if (!signal.aborted && (disposition === "retry" || disposition === "relist")) return undefined;
+    throw error;
+  }
 }
 
 /** A mirror pod only shows what the kubelet runs from a file; a DaemonSet would make its pod anew, right here. */

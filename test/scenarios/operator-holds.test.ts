@@ -486,4 +486,21 @@ describe("this board's own Node", () => {
     );
     expect(site.node(name).spec.unschedulable).toBe(true);
   });
+
+  test("is drained although the way to the API is gone for a while in the middle", async () => {
+    const site = await begun(3);
+    site.site.keeper.stop();
+    const board = site.follower("b");
+    const agent = board.agent?.agent;
+    const { time } = site.site;
+    time.at(time.now + 2 * second, () => {
+      const heal = board.agentEdge.impair({ is: "refused" }, "reset");
+      time.at(time.now + 20 * second, heal);
+    });
+    const { signal } = new AbortController();
+    const options = { timeout: 10 * minute, force: true };
+    const effect = await site.order((controls) => controls.drain(options, alice, () => {}, signal), agent);
+    expect(effect).toMatchObject({ outcome: "done", result: { board: board.plate.name, left: 0 } });
+    expect(site.events.map(({ reason }) => reason)).toContain("BoardDrained");
+  });
 });
