@@ -35,8 +35,11 @@ export class CommandLog {
     return this.#database.prepare<CommandRow>(`SELECT ${columns} FROM commands WHERE id = ?`).get(id);
   }
 
-  /** The command and the counter of its key together: neither can be used a second time from here on. */
-  admit(row: CommandRow, counted?: { readonly kid: string; readonly counter: number }): void {
+  /**
+   * The command and the counter of its key together: neither can be used a second time from here on. `key` is the key's
+   * fingerprint: a name would be that of whichever key is called so.
+   */
+  admit(row: CommandRow, counted?: { readonly key: string; readonly counter: number }): void {
     this.#database.transaction(() => {
       this.#database
         .prepare(
@@ -53,7 +56,7 @@ export class CommandLog {
           `INSERT INTO command_counters (kid, counter) VALUES (?, ?)
            ON CONFLICT DO UPDATE SET counter = excluded.counter WHERE excluded.counter > counter`,
         )
-        .run(counted.kid, counted.counter);
+        .run(counted.key, counted.counter);
     });
   }
 
@@ -95,8 +98,8 @@ export class CommandLog {
   }
 
   /** The highest that was accepted of a key. */
-  counter(kid: string): number | undefined {
-    return this.#database.prepare<{ counter: number }>("SELECT counter FROM command_counters WHERE kid = ?").get(kid)
+  counter(key: string): number | undefined {
+    return this.#database.prepare<{ counter: number }>("SELECT counter FROM command_counters WHERE kid = ?").get(key)
       ?.counter;
   }
 

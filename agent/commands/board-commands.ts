@@ -1,3 +1,4 @@
+import { largestVersion } from "../config/remote-record.ts";
 import { done, refused } from "./controls.ts";
 import { absent, command, type Definition } from "./definition.ts";
 import { idPattern } from "./envelope.ts";
@@ -50,16 +51,17 @@ export const boardCommands: readonly Definition[] = [
   }),
   command({
     name: "log.level",
-    sentence: "Another level of the log for ttl seconds.",
+    sentence: "Another level of the log for ttl seconds; with component only of one controller or resource.",
     scopes: ["board", "fleet"],
     class: "idempotent",
-    args: record({ level: word("error", "warn", "info", "debug"), ttl: whole(10, 86_400) }, {}),
+    isSigned: true,
+    args: record({ level: word("error", "warn", "info", "debug"), ttl: whole(10, 86_400) }, { component: part }),
     problem: ({ level, ttl }) =>
       level === "debug" && ttl > hour
         ? { field: "/args/ttl", message: `debug is for up to ${hour} seconds: it wears the card out` }
         : undefined,
-    perform: ({ desk }, { level, ttl }, { dryRun }) =>
-      dryRun ? done({ level, ttl }) : desk.setLogLevel({ level, ttl: ttl * second }),
+    perform: ({ desk }, { level, component, ttl }, { dryRun }) =>
+      dryRun ? done({ level, component, ttl }) : desk.setLogLevel({ level, component, ttl: ttl * second }),
   }),
   command({
     name: "diagnostics.collect",
@@ -107,7 +109,7 @@ export const boardCommands: readonly Definition[] = [
     class: "idempotent",
     isSigned: true,
     group: "config",
-    args: record({ version: whole(1, 2 ** 53 - 1) }, { canary: whole(10, 3600) }),
+    args: record({ version: whole(1, largestVersion) }, { canary: whole(10, 3600) }),
     timeout: ({ canary = 120 }) => (canary + 60) * second,
     perform({ board }, { version, canary }, { dryRun }) {
       const length = canary === undefined ? undefined : canary * second;
@@ -116,12 +118,13 @@ export const boardCommands: readonly Definition[] = [
   }),
   command({
     name: "config.rollback",
-    sentence: "Back to the last good configuration, until a newer one is desired.",
+    sentence:
+      "Back to the last good configuration, or to one by number (0: none of the fleet's), until a newer one is desired.",
     scopes: ["board"],
     class: "once",
     isSigned: true,
     group: "config",
-    args: record({}, { toVersion: whole(0, 2 ** 53 - 1) }),
+    args: record({}, { toVersion: whole(0, largestVersion) }),
     perform: ({ board }, { toVersion }, { dryRun }) =>
       board.rollbackConfig?.(toVersion, dryRun) ?? absent("a desired configuration"),
   }),

@@ -26,8 +26,8 @@ export interface BoardControls {
   config(source: Source | undefined): JsonRecord;
   /** What this agent can do; where there is a fleet, its birth message is published anew. */
   announce(): JsonRecord;
-  /** `undefined`: the configured one again. */
-  setLogLevel(level: Level | undefined): void;
+  /** `undefined`: the configured one again. With `component` only of what a controller, or the mirror of a resource, says. */
+  setLogLevel(level: Level | undefined, component?: string): void;
   readonly collectDiagnostics:
     | ((options: DiagnosticsOptions, progress: (done: JsonRecord) => void, signal: AbortSignal) => Promise<Effect>)
     | undefined;

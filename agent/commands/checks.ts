@@ -7,13 +7,14 @@ import { isDisabled, type Policy } from "./policy.ts";
 import { type Refusal, rejected } from "./refusal.ts";
 import { commands as allCommands, find, namesIn } from "./registry.ts";
 import type { Request } from "./request.ts";
-import { isSignatureOf } from "./signature.ts";
+import { fingerprintOf, isSignatureOf } from "./signature.ts";
 import { forbids, type Trust, type TrustedKey } from "./trust.ts";
 
 /** What a command is judged by, as it is at this instant. */
 export interface DeskState {
   readonly now: Instant;
   readonly isSynced: boolean;
+  readonly board: string;
   readonly bootId: string;
   readonly configVersion: number | undefined;
   readonly standing: ReturnType<SiteControls["standing"]>;
@@ -21,15 +22,15 @@ export interface DeskState {
   readonly policy: Policy;
   readonly running: readonly { readonly id: string; readonly group: string | undefined }[];
   readonly isStopping: boolean;
-  /** The highest counter that was accepted of a key. */
-  counter(kid: string): number | undefined;
+  /** The highest counter that was accepted of the key with this fingerprint. */
+  counter(key: string): number | undefined;
   /** Why nothing can be written down at present. */
   obstacle(): string | undefined;
 }
 
 /** A command that was read, with what is known of it. */
 export interface Read {
-  readonly request: Pick<Request, "origin" | "scope">;
+  readonly request: Pick<Request, "origin" | "scope" | "isLate">;
   readonly envelope: Envelope;
   readonly definition: Definition;
   readonly args: JsonRecord;
@@ -123,7 +124,7 @@ const forbidden: Check = (command, state) => {
 
 const staleCounter: Check = ({ signature, envelope }, { counter }) => {
   if (signature.is !== "valid" || envelope.ctr === undefined) return undefined;
-  const seen = counter(signature.key.kid);
+  const seen = counter(fingerprintOf(signature.key.key));
   return seen === undefined || envelope.ctr > seen
     ? undefined
     : rejected(409, "stale-counter", `the counter of key ${signature.key.kid} has come to ${seen} already`);
@@ -159,10 +160,16 @@ const clockUnknown: Check = (command, { isSynced, now }) => {
     : rejected(412, "clock-unsynced", "the board does not know the time: sign the command and count it (ctr)");
 };
 
-const notLeader: Check = ({ request }, { standing }) => {
-  if (request.scope !== "site" || standing.isLeader) return undefined;
-  const { leader, term } = standing;
-  return { ...rejected(421, "not-leader", "another board leads the site, or none"), result: { leader, term } };
+const notLeader: Check = ({ request }, { standing, board }) => {
+  const { isLeader, leader, term } = standing;
+  if (request.scope !== "site" || (isLeader && request.isLate !== true)) return undefined;
+  if (isLeader) {
+    const why = "it waited at the broker from before this board's term: what came of it then is not known here";
+    return { ...rejected(421, "not-leader", why), result: { leader, term } };
+  }
+  // Whose own term is over is named in the Lease until another one writes it.
+  const known = leader === board ? undefined : leader;
+  return { ...rejected(421, "not-leader", "another board leads the site, or none"), result: { leader: known, term } };
 };
 
 const preconditions: Check = ({ envelope }, { standing, configVersion, bootId }) => {
@@ -213,15 +220,13 @@ const checks: readonly Check[] = [
 
 /** What only some commands must have: the rest of row 7, and row 9. */
 export function incomplete({ origin, expirySeconds, signature }: Request, envelope: Envelope): Refusal | undefined {
-  if (origin === "local") return undefined;
   const definition = allCommands.get(envelope.name);
-  if (definition && isMutating(definition)) {
-    if (envelope.reason === undefined) return missing("reason", "this command changes something");
-    // Otherwise whoever recorded it could play it again at any time.
-    if (signature && envelope.exp === undefined && envelope.ctr === undefined) {
-      return missing("exp", "what is signed needs an end (exp) or a number (ctr)");
-    }
-  }
+  const isChange = definition !== undefined && isMutating(definition);
+  if (isChange && envelope.reason === undefined) return missing("reason", "this command changes something");
+  if (origin === "local") return undefined;
+  // Otherwise whoever recorded it could play it again at any time.
+  if (isChange && signature && envelope.exp === undefined && envelope.ctr === undefined)
+    return missing("exp", "what is signed needs an end (exp) or a number (ctr)");
   return expirySeconds === undefined || expirySeconds * 1000 > longestLife
     ? rejected(428, "expiry-required", "a message expiry of at most a day is needed")
     : undefined;

@@ -8,6 +8,8 @@ import type { Problem, Shape } from "./shape.ts";
 
 export interface LevelOrder {
   readonly level: Level;
+  /** A controller or a resource; undefined: everything. */
+  readonly component: string | undefined;
   readonly ttl: Millis;
 }
 

@@ -1,7 +1,7 @@
 import type { CommandRow } from "../../storage/command-log.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
-import { isRecord } from "../base/json.ts";
+import { isRecord, recordIn } from "../base/json.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Outcome } from "./responses.ts";
 
@@ -12,6 +12,8 @@ export interface Latest {
   readonly state: string;
   readonly at: Instant;
   readonly by: string;
+  /** Not known any more of those that were over when the process began. */
+  readonly reason: string | undefined;
 }
 
 /** What the desk counts, for metrics and status. */
@@ -60,10 +62,12 @@ export class DeskCounts {
 
   begin(rows: readonly CommandRow[]): void {
     const now = this.#ambient.clock.now();
-    this.#latest = rows.slice(0, mostLatest).map(({ id, name, state, author, answer }) => {
+    this.#latest = rows.slice(0, mostLatest).map(({ id, name, state, author, answer, payload }) => {
       const told: unknown = JSON.parse(answer);
+      const asked = recordIn(payload)?.reason;
+      const reason = typeof asked === "string" ? asked : undefined;
       const wall = isRecord(told) && typeof told.at === "string" ? Date.parse(told.at) : now.wall;
-      return { id, name, state, by: author, at: shifted(now, wall - now.wall) };
+      return { id, name, state, by: author, reason, at: shifted(now, wall - now.wall) };
     });
   }
 

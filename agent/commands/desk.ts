@@ -14,12 +14,13 @@ import { type Known, type Ledger, readAnswer } from "./ledger.ts";
 import type { LogLevels } from "./log-levels.ts";
 import { isDisabled, type Policy } from "./policy.ts";
 import { admit, freshRates, mayRefuse, type RateState } from "./rate-limits.ts";
-import { RecentReads } from "./recent-reads.ts";
-import { type Refusal, rejected } from "./refusal.ts";
+import { RecentAnswers } from "./recent-answers.ts";
+import { correlationTooLong, type Refusal, rejected } from "./refusal.ts";
 import { commands } from "./registry.ts";
 import type { Answer, Request, Taken } from "./request.ts";
 import { answerExpiry, type Outcome, response } from "./responses.ts";
 import { fateOf, originOf, scopeOf } from "./resume.ts";
+import { fingerprintOf } from "./signature.ts";
 import type { Trust } from "./trust.ts";
 
 /** What a transport hands commands to. */
@@ -69,7 +70,7 @@ export class CommandDesk implements CommandTaker {
   readonly #ambient: Ambient;
   readonly #parts: DeskParts;
   readonly #executions: Executions;
-  readonly #reads = new RecentReads();
+  readonly #recent = new RecentAnswers();
   readonly #leftovers = new AnswerStream();
   #rates: RateState | undefined;
 
@@ -100,8 +101,11 @@ export class CommandDesk implements CommandTaker {
     let isTakenUp = false;
     while (!signal.aborted) {
       this.#guarded(() => {
-        if (!isTakenUp) this.#takeUp(signal);
-        isTakenUp = true;
+        // An end that cannot be written down would come again with the next process.
+        if (!isTakenUp && this.#parts.obstacle() === undefined) {
+          this.#takeUp(signal);
+          isTakenUp = true;
+        }
         ledger.writeRest();
         ledger.forget();
       });
@@ -131,6 +135,7 @@ export class CommandDesk implements CommandTaker {
     // Before row 2: whoever clears a topic on which a command was retained sends this, and retained.
     if (payload.length === 0) return this.#ignored("empty");
     if (retained) return this.#refuseEarly(rejected(400, "retained-command", "commands are never retained"), early);
+    if (request.asksTooMuch) return this.#refuseEarly(correlationTooLong, early);
     const read = parseEnvelope(payload, request);
     if ("refusal" in read) return this.#refuseEarly(read.refusal, early);
     const { envelope } = read;
@@ -138,7 +143,7 @@ export class CommandDesk implements CommandTaker {
     const hash = hashOf(request);
     const ticket = { ...early, lapses: ledger.endOf(request, envelope.exp) };
     try {
-      const known = this.#reads.find(id) ?? ledger.find(id);
+      const known = this.#recent.find(id, hash) ?? ledger.find(id);
       // A broker that starts anew may deliver once more what is just over, and without its time: it stays what it was.
       if (refusal && known?.hash !== hash) return this.#refuseEarly(refusal, early);
       const limited = this.#limit(request, envelope, known, ticket);
@@ -146,7 +151,7 @@ export class CommandDesk implements CommandTaker {
       if (known?.hash === hash) return this.#replay(known, ticket);
       if (known) return this.#refuse(rejected(409, "id-reused", "this id was another command's"), ticket);
       const judged = judge(request, envelope, this.#state());
-      if ("error" in judged) return this.#refuse(judged, ticket);
+      if ("error" in judged) return this.#refuse(judged, ticket, hash);
       const isWritten = isMutating(judged.definition) && envelope.dryRun !== true;
       return isWritten
         ? this.#accept(judged, request, ticket, hash)
@@ -179,15 +184,15 @@ export class CommandDesk implements CommandTaker {
     const { envelope, signature } = command;
     const author = authorOf(request, envelope);
     const answer = this.#response({ state: "accepted", code: 202 }, ticket);
-    const kid = signature.is === "valid" ? signature.key.kid : undefined;
+    const key = signature.is === "valid" ? fingerprintOf(signature.key.key) : undefined;
     try {
-      this.#parts.ledger.admit({ request, envelope, by: author.by, hash, answer: answer.body, kid });
+      this.#parts.ledger.admit({ request, envelope, by: author.by, hash, answer: answer.body, key });
     } catch (error) {
-      return this.#refuse(this.#unavailable(error), ticket);
+      return this.#refuse(this.#unavailable(error), ticket, hash);
     }
     const { id, name } = ticket;
     this.#ambient.log.info("command accepted", { id, name, ...author });
-    this.counts.moved({ id, name, state: "accepted", by: author.by });
+    this.counts.moved({ id, name, state: "accepted", ...author });
     this.#parts.changed();
     const later = new AnswerStream();
     void this.#carryOut(command, author, ticket, later).finally(() => later.end());
@@ -209,13 +214,13 @@ export class CommandDesk implements CommandTaker {
     answers.push(this.#settle(end, author, ticket));
   }
 
-  #settle(outcome: Outcome, { by }: Author, ticket: Ticket): Answer {
+  #settle(outcome: Outcome, author: Author, ticket: Ticket): Answer {
     const { id, name, origin } = ticket;
     const { state, code } = outcome;
     const answer = this.#response(outcome, ticket);
-    this.#ambient.log.info("command ended", { id, name, state, code, by });
+    this.#ambient.log.info("command ended", { id, name, state, code, by: author.by });
     this.counts.answered(name, outcome);
-    this.counts.moved({ id, name, state, by });
+    this.counts.moved({ id, name, state, ...author });
     // Who asked on the board itself is told on the connection that is open, or not at all.
     this.#parts.ledger.settle(id, answer.body, origin === "local");
     this.#parts.changed();
@@ -229,7 +234,7 @@ export class CommandDesk implements CommandTaker {
     if (end === "the next process") throw new Error(`${ticket.name} was rehearsed and began`);
     const answer = this.#response(end, ticket);
     this.counts.answered(ticket.name, end);
-    this.#reads.keep(ticket.id, { hash, answer: answer.body, lapses: ticket.lapses });
+    this.#recent.keep(ticket.id, { hash, answer: answer.body, lapses: ticket.lapses });
     return { answer };
   }
 
@@ -244,9 +249,13 @@ export class CommandDesk implements CommandTaker {
     return { id, name, scope, body, isTerminal, expirySeconds: answerExpiry(this.#parts.ledger.leftOf(lapses) / 1000) };
   }
 
-  #refuse(refusal: Refusal, ticket: Ticket): Taken {
+  /** With a hash it is the command's end: the same bytes hear the same again. What lacks a signature may still get one. */
+  #refuse(refusal: Refusal, ticket: Ticket, hash?: string): Taken {
     this.counts.rejected(refusal, ticket.name);
-    return { answer: this.#response(refusal, ticket) };
+    const { body, ...answer } = this.#response(refusal, ticket);
+    if (hash !== undefined && refusal.code !== 401)
+      this.#recent.keepRefusal({ hash, answer: body, lapses: ticket.lapses });
+    return { answer: { ...answer, body } };
   }
 
   #refuseEarly(refusal: Refusal, ticket: Ticket): Taken {
@@ -313,8 +322,9 @@ export class CommandDesk implements CommandTaker {
   }
 
   #state(): DeskState {
-    const { site, controls, ledger, obstacle, rules } = this.#parts;
+    const { board, site, controls, ledger, obstacle, rules } = this.#parts;
     return {
+      board,
       ...ledger.moment(),
       ...rules(),
       obstacle,
@@ -322,7 +332,7 @@ export class CommandDesk implements CommandTaker {
       standing: site.standing(),
       running: this.#executions.running,
       isStopping: this.#executions.isStopping,
-      counter: (kid) => ledger.counter(kid),
+      counter: (key) => ledger.counter(key),
     };
   }
 }

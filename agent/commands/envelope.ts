@@ -1,3 +1,4 @@
+import { readTime } from "../base/iso-time.ts";
 import { isRecord, type JsonRecord } from "../base/json.ts";
 import type { Refusal } from "./refusal.ts";
 import { rejected } from "./refusal.ts";
@@ -7,11 +8,18 @@ import { object, only, read, record, type TypeOf, text, whole, yesNo } from "./s
 export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
 export const namePattern = /^[a-z][a-z-]{0,31}(\.[a-z][a-z-]{0,31})?$/;
 
-const timestamp = text({
+const written = text({
   pattern:
     /^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?Z$/,
   most: 30,
 });
+
+const timestamp: typeof written = {
+  ...written,
+  problem: (value, at) =>
+    written.problem(value, at) ??
+    (readTime(String(value)) === undefined ? { field: at, message: "is a day that does not exist" } : undefined),
+};
 
 export const envelopeShape = record(
   {

@@ -13,8 +13,8 @@ export interface Accepted {
   readonly by: string;
   readonly hash: string;
   readonly answer: JsonRecord;
-  /** The key that signed it. */
-  readonly kid: string | undefined;
+  /** The fingerprint of the key that signed it. */
+  readonly key: string | undefined;
 }
 
 /** What was answered to a command that came before. */
@@ -56,7 +56,7 @@ export class Ledger {
   }
 
   /** Throws where it cannot be written down. From the return on the command is carried out, whatever happens to this process. */
-  admit({ request, envelope, by, hash, answer, kid }: Accepted): void {
+  admit({ request, envelope, by, hash, answer, key }: Accepted): void {
     if (this.#log.size() >= mostRows && this.forget() === 0) throw new Error("too many commands have to be remembered");
     const { id, name, scope, origin, payload } = request;
     const lapses = this.endOf(request, envelope.exp);
@@ -68,7 +68,7 @@ export class Ledger {
         lapses: lastingEndText(lapses),
         keep: lastingEndText(this.#keep(request, envelope)),
       },
-      kid !== undefined && envelope.ctr !== undefined ? { kid, counter: envelope.ctr } : undefined,
+      key !== undefined && envelope.ctr !== undefined ? { key, counter: envelope.ctr } : undefined,
     );
   }
 
@@ -107,8 +107,8 @@ export class Ledger {
     });
   }
 
-  counter(kid: string): number | undefined {
-    return this.#log.counter(kid);
+  counter(key: string): number | undefined {
+    return this.#log.counter(key);
   }
 
   unsettled(): readonly CommandRow[] {

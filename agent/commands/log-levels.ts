@@ -12,13 +12,12 @@ import {
   type Moment,
   readLastingEnd,
 } from "../base/lasting-end.ts";
-import { type Level, levels } from "../base/logger.ts";
+import { levels } from "../base/logger.ts";
 import type { BoardControls } from "./board-controls.ts";
 import { done, type Effect } from "./controls.ts";
 import type { LevelOrder } from "./definition.ts";
 
-interface Standing {
-  readonly level: Level;
+interface Standing extends Omit<LevelOrder, "ttl"> {
   readonly end: LastingEnd;
 }
 
@@ -45,11 +44,11 @@ export class LogLevels {
   }
 
   /** Written down first: a restart must not end it early, nor let it stand for good. */
-  set({ level, ttl }: LevelOrder): Effect {
+  set({ ttl, ...order }: LevelOrder): Effect {
     const end = lastingEnd(ttl, this.#moment());
-    this.#write({ level, end });
-    this.#apply({ level, end });
-    return done({ level, until: isoTime(end.until) });
+    this.#write({ ...order, end });
+    this.#apply({ ...order, end });
+    return done({ ...order, until: isoTime(end.until) });
   }
 
   /** What the process before left standing. */
@@ -70,7 +69,7 @@ export class LogLevels {
     if (rest <= 0) this.#back();
     else {
       this.#standing = standing;
-      this.#board.setLogLevel(standing.level);
+      this.#board.setLogLevel(standing.level, standing.component);
       this.#timer = this.#ambient.clock.after(rest, () => this.#back());
     }
   }
@@ -86,8 +85,8 @@ export class LogLevels {
     }
   }
 
-  #write({ level, end }: Standing): void {
-    this.#memo.set(area, key, JSON.stringify({ level, end: lastingEndText(end) }));
+  #write({ end, ...order }: Standing): void {
+    this.#memo.set(area, key, JSON.stringify({ ...order, end: lastingEndText(end) }));
   }
 }
 
@@ -95,5 +94,6 @@ function readStanding(text: string | undefined): Standing | undefined {
   const value: unknown = text === undefined ? undefined : JSON.parse(text);
   if (!isRecord(value) || typeof value.end !== "string") return undefined;
   const [level, end] = [levels.find((one) => one === value.level), readLastingEnd(value.end)];
-  return level && end && { level, end };
+  const component = typeof value.component === "string" ? value.component : undefined;
+  return level && end && { level, component, end };
 }

@@ -19,3 +19,9 @@ export const rejected = (code: number, error: string, message: string): Refusal 
   error,
   message,
 });
+
+export const correlationTooLong = rejected(
+  400,
+  "correlation-too-long",
+  "correlation data of more than 1024 bytes is not kept, and so not given back",
+);

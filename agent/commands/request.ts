@@ -14,6 +14,10 @@ export interface Request {
   /** What is left of the message's time. */
   readonly expirySeconds: number | undefined;
   readonly signature?: { readonly sig: string; readonly kid: string };
+  /** What its sender wants to have back with the answer is more than is kept: he is answered without it. */
+  readonly asksTooMuch?: boolean;
+  /** Of one of the site: it may be of a term before the one that this board leads in, and of another leader. */
+  readonly isLate?: boolean;
   /** Of a local one: "local:1000". */
   readonly author?: string;
 }

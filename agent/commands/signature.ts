@@ -1,4 +1,12 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from "node:crypto";
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify,
+} from "node:crypto";
 
 /** What a key is called: a file name and a user property. */
 export const kidPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
@@ -18,6 +26,12 @@ export function isSignatureOf(sig: string, topic: string, payload: Uint8Array, k
   if (bytes.length !== 64 || bytes.toString("base64url") !== sig) return false;
   return verify(null, signedBytes(topic, payload), key, bytes);
 }
+
+/** Of the key itself: one that replaces another under its name is another, and one under two names is the same. */
+export const fingerprintOf = (key: KeyObject): string =>
+  createHash("sha256")
+    .update(key.export({ type: "spki", format: "der" }))
+    .digest("base64url");
 
 /** Throws where it is none, or one of another kind. */
 export function readPublicKey(pem: string): KeyObject {

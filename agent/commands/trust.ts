@@ -2,6 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Millis } from "../base/clock.ts";
+import { readTime } from "../base/iso-time.ts";
 import { codeOf, inWords, isMissing, readText } from "../config/read-text.ts";
 import { parseYaml } from "../config/yaml.ts";
 import type { Request } from "./request.ts";
@@ -87,8 +88,9 @@ function readLimits(file: string): Limits | string {
   const found = read(limitsShape, yaml.value, "");
   if ("problem" in found) return `${file}: ${found.problem.field || "the file"} ${found.problem.message}`;
   const { commands, scopes, not_after } = found.value;
-  const notAfter = not_after === undefined ? undefined : Date.parse(not_after);
-  if (Number.isNaN(notAfter)) return `${file}: /not_after must be a time such as 2027-01-01T00:00:00Z`;
+  const notAfter = not_after === undefined ? undefined : readTime(not_after);
+  if (not_after !== undefined && notAfter === undefined)
+    return `${file}: /not_after must be a time such as 2027-01-01T00:00:00Z`;
   return { commands: commands ?? unlimited.commands, scopes: scopes ?? unlimited.scopes, notAfter };
 }
 

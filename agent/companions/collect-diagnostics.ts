@@ -19,12 +19,13 @@ const mostArchives = 3;
  * The doctor is not asked: he would ask the agent, and the API server besides.
  */
 export const collectDiagnostics =
-  ({ ambient, config, origins, io, version }: CompanionParts) =>
+  ({ ambient, controls, io, version }: CompanionParts) =>
   async (
     { sections, logsSince = usualLogs, upload }: DiagnosticsOptions,
     progress: (done: JsonRecord) => void,
     signal: AbortSignal,
   ): Promise<Effect> => {
+    const { config, origins } = controls.loaded;
     const [{ archiveName, collectDiagnostics: collect }, { programRunner }, { knownSecrets }] = await Promise.all([
       import("../doctor/diagnostics.ts"),
       import("../doctor/programs.ts"),
@@ -32,7 +33,7 @@ export const collectDiagnostics =
     ]);
     const folder = join(config.state.folder, "diagnostics");
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    forgetOldest(folder);
+    makeRoom(folder);
     const { file, bytes, sha256, entries } = await collect(
       ambient,
       {
@@ -40,7 +41,7 @@ export const collectDiagnostics =
         statusFile: join(config.run.folder, "status.json"),
         isRunning: true,
         read: readFact,
-        program: programRunner(ambient.clock, io.env.PATH),
+        program: programRunner(ambient.clock, { path: io.env.PATH, signal }),
         findings: undefined,
         secrets: knownSecrets(config, { env: io.env, etc }),
       },
@@ -68,11 +69,12 @@ const failed = (message: string, result: JsonRecord): Effect => ({
   result,
 });
 
-function forgetOldest(folder: string): void {
-  const archives = readdirSync(folder)
-    .filter((name) => name.endsWith(".tar.gz"))
-    .sort();
-  for (const name of archives.slice(0, Math.max(0, archives.length - mostArchives + 1))) rmSync(join(folder, name));
+/** The oldest archives go, and what of one is there that was cut short: one is collected at a time. */
+export function makeRoom(folder: string): void {
+  const names = readdirSync(folder).sort();
+  const archives = names.filter((name) => name.endsWith(".tar.gz"));
+  const gone = archives.slice(0, Math.max(0, archives.length - mostArchives + 1));
+  for (const name of [...gone, ...names.filter((one) => one.endsWith(".part"))]) rmSync(join(folder, name));
 }
 
 /** Without Node's fetch, which needs WebAssembly. A redirection is an answer like any other: it may lead anywhere. */

@@ -26,10 +26,7 @@ import type { Companion, CompanionParts } from "./companions.ts";
 import { OwnBoard, type OwnBoardParts } from "./own-board.ts";
 
 export interface CommandCenterParts
-  extends Pick<
-      CompanionParts,
-      "ambient" | "config" | "origins" | "folder" | "controls" | "status" | "news" | "bootId" | "version"
-    >,
+  extends Pick<CompanionParts, "ambient" | "config" | "folder" | "controls" | "status" | "news" | "bootId" | "version">,
     Pick<OwnBoardParts, "fleet" | "collectDiagnostics"> {
   readonly site: SiteControls;
   readonly clockState: () => ClockState;

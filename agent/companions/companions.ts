@@ -16,8 +16,6 @@ import type { ProcessControls } from "./process-controls.ts";
 export interface CompanionParts {
   readonly ambient: Ambient;
   readonly config: Config;
-  /** Where the value of each setting comes from, by dotted path. */
-  readonly origins: ReadonlyMap<string, string>;
   readonly agent: Agent;
   readonly folder: StateFolder;
   readonly io: Io;

@@ -17,7 +17,7 @@ export interface FleetSurroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly bootId: string;
   readonly version: string;
-  readonly controls: Pick<ProcessControls, "remoteVersion" | "problemsWith" | "reload">;
+  readonly controls: Pick<ProcessControls, "loaded" | "problemsWith" | "reload">;
   readonly clockState: () => ClockState;
   readonly status: () => Status | undefined;
   readonly standing: SiteControls["standing"];
@@ -44,8 +44,8 @@ export async function fleetOf(ambient: Ambient, around: FleetSurroundings): Prom
     database,
     env,
     bootId,
-    remoteVersion: controls.remoteVersion,
-    reload: () => void controls.reload(),
+    remoteVersion: () => controls.loaded.remoteVersion,
+    reload: () => controls.reload().outcome,
     judge: (document) => faultsOf(document, config, controls),
     clockState: around.clockState,
     status: around.status,

@@ -8,7 +8,7 @@ import type { Level } from "../base/logger.ts";
 import type { BoardControls, Source } from "../commands/board-controls.ts";
 import type { Effect } from "../commands/controls.ts";
 import { done, refused } from "../commands/controls.ts";
-import { type Config, settings } from "../config/settings.ts";
+import { settings } from "../config/settings.ts";
 import { settingsIn, valueAt } from "../config/values.ts";
 import type { Status } from "../status/schema.ts";
 import type { ProcessControls } from "./process-controls.ts";
@@ -23,8 +23,6 @@ export interface FleetControls {
 }
 
 export interface OwnBoardParts {
-  readonly config: Config;
-  readonly origins: ReadonlyMap<string, string>;
   readonly version: string;
   readonly bootId: string;
   readonly controls: ProcessControls;
@@ -102,7 +100,7 @@ export class OwnBoard implements BoardControls {
   }
 
   config(source: Source | undefined): JsonRecord {
-    const { config, origins } = this.#parts;
+    const { config, origins } = this.#parts.controls.loaded;
     const shown = [...settingsIn(settings)].flatMap(({ path, setting }) => {
       const origin = origins.get(path) ?? "default";
       if (source !== undefined && sourceOf(origin) !== source) return [];
@@ -117,8 +115,8 @@ export class OwnBoard implements BoardControls {
     return fleet ? fleet.announce() : { version, bootId: this.bootId, commands: known() };
   }
 
-  setLogLevel(level: Level | undefined): void {
-    this.#parts.controls.setLogLevel(level);
+  setLogLevel(level: Level | undefined, component?: string): void {
+    this.#parts.controls.setLogLevel(level, component);
   }
 
   async compact(isThorough: boolean, dryRun: boolean): Promise<Effect> {

@@ -66,6 +66,18 @@ export function checkFile(file: string): void {
   whole(values, layFile(values, file));
 }
 
+/** What is wrong with the settings of a firmware profile, over the defaults and nothing of this machine. */
+export function profileProblems({ id, settings: tree }: NonNullable<Sources["profile"]>): readonly string[] {
+  const values = defaultsOf(settings);
+  try {
+    whole(values, layTree(values, settings, tree, { where: () => `profile ${id}` }));
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems;
+  }
+}
+
 /** Values that belong together are judged together, and only if each of them is good by itself. */
 function whole(values: Values, problems: readonly string[]): Config {
   if (problems.length > 0) throw new ConfigError(problems);

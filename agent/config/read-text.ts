@@ -19,13 +19,15 @@ export function readText(
   }
 }
 
+export const noPermission = "cannot be read: no permission";
+
 export function inWords(error: unknown): string {
   switch (codeOf(error)) {
     case "ENOENT":
       return "does not exist";
     case "EACCES":
     case "EPERM":
-      return "cannot be read: no permission; the agent's user must be able to read it";
+      return `${noPermission}; the agent's user must be able to read it`;
     case "ERR_ENCODING_INVALID_ENCODED_DATA":
       return "is not text in UTF-8";
     default:

@@ -1,6 +1,12 @@
 import { isRecord, type JsonRecord, recordIn } from "../base/json.ts";
 
-/** One document of the fleet: what is to be set, the number that it came with, and the hash of its bytes. */
+/**
+ * Of a document's number: enough for milliseconds since 1970. A board takes no document that is not newer than the last, so
+ * the largest number that JSON carries, as programs send it by a slip, would be the last one that it ever takes.
+ */
+export const largestVersion = 999_999_999_999_999;
+
+/** One document of the fleet: what is to be set, the number that it came with, and the hash of the bytes of `config`. */
 export interface Kept {
   readonly version: number;
   readonly hash: string;
@@ -10,7 +16,7 @@ export interface Kept {
 export interface Fault {
   /** JSON pointer into `config`; "" for the document as a whole. */
   readonly path: string;
-  readonly code: "schema" | "unknown-key" | "locked" | "unsupported" | "unhealthy" | "by-command";
+  readonly code: "schema" | "unknown-key" | "locked" | "unsupported" | "unhealthy" | "by-command" | "not-stored";
   readonly message?: string;
 }
 
@@ -90,18 +96,29 @@ export function rolledBack(record: RemoteRecord, why: string): RemoteRecord {
   return { ...record, trial: undefined, verdict: { version, hash, state: "rolled-back", faults } };
 }
 
-/** Goes back to a version that was good; the newest one is not taken again by itself. `undefined`: there is none such. */
+/** Stands for the time before the first document: the board's own files alone. */
+export const ownFiles = 0;
+
+/**
+ * Goes back to a version that was good, of itself to the last one; the newest one is not taken again by itself. `undefined`:
+ * there is none such.
+ */
 export function returned(record: RemoteRecord, to: number | undefined): RemoteRecord | undefined {
-  const target = to === undefined ? record.good[0] : record.good.find(({ version }) => version === to);
-  if (target === undefined) return undefined;
+  const { trial, current, desired } = record;
+  // What is on trial was not good yet: what was in force before it is the last that was.
+  const good = trial && current ? [current, ...record.good] : record.good;
+  const version = to ?? good[0]?.version ?? (trial ? ownFiles : undefined);
+  const target = good.find((one) => one.version === version);
+  const isBack = target !== undefined || (version === ownFiles && inForce(record) !== undefined);
+  if (!isBack) return undefined;
   return {
     ...record,
     trial: undefined,
     current: target,
-    good: record.good.filter(({ version }) => version < target.version),
-    verdict: record.desired && {
-      version: record.desired.version,
-      hash: record.desired.hash,
+    good: good.filter((one) => target !== undefined && one.version < target.version),
+    verdict: desired && {
+      version: desired.version,
+      hash: desired.hash,
       state: "rolled-back",
       faults: [{ path: "", code: "by-command" }],
     },

@@ -16,7 +16,7 @@ export interface ControlParts {
 
 /** `lines`: what follows is told as it comes, a JSON text on each line. */
 export type Reply =
-  | { readonly status: number; readonly type: string; readonly text: string; readonly allow?: string }
+  | { readonly status: number; readonly type: string; readonly text: string; readonly headers?: readonly string[] }
   | { readonly status: number; readonly type: string; readonly lines: AsyncIterable<JsonRecord> };
 
 const plain = "text/plain; charset=utf-8";
@@ -33,7 +33,12 @@ export async function reply(request: HttpRequest, parts: ControlParts): Promise<
   return method === "GET" || method === "HEAD" ? answer(parts) : notAllowed("GET, HEAD");
 }
 
-const notAllowed = (allow: string): Reply => ({ status: 405, type: plain, text: `only ${allow}\n`, allow });
+const notAllowed = (allow: string): Reply => ({
+  status: 405,
+  type: plain,
+  text: `only ${allow}\n`,
+  headers: [`Allow: ${allow}`],
+});
 
 const reads: ReadonlyMap<string, (parts: ControlParts) => Reply> = new Map([
   ["/healthz", ({ stuck }) => verdict(stuck())],

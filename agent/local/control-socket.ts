@@ -1,14 +1,21 @@
 import { lstatSync, unlinkSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import type { Ambient } from "../base/ambient.ts";
-import { type Millis, sleep } from "../base/clock.ts";
+import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 import { type ControlParts, type Reply, reply } from "./control-api.ts";
 import { type HttpRequest, RequestReader, responseHead } from "./http-request.ts";
 
-const mostConnections = 16;
+/** At a time, from the first byte to the last. Who comes beyond that is told to come again. */
+const mostRequests = 16;
+
+/** Who cannot even be told is not let in. */
+const mostConnections = 256;
 
 /** A request has this long to arrive. */
 const patience: Millis = 10_000;
+
+/** After that it makes room for one that may be quicker. */
+const shortPatience: Millis = 1000;
 
 /** What is being answered when the agent ends has this long. */
 const partingTime: Millis = 1500;
@@ -25,6 +32,8 @@ export class ControlSocket {
   readonly #file: string;
   readonly #parts: ControlParts;
   readonly #open = new Set<Socket>();
+  /** Whose request is not there yet, in the order in which they came. */
+  readonly #arriving = new Map<Socket, Instant>();
   readonly #answering = new Set<Socket>();
 
   constructor(ambient: Ambient, { file, ...parts }: ControlParts & { readonly file: string }) {
@@ -86,30 +95,46 @@ export class ControlSocket {
   #take(socket: Socket): void {
     const { clock, log } = this.#ambient;
     const reader = new RequestReader();
-    const timer = clock.after(patience, () =>
-      this.#answer(socket, { status: 408, type: plain, text: "too slow\n" }, true),
-    );
+    const hasRoom = this.#hasRoom();
     this.#open.add(socket);
+    if (hasRoom) this.#arriving.set(socket, clock.now());
+    const timer = clock.after(patience, () => this.#turnAway(socket, tooSlow));
     socket.once("close", () => {
       timer.cancel();
       this.#open.delete(socket);
+      this.#arriving.delete(socket);
       this.#answering.delete(socket);
     });
     // Who goes away while we write is no fault of ours.
     socket.on("error", (error) => log.debug("a control connection broke", { error }));
-    let isTaken = false;
-    socket.on("end", () => !isTaken && socket.end());
+    socket.on("end", () => !this.#answering.has(socket) && socket.end());
+    // Also what is turned away is read: a client that cannot send would not hear why.
     socket.on("data", (chunk) => {
-      if (isTaken) return;
+      if (!this.#arriving.has(socket)) return;
       const found = reader.push(chunk);
       if (!found) return;
-      isTaken = true;
+      this.#arriving.delete(socket);
       this.#answering.add(socket);
       timer.cancel();
       if ("status" in found)
         void this.#answer(socket, { status: found.status, type: plain, text: `${found.message}\n` }, true);
       else void this.#handle(socket, found);
     });
+    if (!hasRoom) this.#turnAway(socket, tooMany);
+  }
+
+  /** Whoever lets us wait may keep others out for a moment, and no longer. */
+  #hasRoom(): boolean {
+    if (this.#arriving.size + this.#answering.size < mostRequests) return true;
+    const [slowest] = this.#arriving;
+    if (!slowest || elapsed(slowest[1], this.#ambient.clock.now()) < shortPatience) return false;
+    this.#turnAway(slowest[0], tooSlow);
+    return true;
+  }
+
+  #turnAway(socket: Socket, why: Reply): void {
+    this.#arriving.delete(socket);
+    void this.#answer(socket, why, true);
   }
 
   async #handle(socket: Socket, request: HttpRequest): Promise<void> {
@@ -140,13 +165,16 @@ export class ControlSocket {
       socket.end();
       return;
     }
-    const { status, type, text, allow } = answer;
-    const head = responseHead(status, type, Buffer.byteLength(text), allow === undefined ? [] : [`Allow: ${allow}`]);
+    const { status, type, text, headers } = answer;
+    const head = responseHead(status, type, Buffer.byteLength(text), headers);
     socket.end(withBody ? head + text : head);
   }
 }
 
 const plain = "text/plain; charset=utf-8";
+
+const tooSlow: Reply = { status: 408, type: plain, text: "too slow\n" };
+const tooMany: Reply = { status: 503, type: plain, text: "too many ask at once\n", headers: ["Retry-After: 1"] };
 
 /** For its user and its group from the first moment on: the mode is given where the file is made. */
 function listening(server: Server, file: string): Promise<void> {

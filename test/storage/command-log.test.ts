@@ -27,17 +27,17 @@ test("commands are found by their id, and in the order in which they came", () =
 
 test("an id is taken once, and what came with the second one is not there either", () => {
   const log = open();
-  log.admit(row("A"), { kid: "ops", counter: 7 });
-  expect(() => log.admit(row("A"), { kid: "ops", counter: 8 })).toThrow();
+  log.admit(row("A"), { key: "ops", counter: 7 });
+  expect(() => log.admit(row("A"), { key: "ops", counter: 8 })).toThrow();
   expect(log.counter("ops")).toBe(7);
 });
 
 test("a key's counter only rises", () => {
   const log = open();
-  log.admit(row("A"), { kid: "ops", counter: 7 });
-  log.admit(row("B"), { kid: "ops", counter: 5 });
+  log.admit(row("A"), { key: "ops", counter: 7 });
+  log.admit(row("B"), { key: "ops", counter: 5 });
   expect([log.counter("ops"), log.counter("other")]).toEqual([7, undefined]);
-  log.admit(row("C"), { kid: "ops", counter: 2 ** 53 - 1 });
+  log.admit(row("C"), { key: "ops", counter: 2 ** 53 - 1 });
   expect(log.counter("ops")).toBe(2 ** 53 - 1);
 });
 

@@ -8,15 +8,16 @@ import { CommandBoard, freeze, lastOf, order } from "../../support/command-desk.
 import { SeededRandom } from "../../support/seeded-random.ts";
 
 const pair = newKeyPair();
+const otherPair = newKeyPair();
 
-const trusting = (limits: Partial<TrustedKey> = {}): Trust => ({
+const trusting = (limits: Partial<TrustedKey> = {}, { kid = "ops", keys = pair } = {}): Trust => ({
   isInstalled: true,
   keys: new Map([
     [
-      "ops",
+      kid,
       {
-        kid: "ops",
-        key: readPublicKey(pair.publicKey),
+        kid,
+        key: readPublicKey(keys.publicKey),
         commands: ["*"],
         scopes: ["board", "site", "fleet"],
         notAfter: undefined,
@@ -27,9 +28,12 @@ const trusting = (limits: Partial<TrustedKey> = {}): Trust => ({
   problems: [],
 });
 
-const signed = (request: Request, changes: { kid?: string; topic?: string } = {}): Request => {
-  const { kid = "ops", topic = request.topic } = changes;
-  return { ...request, signature: { kid, sig: signatureOf(topic, request.payload, pair.privateKey) } };
+const signed = (
+  request: Request,
+  changes: { kid?: string; topic?: string; keys?: ReturnType<typeof newKeyPair> } = {},
+): Request => {
+  const { kid = "ops", topic = request.topic, keys = pair } = changes;
+  return { ...request, signature: { kid, sig: signatureOf(topic, request.payload, keys.privateKey) } };
 };
 
 const raw = (payload: string | Uint8Array, changes: Partial<Request> = {}): Request =>
@@ -64,6 +68,12 @@ const rows: readonly Row[] = [
     why: "a retained command",
     request: () => freeze({}, { retained: true }),
     answer: rejected(400, "retained-command"),
+  },
+  {
+    row: 2,
+    why: "more to give back than is kept",
+    request: () => freeze({}, { asksTooMuch: true }),
+    answer: rejected(400, "correlation-too-long"),
   },
   { row: 3, why: "a name with a wildcard", request: () => raw("{}", { name: "a+b" }), answer: undefined },
   { row: 3, why: "an id with a slash", request: () => raw("{}", { id: "a/b" }), answer: undefined },
@@ -137,6 +147,12 @@ const rows: readonly Row[] = [
     row: 7,
     why: "a time that is not UTC",
     request: () => order({ name: "ping", more: { exp: "2026-11-20T12:00:00+01:00" } }),
+    answer: rejected(400, "schema", { field: "/exp" }),
+  },
+  {
+    row: 7,
+    why: "the 31st of February",
+    request: () => order({ name: "ping", more: { exp: "2027-02-31T12:00:00Z" } }),
     answer: rejected(400, "schema", { field: "/exp" }),
   },
   {
@@ -372,6 +388,21 @@ const rows: readonly Row[] = [
     answer: rejected(421, "not-leader", { result: { leader: "edge-05", term: 18 } }),
   },
   {
+    row: 20,
+    why: "a site's command to a board whose term is over, and nobody else's has begun",
+    board: (board) => {
+      board.standing = { isLeader: false, leader: "edge-02", term: 17 };
+    },
+    request: () => freeze(),
+    answer: rejected(421, "not-leader", { result: { leader: undefined, term: 17 } }),
+  },
+  {
+    row: 20,
+    why: "a site's command that another leader may have carried out",
+    request: () => freeze({}, { isLate: true }),
+    answer: rejected(421, "not-leader", { result: { leader: "edge-02", term: 17 } }),
+  },
+  {
     row: 21,
     why: "another term",
     request: () => freeze({ more: { if: { term: 16 } } }),
@@ -501,6 +532,64 @@ test("row 12: an id with another body is refused, and the first answer stays", a
   expect(board.effects).toHaveLength(1);
 });
 
+test("row 11: what was refused stays refused when it is delivered once more, whatever has changed since", async () => {
+  const board = new CommandBoard();
+  const desk = board.start();
+  board.standing = { isLeader: false, leader: "edge-05", term: 18 };
+  const first = await lastOf(await desk.take(freeze({ id: "LATE" })));
+  expect(first).toMatchObject(rejected(421, "not-leader"));
+  board.standing = { isLeader: true, leader: "edge-02", term: 19 };
+  await board.clock.advance("20s");
+  expect(await lastOf(await desk.take(freeze({ id: "LATE" })))).toEqual({ ...first, replayed: true });
+  board.obstacle = "the disk is full";
+  const second = await lastOf(await desk.take(freeze({ id: "FULL" })));
+  board.obstacle = undefined;
+  expect(await lastOf(await desk.take(freeze({ id: "FULL" })))).toEqual({ ...second, replayed: true });
+  expect(board.effects).toEqual([]);
+  // A slip in the arguments does not use the id up.
+  expect(await lastOf(await desk.take(freeze({ id: "SLIP", args: { ttl: -1 } })))).toMatchObject({ code: 422 });
+  expect(await lastOf(await desk.take(freeze({ id: "SLIP" })))).toMatchObject({ state: "succeeded" });
+});
+
+test("rows 10 and 15: what came too fast, or without its signature, may come again with the same id", async () => {
+  const board = new CommandBoard();
+  const desk = board.start();
+  for (let n = 0; n < 5; n++) await desk.take(freeze({ id: `FAST-${n}` }));
+  expect(await lastOf(await desk.take(freeze({ id: "FAST" })))).toMatchObject(rejected(429, "rate-limited"));
+  await board.clock.advance("1m");
+  expect(await lastOf(await desk.take(freeze({ id: "FAST" })))).toMatchObject({ state: "succeeded" });
+  board.trust = trusting();
+  const request = freeze({ id: "BARE", more: { ctr: 1 } });
+  expect(await lastOf(await desk.take(request))).toMatchObject(rejected(401, "signature-missing"));
+  expect(await lastOf(await desk.take(signed(request)))).toMatchObject({ state: "succeeded" });
+});
+
+test("refusals without end take no more memory than there is for them", async () => {
+  const board = new CommandBoard();
+  const desk = board.start();
+  const refused = (n: number): Promise<unknown> =>
+    desk.take(order({ id: `N-${n}`, name: "no.such" }, { origin: "local" })).then(lastOf);
+  for (let n = 0; n < 1000; n++) await refused(n);
+  expect(await refused(999)).toMatchObject({ code: 404, replayed: true });
+  expect(await refused(0)).not.toHaveProperty("replayed");
+});
+
+test("row 17: a key that takes the place of another counts for itself, and one under two names counts once", async () => {
+  const board = new CommandBoard();
+  const desk = board.start();
+  const give = async (ctr: number, by: { kid?: string; keys?: typeof pair } = {}) => {
+    board.trust = trusting({}, by);
+    await board.clock.advance("10s");
+    return await lastOf(await desk.take(signed(freeze({ more: { ctr } }), by)));
+  };
+  expect(await give(4021)).toMatchObject({ state: "succeeded" });
+  expect(await give(1, { keys: otherPair })).toMatchObject({ state: "succeeded" });
+  expect(await give(1, { keys: otherPair })).toMatchObject(rejected(409, "stale-counter"));
+  expect(await give(4021)).toMatchObject(rejected(409, "stale-counter"));
+  expect(await give(4021, { kid: "night" })).toMatchObject(rejected(409, "stale-counter"));
+  expect(await give(4022, { kid: "night" })).toMatchObject({ state: "succeeded" });
+});
+
 test("rows 15 to 17: what is signed takes effect, and its counter can only rise", async () => {
   const board = new CommandBoard();
   board.trust = trusting();
@@ -530,16 +619,17 @@ test("row 15: a command recorded on one board is worth nothing on another one's 
   expect(await lastOf(await desk.take(there))).toMatchObject({ state: "succeeded" });
 });
 
-test("row 15: reads need no signature, and neither does who sits at the board", async () => {
+test("row 15: reads need no signature, and neither does who sits at the board, but he says why", async () => {
   const board = new CommandBoard();
   board.trust = trusting();
   const desk = board.start();
   expect(await lastOf(await desk.take(order({ name: "ping" })))).toMatchObject({ code: 200 });
-  const local = freeze(
-    { more: { reason: undefined } },
-    { origin: "local", expirySeconds: undefined, author: "local:1000" },
-  );
-  expect(await lastOf(await desk.take(local))).toMatchObject({ code: 200 });
+  const local = { origin: "local", expirySeconds: undefined, author: "local:1000" } as const;
+  expect(await lastOf(await desk.take(freeze({}, local)))).toMatchObject({ code: 200 });
+  expect(await lastOf(await desk.take(freeze({ more: { reason: undefined } }, local)))).toMatchObject({
+    ...rejected(400, "schema"),
+    field: "/reason",
+  });
 });
 
 test("row 19: without the time a board takes reads and what is signed and counted, whatever its end says", async () => {
@@ -552,9 +642,8 @@ test("row 19: without the time a board takes reads and what is signed and counte
   const ended = { exp: "2026-11-20T12:05:00Z" };
   expect(await lastOf(await desk.take(signed(freeze({ more: ended }))))).toMatchObject(rejected(412, "clock-unsynced"));
   expect(await lastOf(await desk.take(signed(freeze({ more: { ...ended, ctr: 1 } }))))).toMatchObject({ code: 200 });
-  expect(await lastOf(await desk.take(order({ name: "log.level", args: { level: "warn", ttl: 60 } })))).toMatchObject({
-    code: 412,
-  });
+  const quiet = { name: "log.level", args: { level: "warn", ttl: 60 }, more: ended };
+  expect(await lastOf(await desk.take(signed(order(quiet))))).toMatchObject({ code: 412 });
 });
 
 test("row 18: sixty seconds of difference between the clocks are allowed", async () => {

@@ -219,6 +219,19 @@ test("a drain tells how far it is, at most every five seconds, and can be called
   expect(states.at(-1)).toEqual(["cancelled", { evicted: 13 }]);
 });
 
+test("the status tells who asked for what and why, also of what the process before took on", async () => {
+  const board = new CommandBoard();
+  const first = board.start();
+  await first.take(freeze({ id: "F", more: { reason: "CHG-1182" } }));
+  await board.clock.advance("1s");
+  expect(first.counts.latest).toMatchObject([{ id: "F", state: "succeeded", by: "ops:alice", reason: "CHG-1182" }]);
+  board.effect = () => new Promise(() => undefined);
+  await first.take(order({ id: "D", name: "board.drain", args: { timeout: 60 }, more: { reason: "CHG-1183" } }));
+  await board.stop();
+  const next = board.start();
+  expect(next.counts.latest.find(({ id }) => id === "D")).toMatchObject({ by: "ops:alice", reason: "CHG-1183" });
+});
+
 test("the log forgets what cannot come again, and refuses what it could not remember", async () => {
   const board = new CommandBoard();
   const desk = board.start();

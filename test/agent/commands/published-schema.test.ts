@@ -128,7 +128,7 @@ test("all commands of the fleet's interface are there, with their scopes and cla
     "eviction.thaw site idempotent signed",
     "journal.compact board idempotent signed",
     "leader.step-down site once signed",
-    "log.level board+fleet idempotent",
+    "log.level board+fleet idempotent signed",
     "ping board+fleet read",
     "status.get board+site+fleet read",
     "zone.confirm-dead site once signed",

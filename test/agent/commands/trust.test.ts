@@ -87,6 +87,7 @@ test.each([
   ["a misspelt limit", "command: [ping]\n"],
   ["a scope that is none", "scopes: [everywhere]\n"],
   ["a time that is none", "not_after: 2027-99-99\n"],
+  ["an end on a day that does not exist", "not_after: 2027-02-30\n"],
   ["broken YAML", "commands: [ping\n"],
   ["nothing", ""],
 ])("a key with %s beside it may do nothing", (_, text) => {

@@ -33,7 +33,7 @@ function board(changes: Partial<OwnBoardParts> = {}): { readonly board: OwnBoard
     remote: { version: 43, config: { client: { qps: 5 } } },
   });
   const controls: ProcessControls = {
-    remoteVersion: 43,
+    loaded: { config, origins, remoteVersion: 43 },
     problemsWith: () => [],
     setLogLevel: (level) => void asked.push(`level ${level}`),
     restart: ({ cause, message }) => void asked.push(`restart ${cause}: ${message}`),
@@ -44,8 +44,6 @@ function board(changes: Partial<OwnBoardParts> = {}): { readonly board: OwnBoard
     },
   };
   const parts: OwnBoardParts = {
-    config,
-    origins,
     controls,
     version: "1.2.3",
     bootId: "boot-1",

@@ -3,15 +3,15 @@ import type { Known } from "./ledger.ts";
 const mostBytes = 64 * 1024;
 
 /**
- * Answers to commands that change nothing, for those that come twice. In memory: after a restart a read is simply read
- * again, and no card wears out for it.
+ * Answers to commands that changed nothing, for those that come twice: what was read, and why what was refused was. In
+ * memory: after a restart a read is simply read again, a refusal judged again, and no card wears out for them.
  */
-export class RecentReads {
+export class RecentAnswers {
   readonly #known = new Map<string, Known & { readonly bytes: number }>();
   #bytes = 0;
 
-  find(id: string): Known | undefined {
-    return this.#known.get(id);
+  find(id: string, hash: string): Known | undefined {
+    return this.#known.get(refused(hash)) ?? this.#known.get(id);
   }
 
   keep(id: string, known: Known): void {
@@ -26,8 +26,16 @@ export class RecentReads {
     }
   }
 
+  /** Of these bytes only: a slip does not use an id up. */
+  keepRefusal(known: Known): void {
+    this.keep(refused(known.hash), known);
+  }
+
   #forget(id: string): void {
     this.#bytes -= this.#known.get(id)?.bytes ?? 0;
     this.#known.delete(id);
   }
 }
+
+/** No id has a space. */
+const refused = (hash: string): string => `refused ${hash}`;
