@@ -117,11 +117,14 @@ export class Outbox {
     return Number(this.#memo.get(area, name) ?? 0);
   }
 
-  /** The next letters of a class behind `after`, in the order in which they came. */
-  next(of: OutboxClass, after: number, limit: number): readonly OutboxRow[] {
+  /** The next letters of a class, in the order in which they came, but for those whose numbers are in `without`. */
+  next(of: OutboxClass, limit: number, without: readonly number[] = []): readonly OutboxRow[] {
     return this.#database
-      .prepare<Stored>(`SELECT ${columns} FROM outbox WHERE class = ? AND id > ? ORDER BY id LIMIT ?`)
-      .all(of, after, limit)
+      .prepare<Stored>(
+        `SELECT ${columns} FROM outbox
+         WHERE class = ? AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?`,
+      )
+      .all(of, JSON.stringify(without), limit)
       .map(({ since, retain, ...row }) => ({ ...row, retain: retain === 1, mono: since }));
   }
 
@@ -200,7 +203,8 @@ export class Outbox {
 
   #insert(of: OutboxClass, letter: Letter, seq: number | undefined, at: Moment): void {
     const { topic, payload, retain, properties, rank, ttl } = letter;
-    const bytes = Buffer.byteLength(topic) + Buffer.byteLength(payload);
+    // What a sender wants to have back lies among the properties, and takes room as well.
+    const bytes = Buffer.byteLength(topic) + Buffer.byteLength(payload) + Buffer.byteLength(properties);
     this.#database
       .prepare(
         `INSERT INTO outbox (class, topic, payload, bytes, retain, properties, rank, seq, boot, since, ttl)

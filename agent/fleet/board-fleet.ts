@@ -12,7 +12,7 @@ import type { Fault, Kept, Vitals } from "../config/remote-record.ts";
 import type { Config } from "../config/settings.ts";
 import type { Status } from "../status/schema.ts";
 import type { Told } from "../status/told.ts";
-import { ConfigKeeper } from "./config-keeper.ts";
+import { ConfigKeeper, type KeeperParts } from "./config-keeper.ts";
 import { credentialFiles, readCredentials } from "./credentials.ts";
 import { Drain } from "./drain.ts";
 import { FleetEvents } from "./events.ts";
@@ -21,9 +21,11 @@ import type { Happening, Happenings } from "./happenings.ts";
 import { Intake } from "./intake.ts";
 import type { OpenLink } from "./link.ts";
 import { Reports } from "./reports.ts";
+import { SiteEar } from "./site-ear.ts";
 import { States } from "./states.ts";
 import { StatusEvents } from "./status-events.ts";
 import type { Identity } from "./topics.ts";
+import { Troubles } from "./troubles.ts";
 
 export interface BoardFleetParts {
   readonly config: Config;
@@ -34,8 +36,8 @@ export interface BoardFleetParts {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly bootId: string;
   /** The number of the fleet's settings that are in force. */
-  readonly remoteVersion: number | undefined;
-  readonly reload: () => void;
+  readonly remoteVersion: () => number | undefined;
+  readonly reload: KeeperParts["reload"];
   /** What is wrong with settings of the fleet on this board. */
   readonly judge: (document: Kept) => readonly Fault[];
   readonly clockState: () => ClockState;
@@ -60,6 +62,7 @@ export class BoardFleet implements Happenings {
   readonly #keeper: ConfigKeeper;
   readonly #intake: Intake;
   readonly #fleet: Fleet;
+  readonly #troubles = new Troubles();
 
   constructor(ambient: Ambient, parts: BoardFleetParts) {
     const { config, identity, url, open, database, env, bootId, clockState, status, standing, news } = parts;
@@ -71,9 +74,12 @@ export class BoardFleet implements Happenings {
       response: { rows: responseRows, bytes: responseBytes },
     });
     const states = new States();
+    const ear = new SiteEar();
     const added = (): void => drain.ring();
     const happenings = new FleetEvents(ambient, { identity, outbox, bootId, clockState, added });
-    const drain = new Drain(ambient, { outbox, states, bootId, happenings, tellDropped: happenings.tellDropped });
+    const { tellDropped } = happenings;
+    const troubles = this.#troubles;
+    const drain = new Drain(ambient, { outbox, states, bootId, happenings, troubles, tellDropped });
     this.#events = happenings;
     this.#keeper = new ConfigKeeper(ambient, {
       read: () => readRemote(config.state.folder),
@@ -102,9 +108,10 @@ export class BoardFleet implements Happenings {
       outbox,
       states,
       bootId,
-      isLeader: () => standing().isLeader,
-      desired: async (payload) => {
-        if (config.remote.enabled) await this.#keeper.take(payload);
+      standing,
+      ear,
+      desired: (payload) => {
+        if (config.remote.enabled) this.#keeper.take(payload);
       },
       added,
     });
@@ -123,7 +130,9 @@ export class BoardFleet implements Happenings {
       happenings,
       bootId,
       clockState,
-      isLeader: () => standing().isLeader,
+      standing,
+      ear,
+      troubles,
       news,
     });
   }
@@ -144,7 +153,7 @@ export class BoardFleet implements Happenings {
 
   told(now: Instant): Told {
     const mqtt = this.#fleet.part(now);
-    return { mqtt, config: this.#keeper.part() };
+    return { mqtt, config: this.#keeper.part(), problems: [...this.#keeper.problems(), ...this.#troubles.list()] };
   }
 
   /** The birth goes out again. */
@@ -178,6 +187,7 @@ export class BoardFleet implements Happenings {
       const status = this.#parts.status();
       if (status && status !== seen) for (const event of events.look(status, clock.now())) this.note(event);
       seen = status;
+      this.#events.retry();
       await sleep(clock, look, signal);
     }
   }

@@ -1,7 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
+import { backoff } from "../base/backoff.ts";
 import { Bell } from "../base/bell.ts";
-import { type Millis, sleep } from "../base/clock.ts";
-import { isoTime } from "../base/iso-time.ts";
+import { elapsed, type Millis, sleep } from "../base/clock.ts";
 import type { JsonRecord } from "../base/json.ts";
 import type { Effect } from "../commands/controls.ts";
 import {
@@ -9,6 +9,7 @@ import {
   type Fault,
   inForce,
   type Kept,
+  ownFiles,
   type RemoteRecord,
   rejected,
   returned,
@@ -16,8 +17,8 @@ import {
   tried,
   type Vitals,
 } from "../config/remote-record.ts";
-import type { ConfigPart } from "../status/parts.ts";
-import { parseDesired } from "./desired.ts";
+import type { ConfigPart, ProblemPart } from "../status/parts.ts";
+import { DesiredIntake, type Received, storeAgain } from "./desired-intake.ts";
 import type { Happenings } from "./happenings.ts";
 
 export interface KeeperParts {
@@ -26,10 +27,10 @@ export interface KeeperParts {
   readonly write: (record: RemoteRecord) => void;
   /** What is wrong with a document; nothing: it could be in force. */
   readonly judge: (document: Kept) => readonly Fault[];
-  /** The number of the settings that this life of the agent began with. */
-  readonly versionInForce: number | undefined;
-  /** Begins a new life of the agent with the settings as they are then. */
-  readonly reload: () => void;
+  /** The number of the settings that are in force. */
+  readonly versionInForce: () => number | undefined;
+  /** Takes the settings as they are then. begins: this life of the agent ends, and another one begins with them. */
+  readonly reload: () => "begins" | "taken" | "unchanged" | "refused";
   readonly vitals: () => Vitals;
   readonly canary: Millis;
   readonly happenings: Happenings;
@@ -46,75 +47,119 @@ export class ConfigKeeper {
   readonly #ambient: Ambient;
   readonly #parts: KeeperParts;
   readonly #bell: Bell;
+  readonly #intake: DesiredIntake;
   #record: RemoteRecord;
   #mustReload = false;
-  #at: string;
 
   constructor(ambient: Ambient, parts: KeeperParts) {
     this.#ambient = ambient;
     this.#parts = parts;
     this.#bell = new Bell(ambient.clock);
+    this.#intake = new DesiredIntake(ambient, { receive: (desired) => this.#receive(desired) });
     this.#record = parts.read();
-    this.#at = isoTime(ambient.clock.now().wall);
   }
 
-  /** A document of the fleet. Resolves when what follows from it is on disk. */
-  async take(payload: Uint8Array): Promise<void> {
-    const desired = parseDesired(payload);
-    if (desired.kind === "nothing") return;
+  /** A document of the fleet. Where the disk does not take what follows from it, that is told, and tried again. */
+  take(payload: Uint8Array): void {
+    this.#intake.take(payload);
+  }
+
+  /** Follows a trial to its end, and begins new lives of the agent. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#follow(signal), this.#intake.run(signal)]);
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#ambient;
+    if (this.#record.trial) await this.#try(signal);
+    else await this.#written(() => this.#next(), signal);
+    while (!signal.aborted) {
+      if (!this.#mustReload) {
+        await this.#bell.wait(signal);
+        continue;
+      }
+      await sleep(clock, beforeReload, signal);
+      this.#mustReload = false;
+      // What no life has to begin with is in force now, and cannot cost the board anything: it needs no trial.
+      if (!signal.aborted && this.#parts.reload() !== "begins") await this.#conclude(signal);
+    }
+  }
+
+  /** Tries until it can be written. */
+  async #written(step: () => void, signal: AbortSignal): Promise<void> {
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        step();
+        return;
+      } catch (error) {
+        if (failures === 1) this.#ambient.log.warn("a step with settings of the fleet cannot be stored", { error });
+        await sleep(this.#ambient.clock, backoff(failures, storeAgain), signal);
+      }
+    }
+  }
+
+  #receive(desired: Received): void {
+    const { trial, verdict } = this.#record;
     if (desired.kind === "malformed") {
       const { version, hash, fault } = desired;
+      const isKnown = verdict?.hash === hash && verdict.faults[0]?.message === fault.message;
       // A slip of the fleet must not hide what is on trial.
-      if (this.#record.trial || this.#record.verdict?.hash === hash) return;
-      this.#keep(rejected(this.#record, { version, hash, state: "rejected", faults: [fault] }));
+      if (!trial && !isKnown) this.#keep(rejected(this.#record, { version, hash, state: "rejected", faults: [fault] }));
       return;
     }
     const { document, canaryMs } = desired;
-    if (document.version <= (this.#record.desired?.version ?? 0)) return;
+    const known = this.#record.desired?.version ?? 0;
+    if (document.version <= known) {
+      const isSlip = verdict !== undefined && verdict.version !== known && this.#record.current?.version === known;
+      // The fleet says once more what is in force: its slip is over.
+      if (document.version === known && isSlip) this.#keep({ ...this.#record, verdict: undefined });
+      return;
+    }
     // One write: a document that is known and not judged would be waited for after a power cut, and never come again.
     const seen = { ...this.#record, desired: document };
     if (seen.trial) this.#keep(seen);
     else this.#consider(document, canaryMs ?? this.#parts.canary, seen);
   }
 
-  /** Follows a trial to its end, and begins new lives of the agent. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#ambient;
-    if (this.#record.trial) await this.#try(signal);
-    else this.#next();
-    while (!signal.aborted) {
-      if (this.#mustReload) {
-        await sleep(clock, beforeReload, signal);
-        this.#mustReload = false;
-        if (!signal.aborted) this.#parts.reload();
-      }
-      await this.#bell.wait(signal);
-    }
-  }
-
-  /** `config/reported`; `undefined`: the fleet never sent anything. */
+  /** `config/reported`; `undefined`: the fleet never sent anything. Changes with what it tells, and with nothing else. */
   reported(): JsonRecord | undefined {
     const { desired, verdict } = this.#record;
+    const appliedVersion = this.versionInForce ?? null;
+    const { unstored } = this.#intake;
+    if (unstored) {
+      const { version, hash, why } = unstored;
+      const errors = [{ path: "", code: "not-stored", message: why }] satisfies Fault[];
+      return { desiredVersion: version ?? null, appliedVersion, state: "pending", hash, errors };
+    }
     if (desired === undefined && verdict === undefined) return undefined;
     return {
       desiredVersion: verdict?.version ?? desired?.version ?? null,
-      appliedVersion: this.#parts.versionInForce ?? null,
+      appliedVersion,
       state: this.#state,
       hash: verdict?.hash ?? desired?.hash,
       errors: verdict?.faults ?? [],
-      changedAt: this.#at,
     };
   }
 
   part(): Partial<ConfigPart> {
-    const { desired, verdict } = this.#record;
-    if (desired === undefined && verdict === undefined) return {};
-    const version = desired?.version ?? verdict?.version;
-    return { desiredVersion: version, appliedVersion: this.#parts.versionInForce, state: this.#state };
+    const { desiredVersion, state } = this.reported() ?? {};
+    if (typeof state !== "string") return {};
+    const version = typeof desiredVersion === "number" ? desiredVersion : undefined;
+    return { desiredVersion: version, appliedVersion: this.versionInForce, state };
+  }
+
+  /** What a person has to hear of. */
+  problems(): readonly ProblemPart[] {
+    const { unstored } = this.#intake;
+    if (!unstored) return [];
+    const { version, why } = unstored;
+    const message = `version ${version ?? "(unknown)"} of the fleet's settings cannot be stored: ${why}`;
+    const hint = "free space in the state folder; the agent goes on trying";
+    return [{ type: "FleetConfigNotStored", severity: "warning", message, hint }];
   }
 
   get versionInForce(): number | undefined {
-    return this.#parts.versionInForce;
+    return this.#parts.versionInForce();
   }
 
   /** Looks at the newest document once more, at once. */
@@ -123,7 +168,7 @@ export class ConfigKeeper {
     if (desired?.version !== version)
       return { outcome: "refused", code: 409, error: "version-not-seen", result: { desiredVersion: desired?.version } };
     if (trial) return { outcome: "refused", code: 409, error: "busy", result: { version: trial.document.version } };
-    if (this.#parts.versionInForce === version) return { outcome: "done", result: { version, changed: false } };
+    if (this.versionInForce === version) return { outcome: "done", result: { version, changed: false } };
     const faults = this.#parts.judge(desired);
     if (faults.length > 0) return { outcome: "refused", code: 422, error: "rejected", result: { errors: faults } };
     if (!dryRun) this.#consider(desired, canary ?? this.#parts.canary);
@@ -132,15 +177,15 @@ export class ConfigKeeper {
 
   async rollback(toVersion: number | undefined, dryRun: boolean): Promise<Effect> {
     const next = returned(this.#record, toVersion);
-    if (next === undefined)
-      return {
-        outcome: "refused",
-        code: 404,
-        error: "no-such-version",
-        result: { good: this.#record.good.map(({ version }) => version) },
-      };
+    if (next === undefined) {
+      const good = this.#record.good.map(({ version }) => version);
+      const back = good.length === 0 ? "" : `${good.join(", ")}, and `;
+      const message = `there is no such version to go back to, but ${back}${ownFiles}: this board's own files alone`;
+      return { outcome: "refused", code: 404, error: "no-such-version", message, result: { good } };
+    }
     if (!dryRun) this.#keep(next, true);
-    return { outcome: "done", result: { version: inForce(next)?.version } };
+    const desiredVersion = next.desired?.version;
+    return { outcome: "done", result: { version: inForce(next)?.version ?? ownFiles, desiredVersion } };
   }
 
   #consider(document: Kept, canaryMs: Millis, record = this.#record): void {
@@ -152,7 +197,7 @@ export class ConfigKeeper {
       return;
     }
     if (JSON.stringify(record.current?.config) === JSON.stringify(config)) {
-      // Nothing changes but its number, which the next life knows.
+      // Nothing changes but its number.
       this.#keep(committed(record, document), true);
       return;
     }
@@ -161,39 +206,61 @@ export class ConfigKeeper {
 
   /** The life that began with it is its trial: what was well before must be well at the end. */
   async #try(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#ambient;
     const { trial } = this.#record;
     if (!trial) return;
     const { document, canaryMs, before } = trial;
     const { version } = document;
-    if (this.#parts.versionInForce !== version) {
-      this.#goBack("no life of the agent could begin with it", false);
-      return;
-    }
+    if (this.versionInForce !== version) return await this.#conclude(signal);
     this.#ambient.log.info("settings of the fleet are on trial", { version, canaryMs });
-    await sleep(this.#ambient.clock, canaryMs, signal);
+    const begun = clock.now();
+    const isOnTrial = (): boolean => this.#isOnTrial(document);
+    for (let left = canaryMs; left > 0 && isOnTrial() && !signal.aborted; left = canaryMs - elapsed(begun, clock.now()))
+      await this.#bell.wait(signal, left);
     // An operator may have gone back meanwhile.
-    if (signal.aborted || this.#record.trial?.document.version !== version) return;
+    if (signal.aborted || !isOnTrial()) return;
     const now = this.#parts.vitals();
     const failing = (["lease", "api", "mqtt"] as const).filter((name) => before[name] && !now[name]);
     if (failing.length > 0) {
-      this.#goBack(`was well before and is not any more: ${failing.join(", ")}`, true);
+      const why = `was well before and is not any more: ${failing.join(", ")}`;
+      await this.#written(() => isOnTrial() && this.#goBack(why, true), signal);
       return;
     }
+    await this.#conclude(signal);
+  }
+
+  /** What is on trial is kept, if it is in force; then what came meanwhile has its turn. */
+  async #conclude(signal: AbortSignal): Promise<void> {
+    const { document } = this.#record.trial ?? {};
+    if (document) {
+      const isInForce = this.versionInForce === document.version;
+      await this.#written(() => this.#isOnTrial(document) && this.#end(document, isInForce), signal);
+    }
+    await this.#written(() => this.#next(), signal);
+  }
+
+  #end(document: Kept, isInForce: boolean): void {
+    if (!isInForce) {
+      this.#goBack("no life of the agent could begin with it", false);
+      return;
+    }
+    const { version } = document;
     this.#keep(committed(this.#record, document));
     this.#ambient.log.info("settings of the fleet are kept", { version });
     this.#tell("config.applied", "info", { version });
-    this.#next();
+  }
+
+  #isOnTrial(document: Kept): boolean {
+    return this.#record.trial?.document === document;
   }
 
   #goBack(why: string, isInForce: boolean): void {
     const version = this.#record.trial?.document.version;
-    this.#ambient.log.error("settings of the fleet are taken back", { version, why });
     this.#keep(rolledBack(this.#record, why), isInForce);
+    this.#ambient.log.error("settings of the fleet are taken back", { version, why });
     this.#tell("config.rolled-back", "critical", { version, why });
-    if (!isInForce) this.#next();
   }
 
-  /** What came during a trial has its turn. */
   #next(): void {
     const { desired, current, verdict } = this.#record;
     if (!desired || desired.version <= Math.max(current?.version ?? 0, verdict?.version ?? 0)) return;
@@ -207,7 +274,6 @@ export class ConfigKeeper {
   #keep(record: RemoteRecord, reload = false): void {
     this.#parts.write(record);
     this.#record = record;
-    this.#at = isoTime(this.#ambient.clock.now().wall);
     if (reload) {
       this.#mustReload = true;
       this.#bell.ring();
@@ -218,8 +284,8 @@ export class ConfigKeeper {
     const { desired, trial, verdict } = this.#record;
     if (trial) return "applying";
     if (verdict) return verdict.state;
-    if (desired?.version === this.#parts.versionInForce) return "in-sync";
-    // Until the new life begins; or an operator went back, and a newer document is waited for.
+    if (desired?.version === this.versionInForce) return "in-sync";
+    // Until it is in force; or an operator went back, and a newer document is waited for.
     return "pending";
   }
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { isRecord } from "../base/json.ts";
-import type { Fault, Kept } from "../config/remote-record.ts";
+import { type Fault, type Kept, largestVersion } from "../config/remote-record.ts";
+import { memberText } from "./member-text.ts";
 
 /** As much as other fleets allow, and more than every setting takes. */
 const largest = 32 * 1024;
@@ -16,7 +17,7 @@ export type Desired =
 /** What came on config/desired: `{"v":1,"version":43,"config":{…}}`, with `"canarySeconds"` if it is to be tried longer or shorter. */
 export function parseDesired(payload: Uint8Array): Desired {
   if (payload.byteLength === 0) return { kind: "nothing" };
-  const hash = createHash("sha256").update(payload).digest("hex");
+  let hash = hashOf(payload);
   const malformed = (message: string, version?: number): Desired => ({
     kind: "malformed",
     version,
@@ -24,16 +25,19 @@ export function parseDesired(payload: Uint8Array): Desired {
     fault: { path: "", code: "schema", message },
   });
   if (payload.byteLength > largest) return malformed(`is larger than ${largest} bytes`);
-  let value: unknown;
+  let [text, value]: [string, unknown] = ["", undefined];
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(payload));
+    text = new TextDecoder("utf-8", { fatal: true }).decode(payload);
+    value = JSON.parse(text);
   } catch {
     return malformed("is not JSON");
   }
   if (!isRecord(value)) return malformed("is not an object");
+  // Who sends the same settings under another number sees that they are the same.
+  hash = hashOf(memberText(text, "config") ?? payload);
   const { v, version, config, canarySeconds, ...more } = value;
-  if (typeof version !== "number" || !Number.isSafeInteger(version) || version < 1)
-    return malformed("version must be a whole number from 1 on");
+  if (typeof version !== "number" || !Number.isInteger(version) || version < 1 || version > largestVersion)
+    return malformed(`version must be a whole number from 1 to ${largestVersion}`);
   if (v !== 1) return malformed("v must be 1", version);
   const [unknown] = Object.keys(more);
   if (unknown !== undefined) return malformed(`${unknown.slice(0, 40)} is no member of it`, version);
@@ -47,6 +51,8 @@ export function parseDesired(payload: Uint8Array): Desired {
     canaryMs: isTime ? canarySeconds * 1000 : undefined,
   };
 }
+
+const hashOf = (bytes: Uint8Array | string): string => createHash("sha256").update(bytes).digest("hex");
 
 function isDeeper(value: unknown, most: number): boolean {
   if (typeof value !== "object" || value === null) return false;

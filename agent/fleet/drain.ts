@@ -4,16 +4,19 @@ import { backoff } from "../base/backoff.ts";
 import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, shifted, sleep } from "../base/clock.ts";
 import { fullBucket, nextToken, take } from "../base/token-bucket.ts";
+import { sizeHint } from "./broker-hints.ts";
 import { severities } from "./documents.ts";
 import type { Happenings } from "./happenings.ts";
 import { type Link, type Message, PublishError } from "./link.ts";
 import type { State, States } from "./states.ts";
+import type { Troubles } from "./troubles.ts";
 
 export interface DrainParts {
   readonly outbox: Outbox;
   readonly states: States;
   readonly bootId: string;
   readonly happenings: Happenings;
+  readonly troubles: Troubles;
   /** Tells what was dropped while there was no room for it. */
   readonly tellDropped: () => void;
 }
@@ -25,7 +28,9 @@ const startJitter: Millis = 10_000;
 const refusal = { first: 30_000, most: 3_600_000 } as const;
 /** A refusal of the same kind is told once in so long. */
 const deniedQuiet: Millis = 3_600_000;
-const responsesLooked = 64;
+const tooLarge = "BrokerPacketLimit";
+/** So many topics are remembered as too large. */
+const mostTooLarge = 16;
 const expireEvery: Millis = 60_000;
 /** A disk that takes nothing is tried again this often. */
 const writeAgain: Millis = 10_000;
@@ -52,6 +57,8 @@ export class Drain {
   readonly #underway = new Set<string>();
   readonly #blocked = new Map<string, { readonly failures: number; readonly until: Instant }>();
   readonly #denied = new Map<string, Instant>();
+  /** Documents that the broker has no room for, by topic: its limit. */
+  readonly #tooLarge = new Map<string, number>();
   /** Rows that the broker has, and that could not be deleted yet. */
   readonly #delivered = new Set<number>();
   #unwritable: Instant | undefined;
@@ -79,7 +86,7 @@ export class Drain {
   /** Until the signal aborts, which is when the link ends. Throws where the outbox cannot be read. */
   async run(link: Link, signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#ambient;
-    const hasBacklog = this.#parts.outbox.next("event", 0, 1).length > 0;
+    const hasBacklog = this.#parts.outbox.next("event", 1).length > 0;
     const eventsFrom = shifted(clock.now(), hasBacklog ? random.next() * startJitter : 0);
     let bucket = fullBucket(clock.now());
     this.#failure = undefined;
@@ -140,25 +147,26 @@ export class Drain {
       const item = { key: state.topic, block: state.topic, message: state, state };
       if (isFree(item)) return item;
     }
-    for (const row of this.#next("response", responsesLooked)) {
-      const item = this.#itemOf(row, `${row.id}`, now);
-      if (isFree(item)) return item;
-    }
+    const [response] = this.#next("response", now);
+    if (response) return this.#itemOf(response, now);
     if (!mayTellEvents || this.#isBlocked("event", now)) return undefined;
-    const event = this.#next("event", link.window + 1)
-      .map((row) => this.#itemOf(row, "event", now))
-      .find(isFree);
+    const [event] = this.#next("event", now);
     // What is critical is sent by itself: it is with the broker before anything that follows is under way.
-    return event?.row?.rank === critical && this.#underway.size > 0 ? undefined : event;
+    if (event?.rank === critical && this.#underway.size > 0) return undefined;
+    return event && this.#itemOf(event, now);
   }
 
-  #next(of: OutboxClass, limit: number): readonly OutboxRow[] {
-    const rows = this.#parts.outbox.next(of, 0, limit + this.#delivered.size);
-    return rows.filter(({ id }) => !this.#delivered.has(id));
+  /** The first that may be sent now: however many are refused, those behind them have their turn. */
+  #next(of: OutboxClass, now: Instant): readonly OutboxRow[] {
+    const refused = [...this.#blocked.keys()].filter((block) => this.#isBlocked(block, now));
+    // Other keys are topics, or the class of events.
+    const rows = [...this.#underway, ...refused].map(Number).filter(Number.isInteger);
+    return this.#parts.outbox.next(of, 1, [...rows, ...this.#delivered]);
   }
 
-  #itemOf(row: OutboxRow, block: string, now: Instant): Item {
+  #itemOf(row: OutboxRow, now: Instant): Item {
     const { topic, payload, retain } = row;
+    const block = row.class === "event" ? "event" : `${row.id}`;
     const expiry = ttlLeft(row, { boot: this.#parts.bootId, mono: now.mono });
     const properties: unknown = JSON.parse(row.properties);
     return { key: `${row.id}`, block, row, message: { topic, payload, retain, expiry, ...textsOf(properties) } };
@@ -193,7 +201,9 @@ export class Drain {
       this.#delivered.add(row.id);
       this.#write(() => this.#forget(row.id));
     }
-    if (state) this.#write(() => this.#parts.states.done(state));
+    if (!state) return;
+    if (this.#tooLarge.delete(state.topic)) this.#tellTooLarge();
+    this.#write(() => this.#parts.states.done(state));
   }
 
   #unsent(item: Item, error: unknown): void {
@@ -206,27 +216,52 @@ export class Drain {
 
   #bury({ block, row, state, message }: Item, error: PublishError): void {
     const { outbox, states, happenings } = this.#parts;
-    this.#ambient.log.warn("a message is larger than the broker takes and is not sent", { error: error.message });
+    const { topic, payload } = message;
     if (row && !this.#write(() => outbox.bury(row.id))) {
       this.#blocked.set(block, { failures: 1, until: shifted(this.#ambient.clock.now(), refusal.first) });
       return;
     }
-    if (state) states.forget(state.topic);
+    if (state) {
+      states.forget(topic);
+      // The next document is as large as this one: that is a state of things, and told as one.
+      const isKnown = this.#tooLarge.get(topic) === error.code;
+      if (this.#tooLarge.size < mostTooLarge) this.#tooLarge.set(topic, error.code);
+      this.#tellTooLarge();
+      if (isKnown) return;
+    }
+    this.#ambient.log.warn("a message is larger than the broker takes and is not sent", { error: error.message });
     // The event that tells of it could be too large itself; nobody tells of that one.
-    if (message.topic.endsWith("/event/outbox.oversize")) return;
-    const detail = { topic: message.topic, bytes: Buffer.byteLength(message.payload), limit: error.code };
+    if (topic.endsWith("/event/outbox.oversize")) return;
+    const detail = { topic, bytes: Buffer.byteLength(payload), limit: error.code };
     happenings.note({ type: "outbox.oversize", severity: "warning", detail });
   }
 
+  #tellTooLarge(): void {
+    const { troubles } = this.#parts;
+    if (this.#tooLarge.size === 0) {
+      troubles.over(tooLarge);
+      return;
+    }
+    const topics = [...this.#tooLarge.keys()].join(", ");
+    const limit = Math.min(...this.#tooLarge.values());
+    troubles.tell({
+      type: tooLarge,
+      severity: "warning",
+      message: `the broker takes packets of ${limit} bytes and less, which is too small for ${topics}: nobody is told`,
+      hint: sizeHint,
+    });
+  }
+
   /** The broker says no: the row stays, and its turn comes later and later. */
-  #hold({ block, message }: Item, error: PublishError): void {
+  #hold({ block, row, message }: Item, error: PublishError): void {
     const now = this.#ambient.clock.now();
     const failures = (this.#blocked.get(block)?.failures ?? 0) + 1;
     this.#blocked.set(block, { failures, until: shifted(now, backoff(failures, refusal)) });
-    const told = this.#denied.get(block);
+    const kind = row?.class ?? block;
+    const told = this.#denied.get(kind);
     if (told !== undefined && elapsed(told, now) < deniedQuiet) return;
     if (this.#denied.size > 100) this.#denied.clear();
-    this.#denied.set(block, now);
+    this.#denied.set(kind, now);
     this.#ambient.log.warn("the broker refuses what this board sends", { error: error.message });
     this.#parts.happenings.note({
       type: "mqtt.denied",

@@ -1,5 +1,6 @@
 import type { Outbox } from "../../storage/outbox.ts";
 import type { Ambient } from "../base/ambient.ts";
+import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { ClockState } from "../board/clock-sync.ts";
 import { eventDocument, severities, stampOf, timeToLive } from "./documents.ts";
 import type { Happening, Happenings } from "./happenings.ts";
@@ -14,10 +15,22 @@ export interface EventParts {
   readonly added: () => void;
 }
 
+interface Noted {
+  readonly event: Happening;
+  readonly at: Instant;
+  readonly clock: ClockState;
+}
+
+/** So many events wait in memory where the disk takes none: what fills it is among what has to be told. */
+const mostWaiting = 64;
+const writeAgain: Millis = 10_000;
+
 /** Puts what happened into the outbox, numbered. Who tells something is never held up by where it is kept. */
 export class FleetEvents implements Happenings {
   readonly #ambient: Ambient;
   readonly #parts: EventParts;
+  readonly #waiting: Noted[] = [];
+  #unwritable: Instant | undefined;
 
   constructor(ambient: Ambient, parts: EventParts) {
     this.#ambient = ambient;
@@ -25,31 +38,56 @@ export class FleetEvents implements Happenings {
   }
 
   note(event: Happening): void {
+    this.#waiting.push({ event, at: this.#ambient.clock.now(), clock: this.#parts.clockState() });
+    this.retry();
+    if (this.#waiting.length > mostWaiting) this.#drop();
+  }
+
+  /** Writes what could not be written before, in the order in which it happened. */
+  retry(): void {
     const now = this.#ambient.clock.now();
+    if (this.#unwritable && elapsed(this.#unwritable, now) < writeAgain) return;
     const { outbox, bootId, added } = this.#parts;
-    try {
-      outbox.event((seq) => this.#letter(event, seq), { boot: bootId, mono: now.mono });
+    for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
+      const noted = next;
+      try {
+        outbox.event((seq) => this.#letter(noted, seq), { boot: bootId, mono: noted.at.mono });
+      } catch (error) {
+        if (!this.#unwritable) this.#ambient.log.warn("events for the fleet cannot be written down", { error });
+        this.#unwritable = now;
+        return;
+      }
+      this.#waiting.shift();
+      this.#unwritable = undefined;
       added();
-    } catch (error) {
-      this.#ambient.log.warn("an event for the fleet could not be kept", { type: event.type, error });
     }
+  }
+
+  /** The oldest of those that matter least. */
+  #drop(): void {
+    const ranks = this.#waiting.map(({ event }) => severities.indexOf(event.severity));
+    const [dropped] = this.#waiting.splice(ranks.indexOf(Math.min(...ranks)), 1);
+    this.#ambient.log.warn("an event for the fleet is lost", { type: dropped?.event.type });
   }
 
   /** What had to go to make room is told as one event, as soon as there is room for that. */
   readonly tellDropped = (): void => {
-    const { outbox, bootId } = this.#parts;
-    const at = { boot: bootId, mono: this.#ambient.clock.now().mono };
-    outbox.tellDropped(({ count, from, to }, seq) => {
-      const detail = { count, from, to };
-      return this.#letter({ type: "outbox.dropped", severity: "warning", detail }, seq);
-    }, at);
+    const { outbox, bootId, clockState } = this.#parts;
+    const at = this.#ambient.clock.now();
+    outbox.tellDropped(
+      ({ count, from, to }, seq) => {
+        const detail = { count, from, to };
+        const event: Happening = { type: "outbox.dropped", severity: "warning", detail };
+        return this.#letter({ event, at, clock: clockState() }, seq);
+      },
+      { boot: bootId, mono: at.mono },
+    );
   };
 
-  #letter(event: Happening, seq: number) {
-    const { identity, bootId, clockState } = this.#parts;
-    const stamp = stampOf(this.#ambient.clock.now(), clockState());
+  #letter({ event, at, clock }: Noted, seq: number) {
+    const { identity, bootId } = this.#parts;
     return {
-      ...eventDocument(identity, event, { seq, bootId, stamp }),
+      ...eventDocument(identity, event, { seq, bootId, stamp: stampOf(at, clock) }),
       retain: false,
       properties: "{}",
       rank: severities.indexOf(event.severity),

@@ -4,7 +4,7 @@ import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 import { hintOf, sentenceOf } from "../base/errors.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import type { ClockState } from "../board/clock-sync.ts";
-import type { Effect } from "../commands/controls.ts";
+import type { Effect, SiteControls } from "../commands/controls.ts";
 import type { Config } from "../config/settings.ts";
 import type { MqttPart } from "../status/parts.ts";
 import type { Tls } from "./credentials.ts";
@@ -16,8 +16,10 @@ import { LinkError, type Opening, type OpenLink } from "./link.ts";
 import { afterEnd, rested } from "./pace.ts";
 import type { Reports } from "./reports.ts";
 import { live, Reconnect } from "./session.ts";
+import type { SiteEar } from "./site-ear.ts";
 import type { States } from "./states.ts";
 import { boardTopic, type Identity, userNameOf } from "./topics.ts";
+import type { Troubles } from "./troubles.ts";
 
 export interface FleetParts {
   readonly config: Config;
@@ -34,7 +36,9 @@ export interface FleetParts {
   readonly happenings: Happenings;
   readonly bootId: string;
   readonly clockState: () => ClockState;
-  readonly isLeader: () => boolean;
+  readonly standing: SiteControls["standing"];
+  readonly ear: SiteEar;
+  readonly troubles: Troubles;
   /** Something changed that the status tells. */
   readonly news: () => void;
 }
@@ -196,18 +200,24 @@ export class Fleet {
     const { clock, log } = this.#ambient;
     const { open, bootId, url } = this.#parts;
     let upSince: Instant | undefined;
+    let isOver = false;
     try {
       const tls = url.protocol === "mqtts:" ? (this.#keeps ?? this.#parts.credentials()) : undefined;
       const session = { number: this.#nextSession(), bootId };
       this.#session = session.number;
-      const link = await open(this.#opening(tls, presence("offline", session, "lost")), signal);
+      // Before as well: what waits at the broker may come together with the answer to our CONNECT.
+      this.#parts.ear.begin(clock.now());
+      // What had come when the connection ended is still taken, and proves nothing any more.
+      const ready = (): void => {
+        if (!isOver) this.#ready(tls);
+      };
+      const link = await open(this.#opening(tls, presence("offline", session, "lost"), ready), signal);
       upSince = clock.now();
-      this.#tls = tls;
-      this.#is("up", undefined);
-      const { identity, drain, reports, clockState, isLeader } = this.#parts;
+      this.#parts.ear.begin(upSince);
+      const { identity, drain, reports, clockState, standing, ear, troubles } = this.#parts;
       const error = await live(
         this.#ambient,
-        { identity, session, link, drain, reports, clockState, isLeader },
+        { identity, session, link, drain, reports, clockState, standing, ear, troubles, ready },
         signal,
       );
       return { error, upFor: elapsed(upSince, clock.now()) };
@@ -218,6 +228,7 @@ export class Fleet {
       await sleep(clock, storagePause, signal);
       return { error: new LinkError("lost", sentenceOf(error)), upFor };
     } finally {
+      isOver = true;
       try {
         this.#keepSession();
       } catch (error) {
@@ -238,13 +249,18 @@ export class Fleet {
     }
   }
 
+  #ready(tls: Tls | undefined): void {
+    this.#tls = tls;
+    if (!this.isUp) this.#is("up", undefined);
+  }
+
   /** What could not be written when the connection began. */
   #keepSession(): void {
     const { outbox } = this.#parts;
     while (outbox.last("session") < this.#session) outbox.count("session");
   }
 
-  #opening(tls: Tls | undefined, will: string): Opening {
+  #opening(tls: Tls | undefined, will: string, ready: () => void): Opening {
     const { config, identity, intake, url } = this.#parts;
     const { keepalive, sessionExpiry, receiveMaximum, maxPacket } = config.mqtt;
     return {
@@ -257,7 +273,11 @@ export class Fleet {
       maxPacket,
       connectTimeout,
       will: { topic: boardTopic(identity, "up"), payload: will, delay: willDelay },
-      receive: (message) => intake.receive(message),
+      receive: (message) => {
+        // What came over the link proves it as well, and may come before the last acknowledgement was looked at.
+        ready();
+        return intake.receive(message);
+      },
     };
   }
 

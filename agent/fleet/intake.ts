@@ -1,9 +1,11 @@
 import type { Outbox } from "../../storage/outbox.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Millis } from "../base/clock.ts";
+import type { SiteControls } from "../commands/controls.ts";
 import type { CommandTaker } from "../commands/desk.ts";
 import type { Answer } from "../commands/request.ts";
 import type { Incoming, Message } from "./link.ts";
+import type { Hearing, SiteEar } from "./site-ear.ts";
 import type { States } from "./states.ts";
 import {
   allowedResponseTopic,
@@ -22,9 +24,10 @@ export interface IntakeParts {
   /** For answers that the disk does not take. */
   readonly states: States;
   readonly bootId: string;
-  readonly isLeader: () => boolean;
-  /** A configuration that the fleet desires. It is durable, or refused, when this resolves. */
-  readonly desired: (payload: Uint8Array) => Promise<void>;
+  readonly standing: SiteControls["standing"];
+  readonly ear: SiteEar;
+  /** A configuration that the fleet desires. It is retained there, and sent again with the next connection. */
+  readonly desired: (payload: Uint8Array) => void;
   /** There is one more answer to send. */
   readonly added: () => void;
 }
@@ -41,6 +44,12 @@ const mostTries = 3;
 
 /** So many answers wait in memory where the disk takes none; a link that is up needs a few. */
 const mostInMemory = 64;
+
+/** What a sender wants to have back waits with the answer, on disk. */
+const longestCorrelation = 1024;
+
+const keptOf = ({ correlation }: Incoming): string | undefined =>
+  Buffer.byteLength(correlation ?? "", "base64") > longestCorrelation ? undefined : correlation;
 
 const nameless = { origin: "mqtt", scope: "board", name: "", id: "" } as const;
 
@@ -60,7 +69,7 @@ export class Intake {
   async receive(message: Incoming): Promise<void> {
     const { topic } = message;
     try {
-      if (topic === filtersOf(this.#parts.identity).desired) await this.#parts.desired(message.payload);
+      if (topic === filtersOf(this.#parts.identity).desired) this.#parts.desired(message.payload);
       else await this.#command(message);
       this.#tries.delete(topic);
     } catch (error) {
@@ -74,9 +83,12 @@ export class Intake {
 
   /** Answers to commands of the process before this one. */
   async leftover(signal: AbortSignal): Promise<void> {
-    const { desk, identity } = this.#parts;
-    for await (const answer of desk().leftover(signal))
-      this.#tell(answer, { topic: resultTopic(identity, answer), retain: true, correlation: undefined });
+    const { desk, identity, standing } = this.#parts;
+    for await (const answer of desk().leftover(signal)) {
+      // What was not carried out to its end here may have been sent again, to the leader after us.
+      const isLast = answer.scope !== "site" || standing().isLeader || answer.body.state === "succeeded";
+      this.#tell(answer, { topic: resultTopic(identity, answer), retain: isLast, correlation: undefined });
+    }
   }
 
   /** Until what is under way has been answered, or the process ends first. */
@@ -85,12 +97,17 @@ export class Intake {
   }
 
   async #command(message: Incoming): Promise<void> {
-    const { desk, identity } = this.#parts;
+    const { desk, identity, ear, standing } = this.#parts;
     const { topic, payload, retained, expirySeconds, userProperties } = message;
     const found = parseCommandTopic(identity, topic);
     if (found === undefined) {
       // There is no place to answer (interfaces 1.7, row 3); the desk counts it.
       await desk().take({ ...nameless, topic, payload, retained, expirySeconds });
+      return;
+    }
+    const hearing = found.scope === "site" ? ear.hear(standing(), identity.board) : "take";
+    if (hearing === "ignore") {
+      this.#ambient.log.info("a command of the site is left to its leader", { topic });
       return;
     }
     const [sig, kid] = [userProperties.get("sig"), userProperties.get("kid")];
@@ -101,10 +118,12 @@ export class Intake {
       payload,
       retained,
       expirySeconds,
+      isLate: hearing === "late",
+      ...(keptOf(message) !== message.correlation && { asksTooMuch: true }),
       ...(sig !== undefined && kid !== undefined && { signature: { sig, kid } }),
     });
     if (taken === "no answer") return;
-    const place = this.#placeOf(message, found);
+    const place = this.#placeOf(message, found, hearing);
     this.#tell(taken.answer, place);
     if (taken.later) this.#follow(taken.later, place);
   }
@@ -114,11 +133,14 @@ export class Intake {
    * site that it does not lead: the broker may have kept it for a leader of the past, and the answer of the one who
    * carried it out must stand.
    */
-  #placeOf({ responseTopic, correlation }: Incoming, found: CommandTopic): Place {
-    const { identity, isLeader } = this.#parts;
+  #placeOf(message: Incoming, found: CommandTopic, hearing: Hearing): Place {
+    const { identity, standing } = this.#parts;
+    const { responseTopic } = message;
+    const correlation = keptOf(message);
     const wanted = responseTopic && allowedResponseTopic(identity, responseTopic);
     if (wanted) return { topic: wanted, retain: false, correlation };
-    return { topic: resultTopic(identity, found), retain: found.scope !== "site" || isLeader(), correlation };
+    const retain = found.scope !== "site" || (standing().isLeader && hearing === "take");
+    return { topic: resultTopic(identity, found), retain, correlation };
   }
 
   #follow(answers: AsyncIterable<Answer>, place: Place): void {

@@ -19,6 +19,7 @@ const wordsOf: Readonly<Record<number, string>> = {
   140: "bad authentication method",
   141: "keep alive timeout",
   142: "session taken over",
+  143: "topic filter invalid",
   144: "topic name invalid",
   149: "packet too large",
   151: "quota exceeded",
@@ -54,20 +55,24 @@ export const olderProtocol = (where: string): LinkError =>
 /** The broker hung up before it answered: many do so who meet a protocol that they do not know. */
 export const silentEnd = (where: string): LinkError =>
   new LinkError("unreachable", `the broker ${where} closed the connection before it answered`, {
-    hint: "If this lasts: does it speak MQTT 5, and is this its port for TLS?",
+    hint: "If this lasts: does it speak MQTT 5, is this its port for TLS, and is its max_packet_size 65536 or more?",
   });
 
-/** Why a connection that was up ended: its last error, or the broker's own word. */
+/** Why a connection that was up ended: the broker's own word, or the last error. */
 export function endOf(where: string, error: unknown, disconnect: number | undefined): LinkError {
   if (disconnect === takenOver)
     return new LinkError("taken", `another client took over our session at the broker ${where}`);
-  if (disconnect !== undefined)
-    return new LinkError("lost", `the broker ${where} ended the connection: ${reasonOf(disconnect)}`);
-  const { message } = parts(error);
-  return new LinkError(
-    "lost",
-    `the connection to the broker ${where} ended${error === undefined ? "" : `: ${message}`}`,
-  );
+  if (disconnect !== undefined) {
+    const kind = turnedAway.has(disconnect) ? "refused" : "dismissed";
+    return new LinkError(kind, `the broker ${where} ended the connection: ${reasonOf(disconnect)}`);
+  }
+  if (error instanceof LinkError) return error;
+  if (error === undefined) return new LinkError("lost", `the connection to the broker ${where} ended`);
+  const { code, message } = parts(error);
+  // What the network or TLS says has a word as its code. The rest is the library's, about what the broker sent.
+  return typeof code === "string"
+    ? new LinkError("lost", `the connection to the broker ${where} ended: ${message}`)
+    : new LinkError("protocol", `the broker ${where} does not keep to MQTT 5: ${message}`);
 }
 
 function parts(error: unknown): { readonly code: number | string | undefined; readonly message: string } {

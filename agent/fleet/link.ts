@@ -48,11 +48,11 @@ export interface Link {
   /** Messages that may wait for their acknowledgement at the same time. */
   readonly window: number;
   readonly ended: Promise<LinkError>;
-  /** Resolves when the broker has it; rejects with a PublishError. */
+  /** Resolves when the broker has it; rejects with a PublishError. Where no answer comes for long, the connection ends. */
   publish(message: Message): Promise<void>;
   subscribe(filters: readonly Subscription[]): Promise<void>;
   unsubscribe(filter: string): Promise<void>;
-  /** Says goodbye; the will is discarded by that. Never fails. */
+  /** Says goodbye; the will is discarded by that. Never fails, and never takes longer, whatever the broker does. */
   close(limit: Millis): Promise<void>;
   /** Ends at once, without a word. */
   abandon(error: LinkError): void;
@@ -68,13 +68,15 @@ export interface Subscription {
 export type OpenLink = (opening: Opening, signal: AbortSignal) => Promise<Link>;
 
 /**
- * unreachable: no connection, or no answer · lost: it was up · taken: another client came with our identity · refused: the
- * broker does not want this board · protocol: it does not speak MQTT 5 · certificate: one of both sides is not trusted ·
- * credentials: our files · stopped: we ended it.
+ * unreachable: no connection, or no answer · lost: it was up · dismissed: it was up, and the broker said why not any more ·
+ * taken: another client came with our identity · refused: the broker does not want this board, or not what it has to say ·
+ * protocol: it does not speak MQTT 5, or not as it must · certificate: one of both sides is not trusted · credentials: our
+ * files · stopped: we ended it.
  */
 export type LinkErrorKind =
   | "unreachable"
   | "lost"
+  | "dismissed"
   | "taken"
   | "refused"
   | "protocol"

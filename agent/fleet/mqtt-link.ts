@@ -1,25 +1,21 @@
-import { connect as connectTcp } from "node:net";
-import type { Duplex } from "node:stream";
-import { connect as connectTls } from "node:tls";
-import type { IClientOptions, IPublishPacket } from "mqtt";
+import type { ISubackPacket } from "mqtt-packet";
 import type { Clock, Millis } from "../base/clock.ts";
-import {
-  type Incoming,
-  type Link,
-  LinkError,
-  type Message,
-  type Opening,
-  type OpenLink,
-  PublishError,
-  type Subscription,
-} from "./link.ts";
+import { brokerSocket } from "./broker-socket.ts";
+import { type Link, LinkError, type Message, type OpenLink, PublishError, type Subscription } from "./link.ts";
 import { endOf, olderProtocol, openingFailure, reasonOf, silentEnd } from "./link-failure.ts";
 import { MqttClient } from "./mqtt-client.ts";
+import { incomingOf, publishOptionsOf, sizeOf } from "./mqtt-messages.ts";
+import { optionsOf } from "./mqtt-options.ts";
+import { Unread } from "./unread.ts";
 
 /** Never more, whatever the broker allows: what waits for its acknowledgement is on disk, and on the heap. */
 const mostInFlight = 4;
 /** Bytes of a CONNACK that has properties, as MQTT 5's always has. */
 const shortestAnswer = 3;
+/** A broker may answer pings and nothing else: it has so long for each acknowledgement. */
+const answerLimit: Millis = 30_000;
+/** Of a SUBACK: from here on a code says no. */
+const firstFailure = 0x80;
 
 /** Opens connections through MQTT.js. A client is used for one connection only: when to try again is our business. */
 export const mqttLinks =
@@ -31,29 +27,41 @@ export const mqttLinks =
         reject(stopped());
         return;
       }
-      const client = new MqttClient(() => streamTo(opening), optionsOf(opening));
+      const unread = new Unread(clock);
+      const tooLarge = (): void => {
+        failure ??= new LinkError("protocol", `the broker ${where} sends a packet that is larger than it was told`);
+      };
+      const client = new MqttClient(() => brokerSocket(opening, tooLarge), optionsOf(opening, unread));
       const link = new MqttLink(clock, client, where);
       let failure: unknown;
       let isUp = false;
       let disconnect: number | undefined;
-      const giveUp = (): void => {
-        failure ??= stopped();
-        client.end(true);
-      };
-      signal.addEventListener("abort", giveUp, { once: true });
-      // Its listeners stay to the end: an error that nobody listens to would end the process.
-      client.on("error", (error) => {
+      const fail = (error: unknown): void => {
         failure ??= error;
-        // The library goes on after an error of its own; an unacknowledged message would then never come again.
-        if (isUp) client.end(true);
-      });
+        cut(client);
+      };
+      const giveUp = (): void => fail(stopped());
+      signal.addEventListener("abort", giveUp, { once: true });
+      // Its listeners stay to the end: an error that nobody listens to would end the process. And the library goes on after
+      // an error of its own; an unacknowledged message would then never come again.
+      client.on("error", fail);
+      client.onKeepaliveTimeout = () => fail(new LinkError("lost", `the broker ${where} does not answer any more`));
+      // What came with an acknowledgement to give has been taken by then (see optionsOf).
+      client.handleMessage = (packet, taken) => {
+        if (packet.qos > 0) taken();
+        else
+          opening.receive(incomingOf(packet, unread)).then(
+            () => taken(),
+            // It does not come again.
+            () => taken(),
+          );
+      };
       client.on("disconnect", ({ reasonCode }) => {
         disconnect = reasonCode ?? 0;
       });
       client.on("connect", ({ sessionPresent, properties, length = 0 }) => {
         if (length < shortestAnswer) {
-          failure ??= olderProtocol(where);
-          client.end(true);
+          fail(olderProtocol(where));
           return;
         }
         isUp = true;
@@ -63,19 +71,32 @@ export const mqttLinks =
       });
       client.on("close", () => {
         signal.removeEventListener("abort", giveUp);
+        unread.end();
         if (isUp) link.end(endOf(where, failure, disconnect));
         else if (failure instanceof LinkError) reject(failure);
         else reject(failure === undefined ? silentEnd(where) : openingFailure(where, failure));
         client.end(true);
       });
       try {
+        unread.begin();
         client.connect();
       } catch (cause) {
+        signal.removeEventListener("abort", giveUp);
+        unread.end();
         reject(new LinkError("credentials", "the files for TLS cannot be used", { cause }));
       }
     });
 
 const stopped = (): LinkError => new LinkError("stopped", "the connection is no longer wanted");
+
+/**
+ * Without a word, and at once. Once the library was asked to end in good order it waits for every acknowledgement, and a
+ * second order, to end by force, is not heard.
+ */
+function cut(client: MqttClient): void {
+  client.stream.destroy();
+  client.end(true);
+}
 
 class MqttLink implements Link {
   sessionPresent = false;
@@ -84,7 +105,7 @@ class MqttLink implements Link {
   readonly #clock: Clock;
   readonly #client: MqttClient;
   readonly #where: string;
-  readonly #waiting = new Set<(error: PublishError) => void>();
+  readonly #waiting = new Set<(error: PublishError | undefined) => void>();
   #resolveEnded: (error: LinkError) => void = () => {};
   #limit: number | undefined;
   #end: LinkError | undefined;
@@ -107,8 +128,7 @@ class MqttLink implements Link {
   end(error: LinkError): void {
     this.#end ??= error;
     // The library keeps such callbacks for a next connection, which there is not.
-    for (const fail of this.#waiting) fail(lost(this.#end));
-    this.#waiting.clear();
+    for (const settle of this.#waiting) settle(lost(this.#end));
     this.#resolveEnded(this.#end);
   }
 
@@ -117,16 +137,17 @@ class MqttLink implements Link {
     const limit = this.#limit;
     if (limit !== undefined && size > limit)
       return Promise.reject(
-        new PublishError("oversize", limit, `${message.topic}: ${size} bytes, and the broker takes ${limit}`),
+        new PublishError(
+          "oversize",
+          limit,
+          `the broker ${this.#where} takes packets of ${limit} bytes, and ${message.topic} has ${size}`,
+        ),
       );
-    const { topic, payload, retain, expiry, code, correlation } = message;
-    const properties = {
-      ...(expiry !== undefined && { messageExpiryInterval: Math.max(1, Math.ceil(expiry / 1000)) }),
-      ...(code !== undefined && { userProperties: { code } }),
-      ...(correlation !== undefined && { correlationData: Buffer.from(correlation, "base64") }),
-    };
+    const { topic, payload } = message;
     return this.#answered((settle) =>
-      this.#client.publish(topic, payload, { qos: 1, retain, properties }, (error) => settle(error, topic)),
+      this.#client.publish(topic, payload, publishOptionsOf(message), (error) =>
+        settle(error && this.#failure(error, topic)),
+      ),
     );
   }
 
@@ -135,17 +156,23 @@ class MqttLink implements Link {
     const wanted = Object.fromEntries(
       filters.map(({ filter, retained }) => [filter, { qos: 1 as const, rap: true, rh: retained ? 0 : 2 }]),
     );
-    return this.#answered((settle) => this.#client.subscribe(wanted, (error) => settle(error, "a subscription")));
+    return this.#answered((settle) =>
+      this.#client.subscribe(wanted, (error, _, answer) =>
+        settle(error ? (this.#refused(filters, answer) ?? this.#failure(error, "a subscription")) : undefined),
+      ),
+    );
   }
 
   unsubscribe(filter: string): Promise<void> {
-    return this.#answered((settle) => this.#client.unsubscribe(filter, (error) => settle(error, filter)));
+    return this.#answered((settle) =>
+      this.#client.unsubscribe(filter, (error) => settle(error && this.#failure(error, filter))),
+    );
   }
 
   close(limit: Millis): Promise<void> {
     return new Promise((resolve) => {
       this.#end ??= stopped();
-      const late = this.#clock.after(limit, () => this.#client.end(true));
+      const late = this.#clock.after(limit, () => this.abandon(stopped()));
       void this.ended.then(() => {
         late.cancel();
         resolve();
@@ -155,109 +182,44 @@ class MqttLink implements Link {
   }
 
   abandon(error: LinkError): void {
-    this.#end ??= error;
-    this.#client.end(true);
+    this.end(error);
+    cut(this.#client);
   }
 
-  /** One exchange with the broker. It fails where the connection ends first. */
-  #answered(begin: (settle: (error: unknown, what: string) => void) => void): Promise<void> {
+  /** One exchange with the broker. It fails where the connection ends first, and ends the connection where nothing comes. */
+  #answered(begin: (settle: (error: PublishError | undefined) => void) => void): Promise<void> {
     if (this.#end) return Promise.reject(lost(this.#end));
     return new Promise((resolve, reject) => {
-      const fail = (error: PublishError): void => reject(error);
-      this.#waiting.add(fail);
-      begin((error, what) => {
-        this.#waiting.delete(fail);
-        if (error === null || error === undefined) resolve();
-        else reject(failureOf(error, what, this.#where));
-      });
+      const settle = (error: PublishError | undefined): void => {
+        late.cancel();
+        this.#waiting.delete(settle);
+        if (error) reject(error);
+        else resolve();
+      };
+      const late = this.#clock.after(answerLimit, () => this.abandon(silent(this.#where)));
+      this.#waiting.add(settle);
+      begin(settle);
     });
   }
+
+  /** The library tells that a subscription was refused, and not which and why. */
+  #refused(filters: readonly Subscription[], answer: ISubackPacket | undefined): PublishError | undefined {
+    for (const [at, code] of answer?.granted.entries() ?? [])
+      if (typeof code === "number" && code >= firstFailure)
+        return refusal(this.#where, `a subscription (${filters[at]?.filter})`, code);
+    return undefined;
+  }
+
+  #failure(error: Error, what: string): PublishError {
+    const code = "code" in error && typeof error.code === "number" ? error.code : undefined;
+    return code === undefined ? new PublishError("lost", 0, error.message) : refusal(this.#where, what, code);
+  }
 }
+
+const refusal = (where: string, what: string, code: number): PublishError =>
+  new PublishError("refused", code, `the broker ${where} refuses ${what}: ${reasonOf(code)}`);
 
 const lost = (end: LinkError): PublishError => new PublishError("lost", 0, end.message);
 
-function failureOf(error: unknown, what: string, where: string): PublishError {
-  const code = error instanceof Error && "code" in error && typeof error.code === "number" ? error.code : undefined;
-  if (code === undefined) return new PublishError("lost", 0, error instanceof Error ? error.message : String(error));
-  return new PublishError("refused", code, `the broker ${where} refuses ${what}: ${reasonOf(code)}`);
-}
-
-/** Not less than the packet takes: 5 bytes of header, then all of its parts with their lengths. */
-function sizeOf({ topic, payload, expiry, code, correlation }: Message): number {
-  const properties =
-    (expiry === undefined ? 0 : 5) +
-    (code === undefined ? 0 : 5 + Buffer.byteLength("code") + Buffer.byteLength(code)) +
-    (correlation === undefined ? 0 : 3 + Buffer.byteLength(correlation, "base64"));
-  return 5 + 2 + Buffer.byteLength(topic) + 2 + 4 + properties + Buffer.byteLength(payload);
-}
-
-function optionsOf(opening: Opening): IClientOptions {
-  const { clientId, keepalive, sessionExpiry, receiveMaximum, maxPacket, connectTimeout, will, receive } = opening;
-  return {
-    protocolVersion: 5,
-    protocolId: "MQTT",
-    clean: false,
-    clientId,
-    keepalive: Math.round(keepalive / 1000),
-    connectTimeout,
-    manualConnect: true,
-    reconnectPeriod: 0,
-    resubscribe: false,
-    queueQoSZero: false,
-    timerVariant: "native",
-    // All numbers up to 65535 as buffers of their own would take 8 MB.
-    writeCache: false,
-    properties: {
-      sessionExpiryInterval: Math.round(sessionExpiry / 1000),
-      receiveMaximum,
-      maximumPacketSize: maxPacket,
-    },
-    will: {
-      topic: will.topic,
-      payload: Buffer.from(will.payload),
-      qos: 1,
-      retain: true,
-      properties: { willDelayInterval: Math.round(will.delay / 1000) },
-    },
-    // The acknowledgement follows when this calls back: what came is durable then. An error ends the connection, and the
-    // broker sends the message again.
-    customHandleAcks: (topic, payload, packet: IPublishPacket, done) => {
-      receive(incomingOf(topic, payload, packet)).then(
-        () => done(0),
-        (error: unknown) => done(error instanceof Error ? error : new Error(String(error))),
-      );
-    },
-  };
-}
-
-/** The socket that the client speaks through. */
-function streamTo({ url, tls }: Opening): Duplex {
-  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
-  if (!tls) return connectTcp({ host, port: Number(url.port || 1883) });
-  const { ca, certificate: cert, key } = tls;
-  const servername = /^[\d.]+$|:/.test(host) ? {} : { servername: host };
-  return connectTls({
-    host,
-    port: Number(url.port || 8883),
-    cert,
-    key,
-    ...servername,
-    ...(ca !== undefined && { ca }),
-  });
-}
-
-function incomingOf(topic: string, payload: Uint8Array, { retain, properties }: IPublishPacket): Incoming {
-  const { messageExpiryInterval, responseTopic, correlationData, userProperties = {} } = properties ?? {};
-  const named = Object.entries(userProperties).flatMap(([name, value]) =>
-    typeof value === "string" ? [[name, value] as const] : [],
-  );
-  return {
-    topic,
-    payload,
-    retained: retain,
-    expirySeconds: messageExpiryInterval,
-    responseTopic: responseTopic?.toString(),
-    correlation: correlationData?.toString("base64"),
-    userProperties: new Map(named),
-  };
-}
+const silent = (where: string): LinkError =>
+  new LinkError("lost", `the broker ${where} does not acknowledge what this board sends`);

@@ -44,6 +44,7 @@ export function afterEnd(
   chance: number,
 ): { readonly pace: Pace; readonly pause: Millis; readonly isDuplicate: boolean } {
   const failures = (upFor !== undefined && upFor >= stable ? 0 : pace.failures) + 1;
+  // Only an end without a word: not one that the broker gave a reason for, nor one of ours because of what it sent.
   const isShort = kind === "taken" || (kind === "lost" && upFor !== undefined && upFor < duplicate.soon);
   const recent = pace.short.filter((at) => elapsed(at, now) < duplicate.within);
   const short = isShort ? [...recent, now] : recent;

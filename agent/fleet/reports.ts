@@ -33,13 +33,17 @@ const statusLook: Millis = 5000;
 /** The session's number survives restarts, so what is counted within one need not. */
 const messagesPerSession = 1_000_000;
 
+/** Documents that the broker keeps until they change. */
+const lasting = ["birth", "reported"] as const;
+type Lasting = (typeof lasting)[number];
+
 /** What this board says of itself and, while it leads, of its site. `look` puts what is due among the states. */
 export class Reports {
   readonly #parts: ReportParts;
   readonly #sent = new Map<string, Sent>();
   #numbers = 0;
-  /** Whatever the memo says: the broker has no birth of ours. */
-  #isUnborn = false;
+  /** Whatever the memo says: the broker has none of ours. */
+  readonly #forgotten = new Set<Lasting>();
   #bornAt: Instant | undefined;
   #seen: { readonly status: Status | undefined; readonly at: Instant } | undefined;
   #led: { readonly term: number; readonly since: Instant; at: Instant } | undefined;
@@ -51,8 +55,9 @@ export class Reports {
   /** A connection is up. Where the broker knows nothing of us any more, everything is told anew. */
   begin(session: number, sessionPresent: boolean): void {
     this.#numbers = session * messagesPerSession;
-    if (!sessionPresent) this.#unborn();
-    this.#sent.clear();
+    if (!sessionPresent) for (const name of lasting) this.#forget(name);
+    this.#sent.delete("status");
+    this.#sent.delete("site");
     this.#led = undefined;
     this.#bornAt = undefined;
     this.#seen = undefined;
@@ -60,8 +65,7 @@ export class Reports {
 
   /** The birth goes out again although nothing changed. */
   announce(): JsonRecord {
-    this.#sent.delete("birth");
-    this.#unborn();
+    this.#forget("birth");
     this.#bornAt = undefined;
     return this.#parts.birth();
   }
@@ -89,40 +93,51 @@ export class Reports {
   }
 
   #birth(now: Instant): void {
-    const { identity, memo, birth } = this.#parts;
-    const document = birth();
-    const hash = hashOf(document);
-    const last = this.#sent.get("birth");
-    const isKnown = !this.#isUnborn && memo.get(area, "birth") === hash;
-    if (last === undefined && isKnown) {
-      this.#sent.set("birth", { text: hash, at: now });
-      return;
-    }
-    if (last !== undefined && last.text === hash && elapsed(last.at, now) < birthEvery) return;
-    this.#sent.set("birth", { text: hash, at: now });
-    this.#put(boardTopic(identity, "birth"), { ...document, hash }, now, timeToLive.birth, () => {
-      this.#isUnborn = false;
-      memo.set(area, "birth", hash);
-    });
-  }
-
-  /** Also over a restart, where that can be written down. */
-  #unborn(): void {
-    this.#isUnborn = true;
-    try {
-      this.#parts.memo.delete(area, "birth");
-    } catch {
-      // The disk takes nothing. This process knows it.
-    }
+    const document = this.#parts.birth();
+    const topic = boardTopic(this.#parts.identity, "birth");
+    const sent = { ...document, hash: hashOf(document) };
+    this.#lasting("birth", sent, now, { topic, expiry: timeToLive.birth, every: birthEvery });
   }
 
   #reported(now: Instant): void {
     const document = this.#parts.reported();
-    if (document === undefined) return;
+    const topic = boardTopic(this.#parts.identity, "config/reported");
+    if (document) this.#lasting("reported", document, now, { topic, expiry: undefined, every: undefined });
+  }
+
+  /** What the broker keeps, over connections and processes too: it is told again only where it changed, or now and then. */
+  #lasting(
+    name: Lasting,
+    document: JsonRecord,
+    now: Instant,
+    {
+      topic,
+      expiry,
+      every,
+    }: { readonly topic: string; readonly expiry?: Millis | undefined; readonly every: Millis | undefined },
+  ): void {
+    const { memo } = this.#parts;
     const text = JSON.stringify(document);
-    if (this.#sent.get("reported")?.text === text) return;
-    this.#sent.set("reported", { text, at: now });
-    this.#put(boardTopic(this.#parts.identity, "config/reported"), document, now, undefined);
+    const last = this.#sent.get(name);
+    if (last?.text === text && (every === undefined || elapsed(last.at, now) < every)) return;
+    this.#sent.set(name, { text, at: now });
+    const hash = hashOf(document);
+    if (last === undefined && !this.#forgotten.has(name) && memo.get(area, name) === hash) return;
+    this.#put(topic, document, now, expiry, () => {
+      this.#forgotten.delete(name);
+      memo.set(area, name, hash);
+    });
+  }
+
+  /** It is to be told again although nothing changed; also over a restart, where that can be written down. */
+  #forget(name: Lasting): void {
+    this.#sent.delete(name);
+    this.#forgotten.add(name);
+    try {
+      this.#parts.memo.delete(area, name);
+    } catch {
+      // The disk takes nothing. This process knows it.
+    }
   }
 
   #status(now: Instant): void {

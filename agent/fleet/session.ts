@@ -2,11 +2,16 @@ import type { Ambient } from "../base/ambient.ts";
 import { type Instant, type Millis, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import type { ClockState } from "../board/clock-sync.ts";
+import type { SiteControls } from "../commands/controls.ts";
+import { aclHint, sizeHint } from "./broker-hints.ts";
 import { type Cause, presence, type Session, stampOf } from "./documents.ts";
 import type { Drain } from "./drain.ts";
 import { type Link, LinkError, PublishError } from "./link.ts";
 import type { Reports } from "./reports.ts";
+import type { SiteEar } from "./site-ear.ts";
+import { SiteSubscription } from "./site-subscription.ts";
 import { boardTopic, filtersOf, type Identity } from "./topics.ts";
+import type { Troubles } from "./troubles.ts";
 
 export interface SessionParts {
   readonly identity: Identity;
@@ -15,59 +20,80 @@ export interface SessionParts {
   readonly drain: Drain;
   readonly reports: Reports;
   readonly clockState: () => ClockState;
-  readonly isLeader: () => boolean;
+  readonly standing: SiteControls["standing"];
+  readonly ear: SiteEar;
+  readonly troubles: Troubles;
+  /** The broker has our presence, and sends what comes for us: from now on the link is of use. */
+  readonly ready: () => void;
 }
 
 const look: Millis = 1000;
+/** Each for the goodbye and for the end of the connection: the agent never waits longer for a broker that says nothing. */
 const farewell: Millis = 1500;
 
 /**
  * One connection from its CONNACK to its end: presence first, then our subscriptions, then what waits. Answers why it ended;
- * throws where our own storage fails.
+ * throws where our own storage fails. When `stop` aborts it ends within twice the farewell, whatever waits for the broker.
  */
 export async function live(ambient: Ambient, parts: SessionParts, stop: AbortSignal): Promise<LinkError> {
-  const { link, drain, reports, session, identity } = parts;
-  const { clock } = ambient;
-  let end: LinkError | undefined;
+  const { link, identity } = parts;
   const tasks = new TaskGroup();
-  void link.ended.then((error) => {
-    end = error;
+  let parting: Promise<void> | undefined;
+  const part = (): void => {
     tasks.stop();
-  });
-  const goodbye = (): void => tasks.stop();
-  stop.addEventListener("abort", goodbye, { once: true });
-  if (stop.aborted) goodbye();
+    // At once: whoever waits for an acknowledgement is let go by the end of the connection, which this brings.
+    parting = leave(ambient, parts, stop);
+  };
+  void link.ended.then((error) => tasks.stop(error));
+  if (stop.aborted) part();
+  else {
+    stop.addEventListener("abort", part, { once: true });
+    tasks.start("greeting", (signal) => greet(ambient, parts, tasks, signal));
+  }
   try {
-    await link.publish(upMessage(parts, "online", "connect", clock.now()));
-    await subscribe(parts);
-    reports.begin(session.number, link.sessionPresent);
-    tasks.start("drain", (signal) => drain.run(link, signal));
-    tasks.start("reports", (signal) => report(ambient, parts, signal));
     await tasks.join();
-    if (end === undefined) await leave(ambient, parts, stop);
   } catch (thrown) {
     // A task group names the task; what it failed with decides.
     const error = thrown instanceof Error && thrown.cause instanceof PublishError ? thrown.cause : thrown;
-    // Where the link is at fault, its end says it better.
-    if (!(error instanceof PublishError)) {
-      link.abandon(new LinkError("stopped", "this board cannot go on", { cause: error }));
-      await link.ended;
-      throw error;
-    }
-    if (error.kind === "lost") await link.ended;
-    else link.abandon(new LinkError("refused", error.message, { hint: aclHint(identity) }));
+    link.abandon(endFor(error, identity));
+    if (!(error instanceof PublishError)) throw error;
   } finally {
-    stop.removeEventListener("abort", goodbye);
-    tasks.stop();
-    await tasks.join().catch(() => {});
+    stop.removeEventListener("abort", part);
+    await parting;
   }
   return await link.ended;
 }
 
-const aclHint = ({ fleet, site, board }: Identity): string =>
-  `Give ${fleet}/${site}/${board} the lines that siteward broker-acl prints.`;
+/** Where the link itself is at fault it has ended already, and said it better. */
+function endFor(error: unknown, identity: Identity): LinkError {
+  if (!(error instanceof PublishError)) return new LinkError("stopped", "this board cannot go on", { cause: error });
+  switch (error.kind) {
+    case "lost":
+      return new LinkError("lost", error.message);
+    case "oversize":
+      return new LinkError("refused", error.message, { hint: sizeHint });
+    case "refused":
+      return new LinkError("refused", error.message, { hint: aclHint(identity) });
+    default:
+      return error.kind satisfies never;
+  }
+}
 
-async function subscribe({ identity, link, isLeader }: SessionParts): Promise<void> {
+/** What comes first, and then, for the rest of the connection, what waits and what is due. */
+async function greet(ambient: Ambient, parts: SessionParts, tasks: TaskGroup, signal: AbortSignal): Promise<void> {
+  const { link, drain, reports, session, ready } = parts;
+  const { clock } = ambient;
+  await link.publish(upMessage(parts, "online", "connect", clock.now()));
+  if (signal.aborted) return;
+  await subscribe(parts, clock.now());
+  if (signal.aborted) return;
+  ready();
+  reports.begin(session.number, link.sessionPresent);
+  tasks.start("drain", (inner) => drain.run(link, inner));
+  tasks.start("reports", (inner) => report(ambient, parts, inner));
+}
+
+async function subscribe({ identity, link, standing, ear }: SessionParts, now: Instant): Promise<void> {
   const { commands, desired, broadcast, site } = filtersOf(identity);
   await link.subscribe([
     { filter: commands, retained: false },
@@ -75,23 +101,17 @@ async function subscribe({ identity, link, isLeader }: SessionParts): Promise<vo
     // The newest one is sent again: what was applied meanwhile is known by its number.
     { filter: desired, retained: true },
   ]);
-  if (!isLeader() && link.sessionPresent) await link.unsubscribe(site);
+  if (link.sessionPresent && !ear.wants(standing(), now)) await link.unsubscribe(site);
 }
 
-/** Puts what is due among the states, and follows the election: only the leader takes the site's commands. */
-async function report(ambient: Ambient, parts: SessionParts, signal: AbortSignal): Promise<void> {
-  const { clock } = ambient;
-  const { drain, reports, link, isLeader, identity } = parts;
-  const { site } = filtersOf(identity);
-  let listens = false;
+/** Puts what is due among the states, and follows the election: only the leader listens to the site's commands. */
+async function report({ clock }: Ambient, parts: SessionParts, signal: AbortSignal): Promise<void> {
+  const { drain, reports } = parts;
+  const site = new SiteSubscription(parts);
   while (!signal.aborted) {
     reports.look(clock.now());
     drain.ring();
-    const leads = isLeader();
-    if (leads !== listens) {
-      await (leads ? link.subscribe([{ filter: site, retained: false }]) : link.unsubscribe(site));
-      listens = leads;
-    }
+    await site.follow(clock.now());
     await sleep(clock, look, signal);
   }
 }

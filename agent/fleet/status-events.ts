@@ -31,8 +31,10 @@ export class StatusEvents {
     const last = this.#told.get(key);
     if (last?.value === value) return [];
     if (last?.at !== undefined && elapsed(last.at, now) < quiet) return [];
+    // What could not be remembered would be told again at each look. It has its turn when there is room.
+    if (!last && this.#told.size >= mostKeys) return [];
     if (value === "" && last) this.#told.delete(key);
-    else if (this.#told.size < mostKeys) this.#told.set(key, { value, at: this.#isFirst ? undefined : now, fact });
+    else this.#told.set(key, { value, at: this.#isFirst ? undefined : now, fact });
     const event = happening(last?.value);
     return event ? [event] : [];
   }
@@ -87,7 +89,7 @@ function factsOf({ health, leader, zones = [] }: Status): Fact[] {
       return { type: "leader.lost", severity: "warning", detail: { term, holder } };
     },
   };
-  return [...conditions, ...states, role];
+  return [role, ...conditions, ...states];
 }
 
 const calm: ReadonlySet<string> = new Set(["Initial", "Normal"]);

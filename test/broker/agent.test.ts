@@ -1,6 +1,10 @@
+import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { SystemClock } from "../../agent/base/clock.ts";
+import { dispatch } from "../../agent/cli/dispatch.ts";
 import { AgentProcess } from "../support/agent-process.ts";
 import { LinkedSite } from "../support/linked-site.ts";
+import { recordingIo } from "../support/recording-io.ts";
 import { lack, TestFleet } from "./site.ts";
 
 /** A site that decides within seconds. */
@@ -124,6 +128,58 @@ describe.skipIf(lack)("a real agent in its fleet", () => {
     await site.agent.stop("SIGKILL");
     site.agent.start();
     await reported(fleet, { desiredVersion: 1, appliedVersion: 1, state: "in-sync" });
+  });
+
+  test("an operator on the board takes the fleet's settings off it, and the fleet is told; its next ones are taken again", async () => {
+    const fleet = await new TestFleet().start();
+    const site = await siteWith(fleet);
+    await up(fleet, 1);
+    await desire(fleet, 1, { status: { every: "7s" } });
+    await reported(fleet, { desiredVersion: 1, state: "applying" });
+    // In the middle of its trial, which is not waited for.
+    const io = recordingIo({ clock: new SystemClock() });
+    const socket = path.join(site.agent.dir, "run/ctl.sock");
+    await expect
+      .poll(() => dispatch(io, ["config", "rollback", "--reason", "CHG-1182", "--socket", socket]), {
+        timeout: 20_000,
+        interval: 500,
+      })
+      .toBe(0);
+    expect(io.out()).toContain("this board's own files alone");
+    await reported(fleet, {
+      desiredVersion: 1,
+      appliedVersion: null,
+      state: "rolled-back",
+      errors: [{ path: "", code: "by-command" }],
+    });
+    await desire(fleet, 2, { status: { every: "8s" } });
+    await reported(fleet, { desiredVersion: 2, appliedVersion: 2, state: "in-sync" });
+  });
+
+  test("a level of the log, and what changes nothing, need no new life, through a kill in the middle; what follows is taken", async () => {
+    const fleet = await new TestFleet().start();
+    const site = await siteWith(fleet);
+    await up(fleet, 1);
+    await expect.poll(() => site.agent.isReady, { timeout: 30_000 }).toBe(true);
+    const term = site.agent.status()?.leader?.term;
+    await desire(fleet, 1, { log: { level: "info" } });
+    await reported(fleet, { desiredVersion: 1, appliedVersion: 1, state: "in-sync", errors: [] });
+    await desire(fleet, 2, { log: { level: "info" } });
+    await reported(fleet, { desiredVersion: 2, appliedVersion: 2, state: "in-sync" });
+    const id = await fleet.command(me, "config.get", { source: "remote" });
+    await expect
+      .poll(() => fleet.last(`${me}/res/config.get/${id}`), { timeout: 10_000 })
+      .toMatchObject({ result: { settings: { "log.level": { value: "info", origin: "fleet, version 2" } } } });
+    expect(site.agent.log()).not.toContain("are on trial");
+    expect([fleet.last(`${me}/up`), site.agent.status()?.leader?.term]).toMatchObject([{ session: 1 }, term]);
+
+    await desire(fleet, 3, { log: { level: "debug" } });
+    await reported(fleet, { desiredVersion: 3, state: "applying" });
+    await site.agent.stop("SIGKILL");
+    site.agent.start();
+    await reported(fleet, { desiredVersion: 3, appliedVersion: 3, state: "in-sync" });
+    await desire(fleet, 4, { status: { every: "6s" } });
+    await reported(fleet, { desiredVersion: 4, appliedVersion: 4, state: "in-sync" });
   });
 
   test("a board without a fleet asks nothing of one, and is no worse", async () => {

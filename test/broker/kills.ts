@@ -62,6 +62,9 @@ export async function killBroker({ kills, seed, progress = () => {} }: KillOptio
   const issuer = new Issuer(board, random);
   try {
     await issuer.connect(broker);
+    // A new leader begins to listen a while after its first connection, and from then on with each.
+    issuer.send();
+    await until(() => issuer.settled > 0, 20_000);
     for (let kill = 1; kill <= kills; kill++) {
       // Most kills meet a board that is connected, some one that just comes back.
       if (random.integer(5) > 0) await until(() => board.fleet?.told(instant()).mqtt?.state === "up");
@@ -203,8 +206,8 @@ class Issuer {
 
 const instant = () => ({ mono: performance.now(), wall: 0 });
 
-async function until(holds: () => boolean): Promise<void> {
-  for (let waited = 0; !holds() && waited < 5000; waited += 10) await pause(10);
+async function until(holds: () => boolean, limit = 5000): Promise<void> {
+  for (let waited = 0; !holds() && waited < limit; waited += 10) await pause(10);
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -76,6 +76,7 @@ describe.skipIf(lack)("the fleet of docs/operator.md", () => {
       JSON.stringify({ ...parts, contexts: [{ name: "a", context }], "current-context": "a" }),
     );
     const command = commandOf(blockWith("sh", "--mqtt mqtts://"), "sudo siteward enroll").replace("sudo ", "");
+    shell(`mkdir -p ${folder}/card/etc ${folder}/card/usr`);
     const said = shell(`${here(command)} --root ${folder}/card`);
     expect(said).toContain("20-fleet.conf");
     expect(said).toMatch(/not checked against the API server/);

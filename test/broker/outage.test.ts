@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { FleetBoard } from "../support/fleet-board.ts";
 import { lack, TestFleet } from "./site.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -145,5 +146,54 @@ describe.skipIf(lack)("answers", () => {
     expect(retained?.expirySeconds).toBeGreaterThan(300);
     expect(fleet.heard.find(({ topic }) => topic === board.topic("res/ping/B"))?.code).toBe("200");
     expect(fleet.heard.some(({ topic }) => topic.includes("agent.restart"))).toBe(false);
+  });
+
+  test("are given to what was sent at QoS 0 as well, and settings that were are taken", async () => {
+    const fleet = await new TestFleet().start();
+    const board = fleet.board();
+    board.start();
+    await expect.poll(() => fleet.last(board.topic("birth"))).toBeDefined();
+    const ping = JSON.stringify({ v: 1, id: "Q0", name: "ping", by: "ops:alice" });
+    const properties = { messageExpiryInterval: 60 };
+    await fleet.ops?.publishAsync(board.topic("cmd/ping/Q0"), ping, { qos: 0, properties });
+    await expect.poll(() => fleet.last(board.topic("res/ping/Q0"))).toMatchObject({ state: "succeeded" });
+    const desired = JSON.stringify({ v: 1, version: 1, config: { no: { such: "setting" } } });
+    await fleet.ops?.publishAsync(board.topic("config/desired"), desired, { qos: 0, retain: true });
+    await expect
+      .poll(() => fleet.last(board.topic("config/reported")), { timeout: 5000 })
+      .toMatchObject({ desiredVersion: 1, state: "rejected" });
+    // Retained at QoS 0, it comes to a board that was away.
+    await board.stop();
+    const next = JSON.stringify({ v: 1, version: 2, config: { no: { such: "setting" } } });
+    await fleet.ops?.publishAsync(board.topic("config/desired"), next, { qos: 0, retain: true });
+    board.start();
+    await expect
+      .poll(() => fleet.last(board.topic("config/reported")), { timeout: 5000 })
+      .toMatchObject({ desiredVersion: 2, state: "rejected" });
+  });
+});
+
+describe.skipIf(lack)("a broker whose packets are too small", () => {
+  const told = (board: FleetBoard) => board.fleet?.told({ mono: performance.now(), wall: 0 });
+
+  test("for a birth: that is told in the status, and the rest goes on", async () => {
+    const fleet = await new TestFleet({ more: ["max_packet_size 230"] }).start();
+    const board = fleet.board();
+    board.start();
+    await expect
+      .poll(() => told(board)?.problems, { timeout: 5000 })
+      .toMatchObject([{ type: "BrokerPacketLimit", hint: expect.stringContaining("max_packet_size") }]);
+    await expect.poll(() => fleet.last(board.topic("up"))).toMatchObject({ state: "online" });
+    expect(told(board)?.mqtt).toMatchObject({ state: "up" });
+  });
+
+  test("even for a CONNECT: such a broker only hangs up, and the hint says what may be its reason", async () => {
+    const fleet = await new TestFleet({ more: ["max_packet_size 120"] }).start();
+    const board = fleet.board();
+    board.start();
+    await expect
+      .poll(() => told(board)?.mqtt?.error, { timeout: 5000 })
+      .toMatchObject({ hint: expect.stringContaining("max_packet_size") });
+    expect(told(board)?.mqtt?.state).not.toBe("up");
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { readRemote } from "../../agent/config/remote-file.ts";
 import type { Status } from "../../agent/status/schema.ts";
 import { bareStatus } from "../support/bare-status.ts";
 import { lack, TestFleet } from "./site.ts";
@@ -136,7 +137,8 @@ describe.skipIf(lack)("a board and its fleet", () => {
       .poll(() => fleet.last(board.siteTopic("leader")), { timeout: 5000 })
       .toMatchObject({ holder: "pi-1", term: 17, seq: expect.any(Number) });
     await expect.poll(() => fleet.last(board.siteTopic("status"))).toMatchObject({ v: 1, seq: expect.any(Number) });
-    await pause(300);
+    // A new leader begins to listen when the former one has stopped.
+    await pause(4000);
     const id = await fleet.command("sw1/acme/plant7/_site", "controllers.pause", { controller: "pod-gc", ttl: 60 });
     await expect
       .poll(() => fleet.last(board.siteTopic(`res/controllers.pause/${id}`)), { timeout: 5000 })
@@ -169,5 +171,17 @@ describe.skipIf(lack)("a board and its fleet", () => {
     await expect.poll(() => fleet.last(board.topic("up")), { timeout: 5000 }).toMatchObject({ session: 2 });
     await pause(500);
     expect(fleet.heard.filter(({ topic }) => /res\/.*\/GONE$/.test(topic))).toEqual([]);
+  });
+
+  test("settings that waited at the broker are tried against a link that was well: they came over it", async () => {
+    const fleet = await new TestFleet().start();
+    const board = fleet.board();
+    board.start();
+    await expect.poll(() => fleet.last(board.topic("birth"))).toBeDefined();
+    await board.stop();
+    const document = JSON.stringify({ v: 1, version: 1, config: { status: { every: "7s" } } });
+    await fleet.ops?.publishAsync(board.topic("config/desired"), document, { qos: 1, retain: true });
+    board.start();
+    await expect.poll(() => readRemote(board.config.state.folder).trial?.before).toMatchObject({ mqtt: true });
   });
 });

@@ -22,7 +22,7 @@ const letter = (payload: string, more: Partial<Letter> = {}): Letter => ({
 });
 
 const events = (outbox: Outbox): readonly string[] =>
-  outbox.next("event", 0, 100).map(({ seq, payload }) => `${seq}:${payload}`);
+  outbox.next("event", 100).map(({ seq, payload }) => `${seq}:${payload}`);
 const nothing = (): void => {};
 
 describe("events", () => {
@@ -53,7 +53,7 @@ describe("events", () => {
     const outbox = new Outbox(open(), bounds);
     for (let n = 0; n < 7; n++) outbox.event(() => letter("x"), at(0));
     expect(outbox.hasRoom).toBe(false);
-    for (const { id } of outbox.next("event", 0, 2)) outbox.delete(id);
+    for (const { id } of outbox.next("event", 2)) outbox.delete(id);
     expect(outbox.hasRoom).toBe(true);
     outbox.tellDropped(({ count, from, to }, seq) => letter(JSON.stringify({ count, from, to, seq })), at(0));
     expect(events(outbox).at(-1)).toBe('8:{"count":2,"from":1,"to":2,"seq":8}');
@@ -80,7 +80,7 @@ test("of answers those go first that are not the last word", () => {
     ["final-3", 1],
   ] as const)
     outbox.respond(letter(payload, { rank }), at(0), nothing);
-  expect(outbox.next("response", 0, 10).map(({ payload }) => payload)).toEqual(["final-1", "final-2", "final-3"]);
+  expect(outbox.next("response", 10).map(({ payload }) => payload)).toEqual(["final-1", "final-2", "final-3"]);
   expect(outbox.dropped).toBeUndefined();
   expect(outbox.lost).toBe(1);
 });
@@ -111,7 +111,7 @@ describe("time", () => {
   test("of the time before a reboot nothing is known: it lives longer, never shorter", () => {
     const outbox = new Outbox(open(), bounds);
     outbox.event(() => letter("x", { ttl: 10_000 }), at(900_000));
-    const [row] = outbox.next("event", 0, 1);
+    const [row] = outbox.next("event", 1);
     if (!row) throw new Error("the event is not there");
     expect(ttlLeft(row, at(904_000))).toBe(6000);
     expect(ttlLeft(row, { boot: "boot-2", mono: 4000 })).toBe(6000);
@@ -125,7 +125,7 @@ describe("time", () => {
 test("what is larger than the broker takes is kept for a look, and never more than ten of it", () => {
   const outbox = new Outbox(open(), { ...bounds, event: { rows: 100, bytes: 100_000 } });
   for (let n = 0; n < 15; n++) outbox.event(() => letter("x"), at(0));
-  for (const { id } of outbox.next("event", 0, 100)) outbox.bury(id);
+  for (const { id } of outbox.next("event", 100)) outbox.bury(id);
   expect(outbox.usage("event").rows).toBe(0);
   expect(outbox.usage("dead").rows).toBe(10);
 });
@@ -170,4 +170,20 @@ describe("versions", () => {
     Database.open({ file, migrations: [...stateMigrations, { number, sql, readableFrom: 1 }], pragmas }).close();
     expect(() => open(file)).toThrow(expect.objectContaining({ kind: "damaged" }));
   });
+});
+
+test("what goes back to its sender beside an answer counts as much as the answer", () => {
+  const outbox = new Outbox(open(), { ...bounds, response: { rows: 100, bytes: 1000 } });
+  const properties = JSON.stringify({ code: "200", correlation: "x".repeat(300) });
+  for (let n = 0; n < 10; n++) outbox.respond(letter(`${n}`, { properties }), at(0), nothing);
+  expect(outbox.next("response", 100).map(({ payload }) => payload)).toEqual(["8", "9"]);
+  expect(outbox.usage("response").bytes).toBeLessThanOrEqual(1000);
+});
+
+test("those that are left out are not in the way of the rest", () => {
+  const outbox = new Outbox(open(), { ...bounds, event: { rows: 1000, bytes: 1_000_000 } });
+  for (let n = 0; n < 500; n++) outbox.event((seq) => letter(`${seq}`), at(0));
+  const first = outbox.next("event", 499).map(({ id }) => id);
+  expect(outbox.next("event", 1, first).map(({ payload }) => payload)).toEqual(["500"]);
+  expect(outbox.next("event", 1, [...first, Number.MAX_SAFE_INTEGER, 0]).map(({ seq }) => seq)).toEqual([500]);
 });

@@ -13,6 +13,7 @@ export class FakeLink implements Link {
   acknowledges = true;
   /** What it says to a message instead of taking it. */
   refuse: (message: Message) => PublishError | undefined = () => undefined;
+  refuseFilter: (filter: string) => PublishError | undefined = () => undefined;
   #resolveEnded: (error: LinkError) => void = () => {};
   readonly #pending = new Set<(error: PublishError) => void>();
 
@@ -34,7 +35,11 @@ export class FakeLink implements Link {
   }
 
   async subscribe(filters: readonly Subscription[]): Promise<void> {
-    for (const { filter } of filters) this.subscriptions.add(filter);
+    for (const { filter } of filters) {
+      const error = this.refuseFilter(filter);
+      if (error) throw error;
+      this.subscriptions.add(filter);
+    }
   }
 
   async unsubscribe(filter: string): Promise<void> {

@@ -127,9 +127,10 @@ export class FleetBoard {
       database,
       env: {},
       bootId: this.bootId,
-      remoteVersion: this.remoteVersion,
+      remoteVersion: () => this.remoteVersion,
       reload: () => {
         this.reloads++;
+        return "begins";
       },
       judge: ({ config: remote }) => judgeRemote(remote, config.remote.locked),
       clockState: () => "synced",

@@ -187,11 +187,11 @@ export class LinkedSite {
    * Stops everything that changes, then the agent, and compares what it had mirrored with what the API server holds.
    * Answers with the differences.
    */
-  async differences(): Promise<readonly string[]> {
+  async differences(state = path.join(this.agent.dir, "state")): Promise<readonly string[]> {
     this.#still();
     await new Promise((resolve) => setTimeout(resolve, 3000));
     await this.agent.stop();
-    return differences(this, path.join(this.agent.dir, "state/cache.db"));
+    return differences(this, path.join(state, "cache.db"));
   }
 
   async stop(): Promise<void> {

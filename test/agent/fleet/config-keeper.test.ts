@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -5,7 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { readRemote, startRemote, writeRemote } from "../../../agent/config/remote-file.ts";
 import { judgeRemote } from "../../../agent/config/remote-judge.ts";
 import { inForce } from "../../../agent/config/remote-record.ts";
-import { ConfigKeeper } from "../../../agent/fleet/config-keeper.ts";
+import { ConfigKeeper, type KeeperParts } from "../../../agent/fleet/config-keeper.ts";
 import type { Happening } from "../../../agent/fleet/happenings.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
@@ -32,7 +33,10 @@ class Board {
   /** Before the write of this number the power fails. */
   cutAtWrite = Number.POSITIVE_INFINITY;
   writes = 0;
+  isFull = false;
   inForce: number | undefined;
+  /** What becomes of settings that are read again. */
+  outcome: ReturnType<KeeperParts["reload"]> = "begins";
   reloads = 0;
   keeper: ConfigKeeper;
   #stop = new AbortController();
@@ -94,12 +98,16 @@ class Board {
       read: () => readRemote(this.folder),
       write: (record) => {
         if (++this.writes >= this.cutAtWrite) throw new PowerCut();
+        if (this.isFull) throw new Error("ENOSPC: no space left on device, write");
         writeRemote(this.folder, record);
       },
       judge: ({ config }) => judgeRemote(config, this.locked),
-      versionInForce: version,
+      versionInForce: () => this.inForce,
       reload: () => {
         this.reloads++;
+        if (this.outcome === "taken" || this.outcome === "unchanged")
+          this.inForce = inForce(readRemote(this.folder))?.version;
+        return this.outcome;
       },
       vitals: () => this.vitals,
       canary: 120_000,
@@ -167,6 +175,88 @@ test("settings with which the board loses its broker are taken back, and never t
   expect(board.state).toBe("in-sync 3");
 });
 
+describe("settings with which no life of the agent has to begin", () => {
+  test("are in force at once, on no trial, and what comes next has its turn", async () => {
+    const board = new Board();
+    board.outcome = "taken";
+    await board.send(1, { log: { level: "warn" } });
+    expect(board.state).toBe("applying -");
+    // A broker that is slow just now is nothing that they did.
+    board.vitals = { lease: true, api: true, mqtt: false };
+    await board.clock.advance("3s");
+    expect([board.state, board.inForce]).toEqual(["in-sync 1", 1]);
+    expect(board.told).toMatchObject([{ type: "config.applied", detail: { version: 1 } }]);
+    expect(await board.keeper.apply(1, undefined, false)).toMatchObject({ result: { version: 1, changed: false } });
+
+    // The same under another number, and what came in the two seconds until it is taken.
+    board.outcome = "unchanged";
+    await board.send(2, { log: { level: "warn" } });
+    await board.send(3, { log: {} });
+    await board.clock.advance("5s");
+    expect([board.state, board.inForce]).toEqual(["in-sync 3", 3]);
+    board.outcome = "begins";
+    await board.send(4);
+    await board.turn();
+    await board.clock.advance("121s");
+    expect([board.state, board.inForce]).toEqual(["in-sync 4", 4]);
+    expect(await board.keeper.rollback(3, false)).toMatchObject({ outcome: "done", result: { version: 3 } });
+  });
+
+  test("are gone back from at once too", async () => {
+    const board = new Board();
+    board.outcome = "taken";
+    for (const version of [1, 2]) {
+      await board.send(version);
+      await board.clock.advance("3s");
+    }
+    await board.keeper.rollback(undefined, false);
+    await board.clock.advance("3s");
+    expect([board.state, board.inForce]).toEqual(["rolled-back 1", 1]);
+    await board.send(3);
+    await board.clock.advance("3s");
+    expect([board.state, board.inForce]).toEqual(["in-sync 3", 3]);
+  });
+
+  test("that the board cannot read any more, for a slip in its own files, are not waited for", async () => {
+    const board = new Board();
+    board.outcome = "refused";
+    await board.send(1);
+    await board.clock.advance("3s");
+    expect([board.state, board.inForce]).toEqual(["rolled-back -", undefined]);
+    board.outcome = "taken";
+    await board.send(2);
+    await board.clock.advance("3s");
+    expect([board.state, board.inForce]).toEqual(["in-sync 2", 2]);
+  });
+
+  test("come into force although the power fails at any write, or right after the last", async () => {
+    const tellAll = async (board: Board): Promise<void> => {
+      board.outcome = "taken";
+      for (const [at, level] of ["warn", "warn", "info"].entries()) {
+        await board.send(at + 1, { log: { level } });
+        await board.clock.advance("3s");
+      }
+    };
+    const whole = new Board();
+    await tellAll(whole);
+    expect([whole.state, whole.writes]).toEqual(["in-sync 3", 5]);
+    for (const [writes, found] of [undefined, 1, 1, 2, 3, 3].entries()) {
+      const board = new Board();
+      board.cutAtWrite = writes + 1;
+      await tellAll(board).catch(() => {});
+      board.cutAtWrite = Number.POSITIVE_INFINITY;
+      await board.restart();
+      expect([writes, board.inForce]).toEqual([writes, found]);
+      // What was on trial is followed to its end by the process that finds it.
+      for (let turns = 0; turns < 2; turns++) {
+        await board.send(3, { log: { level: "info" } });
+        await board.clock.advance("125s");
+      }
+      expect([writes, board.state]).toEqual([writes, "in-sync 3"]);
+    }
+  });
+});
+
 test("what was not well before is nobody's fault", async () => {
   const board = new Board();
   board.vitals = { lease: false, api: false, mqtt: true };
@@ -208,6 +298,7 @@ describe("what is not even tried", () => {
     ["not an object", "[1]", "schema"],
     ["no version", '{"v":1,"config":{}}', "schema"],
     ["a version that is no number", '{"v":1,"version":"7","config":{}}', "schema"],
+    ["a version after which there is none", `{"v":1,"version":${Number.MAX_SAFE_INTEGER},"config":{}}`, "schema"],
     ["another format", '{"v":2,"version":7,"config":{}}', "schema"],
     ["an unknown member", '{"v":1,"version":7,"config":{},"more":1}', "schema"],
     ["no settings", '{"v":1,"version":7}', "schema"],
@@ -354,4 +445,154 @@ test("a file that is none of ours counts as none", async () => {
     await board.send(1);
     expect(board.state).toBe("applying -");
   }
+});
+
+test("an operator who goes back during a trial goes back to what was in force before it", async () => {
+  const board = new Board();
+  await board.send(1);
+  await board.turn();
+  expect(board.state).toBe("applying 1");
+  expect(await board.keeper.rollback(undefined, false)).toMatchObject({
+    outcome: "done",
+    result: { version: 0, desiredVersion: 1 },
+  });
+  await board.turn();
+  expect([board.state, board.inForce]).toEqual(["rolled-back -", undefined]);
+
+  for (const version of [2, 3, 4]) {
+    await board.send(version);
+    await board.turn();
+    if (version < 4) await board.clock.advance("121s");
+  }
+  expect(board.state).toBe("applying 4");
+  expect(await board.keeper.rollback(undefined, false)).toMatchObject({ outcome: "done", result: { version: 3 } });
+  await board.turn();
+  await board.clock.advance("10m");
+  expect([board.state, board.inForce]).toEqual(["rolled-back 3", 3]);
+  expect(await board.keeper.rollback(undefined, true)).toMatchObject({ outcome: "done", result: { version: 2 } });
+});
+
+test("an operator may take all that the fleet has set off the board, and the fleet's next version is taken again", async () => {
+  const board = new Board();
+  expect(await board.keeper.rollback(0, false)).toMatchObject({ outcome: "refused", code: 404 });
+  await board.send(1);
+  await board.turn();
+  await board.clock.advance("121s");
+  expect(await board.keeper.rollback(undefined, false)).toMatchObject({
+    outcome: "refused",
+    code: 404,
+    message: expect.stringContaining("0: this board's own files"),
+  });
+  expect(await board.keeper.rollback(0, false)).toMatchObject({ outcome: "done", result: { version: 0 } });
+  await board.turn();
+  await board.restart();
+  await board.send(1);
+  await board.clock.advance("10m");
+  expect([board.state, board.inForce]).toEqual(["rolled-back -", undefined]);
+  await board.send(2);
+  await board.turn();
+  expect(board.state).toBe("applying 2");
+});
+
+test("settings that come while the disk is full are told as not stored, and taken by themselves when there is room", async () => {
+  const board = new Board();
+  await board.send(1);
+  await board.turn();
+  await board.clock.advance("121s");
+  board.isFull = true;
+  await board.send(2);
+  await board.send(3);
+  await board.clock.advance("1h");
+  expect(board.keeper.reported()).toMatchObject({
+    desiredVersion: 3,
+    appliedVersion: 1,
+    state: "pending",
+    errors: [{ path: "", code: "not-stored", message: expect.stringContaining("ENOSPC") }],
+  });
+  expect(board.keeper.problems()).toMatchObject([{ type: "FleetConfigNotStored" }]);
+  expect(readRemote(board.folder).desired?.version).toBe(1);
+  // Twelve tries in an hour, not seven hundred.
+  expect(board.writes).toBeLessThan(25);
+  board.isFull = false;
+  await board.clock.advance("5m");
+  await board.reload();
+  expect(board.keeper.problems()).toEqual([]);
+  expect([board.state, board.inForce]).toEqual(["applying 3", 3]);
+});
+
+test("what a trial came to is written as soon as there is room for it, and not forgotten", async () => {
+  const board = new Board();
+  await board.send(1);
+  await board.turn();
+  board.isFull = true;
+  await board.clock.advance("10m");
+  expect(board.state).toBe("applying 1");
+  board.isFull = false;
+  await board.clock.advance("5m");
+  expect(board.state).toBe("in-sync 1");
+
+  await board.send(2);
+  await board.turn();
+  board.isFull = true;
+  board.vitals = { lease: true, api: true, mqtt: false };
+  await board.clock.advance("121s");
+  // The verdict stands, whatever came back since.
+  board.vitals = { lease: true, api: true, mqtt: true };
+  board.isFull = false;
+  await board.turn();
+  expect([board.state, board.inForce]).toEqual(["rolled-back 1", 1]);
+});
+
+test("the hash is that of the settings as they were written, whatever else the document says", async () => {
+  const config = '{ "log" : {"level":"debug"},\t"nodeLifecycle":{"gracePeriod":"4\\u0031s"} }';
+  const expected = createHash("sha256").update(config).digest("hex");
+  const documents = [
+    `{"v":1,"version":1,"config":${config}}`,
+    `{"canarySeconds":60, "config" :\n${config} ,"version":2,"v":1}`,
+    `{"v":1,"config":{"log":{}},"version":3,"\\u0063onfig":${config}}`,
+  ];
+  const board = new Board();
+  for (const document of documents) {
+    await board.raw(document);
+    expect(board.keeper.reported()).toMatchObject({ hash: expected });
+    await board.turn();
+    await board.clock.advance("121s");
+  }
+  await board.raw("not even JSON");
+  expect(board.keeper.reported()).toMatchObject({
+    state: "rejected",
+    hash: createHash("sha256").update("not even JSON").digest("hex"),
+  });
+});
+
+test("what is reported changes with what it tells, and not because a process began", async () => {
+  const board = new Board();
+  await board.send(1);
+  await board.turn();
+  await board.clock.advance("121s");
+  const before = board.keeper.reported();
+  await board.clock.advance("1h");
+  await board.restart();
+  expect(board.keeper.reported()).toEqual(before);
+});
+
+test("a number that leaves no room for a newer one is refused, and the next document is taken", async () => {
+  const board = new Board();
+  await board.send(Number.MAX_SAFE_INTEGER);
+  expect(board.state).toBe("rejected -");
+  await board.send(Date.parse("2026-11-20T12:00:00Z"), { log: {} });
+  await board.turn();
+  await board.clock.advance("121s");
+  expect(board.state).toBe("in-sync 1795176000000");
+});
+
+test("a slip of the fleet is over when it says once more what is in force", async () => {
+  const board = new Board();
+  await board.send(1);
+  await board.turn();
+  await board.clock.advance("121s");
+  await board.raw('{"v":1,"version":2,"konfig":{}}');
+  expect(board.state).toBe("rejected 1");
+  await board.send(1);
+  expect(board.state).toBe("in-sync 1");
 });

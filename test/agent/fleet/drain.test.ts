@@ -4,6 +4,7 @@ import { FleetEvents } from "../../../agent/fleet/events.ts";
 import type { Severity } from "../../../agent/fleet/happenings.ts";
 import { LinkError, PublishError } from "../../../agent/fleet/link.ts";
 import { States } from "../../../agent/fleet/states.ts";
+import { Troubles } from "../../../agent/fleet/troubles.ts";
 import { Database } from "../../../storage/database.ts";
 import { Outbox } from "../../../storage/outbox.ts";
 import { stateMigrations } from "../../../storage/schema.ts";
@@ -22,6 +23,7 @@ class Desk {
   readonly log = new RecordingLog();
   readonly outbox: Outbox;
   readonly states = new States();
+  readonly troubles = new Troubles();
   readonly events: FleetEvents;
   readonly drain: Drain;
   readonly #database: Database;
@@ -34,11 +36,11 @@ class Desk {
     const bound = { rows, bytes: 4 * 2 ** 20 };
     this.outbox = new Outbox(database, { event: bound, response: bound });
     const ambient = { clock: this.clock, random: new SeededRandom(1), log: this.log };
-    const { outbox, states } = this;
+    const { outbox, states, troubles } = this;
     const added = (): void => this.drain.ring();
     this.events = new FleetEvents(ambient, { identity, outbox, bootId, clockState: () => "synced", added });
     const { tellDropped } = this.events;
-    this.drain = new Drain(ambient, { outbox, states, bootId, happenings: this.events, tellDropped });
+    this.drain = new Drain(ambient, { outbox, states, bootId, happenings: this.events, troubles, tellDropped });
   }
 
   connect(link: FakeLink): void {
@@ -61,8 +63,8 @@ class Desk {
     this.events.note({ type, severity, detail: {} });
   }
 
-  respond(payload: string): void {
-    const letter = { topic: "sw1/acme/plant7/pi-1/res/ping/1", payload, retain: true, rank: 1, ttl: 60_000 };
+  respond(payload: string, topic = "sw1/acme/plant7/pi-1/res/ping/1", ttl = 60_000): void {
+    const letter = { topic, payload, retain: true, rank: 1, ttl };
     this.outbox.respond(
       { ...letter, properties: '{"code":"200"}' },
       { boot: bootId, mono: this.clock.now().mono },
@@ -222,6 +224,73 @@ describe("a broker that refuses", () => {
     ]);
     await desk.disconnect(link);
   });
+});
+
+test("answers to a place that the broker refuses hold up no others, however many they are, and are told once", async () => {
+  const desk = new Desk();
+  const link = new FakeLink();
+  let refused = 0;
+  link.refuse = ({ topic }) => {
+    if (!topic.includes("_reply")) return undefined;
+    refused++;
+    return new PublishError("refused", 0x87, "not authorized");
+  };
+  for (let n = 0; n < 200; n++) desk.respond(`${n}`, `sw1/acme/_reply/ops/${n}`, 3_600_000);
+  desk.connect(link);
+  await desk.clock.advance("25s");
+  expect(refused).toBe(200);
+  desk.respond("behind them");
+  await desk.clock.advance("1s");
+  expect(link.payloads).toContain("behind them");
+  await desk.clock.advance("20m");
+  // Each is tried more and more rarely, and kept until its time is over.
+  expect(refused).toBeLessThan(200 * 8);
+  expect(desk.outbox.usage("response").rows).toBe(200);
+  expect(desk.log.said("warn")).toHaveLength(1);
+  expect(link.topics.filter((topic) => topic.endsWith("/event/mqtt.denied"))).toHaveLength(1);
+  link.refuse = () => undefined;
+  await desk.clock.advance("30m");
+  expect(desk.outbox.usage("response").rows).toBe(0);
+  const told = link.payloads.filter((payload) => /^\d+$/.test(payload));
+  expect(new Set(told).size).toBe(200);
+  await desk.disconnect(link);
+});
+
+test("a document that is always larger than the broker takes is one trouble, told once, and over when it fits", async () => {
+  const desk = new Desk();
+  const link = new FakeLink();
+  let limit = 300;
+  link.refuse = ({ topic, payload }) =>
+    payload.length > limit ? new PublishError("oversize", limit, `${topic}: too large`) : undefined;
+  const put = (name: string, bytes: number): void => {
+    desk.states.put({ topic: `sw1/acme/plant7/pi-1/${name}`, payload: "x".repeat(bytes), retain: true });
+    desk.drain.ring();
+  };
+  desk.connect(link);
+  for (let minute = 0; minute < 60; minute++) {
+    put("status", 2000 + minute);
+    put("birth", 3000);
+    await desk.clock.advance("1m");
+  }
+  expect(desk.log.said("warn")).toHaveLength(2);
+  expect(link.topics.filter((topic) => topic.endsWith("outbox.oversize"))).toHaveLength(2);
+  expect(desk.troubles.list()).toMatchObject([
+    {
+      type: "BrokerPacketLimit",
+      severity: "warning",
+      message: expect.stringMatching(/300 bytes.*pi-1\/status, .*pi-1\/birth/),
+      hint: expect.stringContaining("max_packet_size"),
+    },
+  ]);
+  limit = 2500;
+  put("status", 2000);
+  await desk.clock.advance("1m");
+  expect(desk.troubles.list()).toMatchObject([{ message: expect.not.stringContaining("status") }]);
+  limit = 65_536;
+  put("birth", 3000);
+  await desk.clock.advance("1m");
+  expect(desk.troubles.list()).toEqual([]);
+  await desk.disconnect(link);
 });
 
 test("what is larger than the broker takes is buried and told, and makes no loop, not even where that is too large as well", async () => {

@@ -3,6 +3,7 @@ import type { CommandTaker } from "../../../agent/commands/desk.ts";
 import type { Answer, Request, Taken } from "../../../agent/commands/request.ts";
 import { Intake } from "../../../agent/fleet/intake.ts";
 import type { Incoming } from "../../../agent/fleet/link.ts";
+import { SiteEar } from "../../../agent/fleet/site-ear.ts";
 import { States } from "../../../agent/fleet/states.ts";
 import { Database } from "../../../storage/database.ts";
 import { Outbox } from "../../../storage/outbox.ts";
@@ -45,6 +46,8 @@ function board(take: (request: Request) => Promise<Taken> = async () => ({ answe
   const database = Database.open({ file: ":memory:", migrations: stateMigrations, pragmas });
   const outbox = new Outbox(database, { event: bound, response: bound });
   const states = new States();
+  const ear = new SiteEar();
+  if (isLeader) ear.open({ isLeader, leader: "pi-1", term: 7 });
   const desk: CommandTaker = {
     take: (request) => {
       asked.push(request);
@@ -52,6 +55,8 @@ function board(take: (request: Request) => Promise<Taken> = async () => ({ answe
     },
     async *leftover() {
       yield answer({ id: "old", scope: "site", name: "eviction.freeze" });
+      const interrupted = { v: 1, id: "cut", state: "failed", code: 500, error: "interrupted" };
+      yield answer({ id: "cut", scope: "site", name: "eviction.freeze", body: interrupted });
     },
     told: (one) => told.push(one),
     known: () => [],
@@ -63,13 +68,14 @@ function board(take: (request: Request) => Promise<Taken> = async () => ({ answe
     outbox,
     states,
     bootId: "boot-1",
-    isLeader: () => isLeader,
-    desired: async (payload) => void desired.push(Buffer.from(payload).toString()),
+    standing: () => ({ isLeader, leader: isLeader ? "pi-1" : undefined, term: 7 }),
+    ear,
+    desired: (payload) => void desired.push(Buffer.from(payload).toString()),
     added: () => {},
   });
   const waiting = () =>
     outbox
-      .next("response", 0, 100)
+      .next("response", 100)
       .map(({ topic, retain, properties, ttl }) => ({ topic, retain, ttl, ...JSON.parse(properties) }));
   const fillDisk = (): void => void database.prepare("PRAGMA query_only = ON").run();
   return { intake, asked, told, desired, waiting, states, fillDisk };
@@ -111,6 +117,21 @@ test.each([
   expect(waiting()).toMatchObject([{ topic, retain, correlation: "AQI=" }]);
 });
 
+test("who wants more back with his answer than is kept is refused, and answered without it", async () => {
+  for (const [bytes, isTooMuch] of [
+    [1024, false],
+    [1025, true],
+    [60_000, true],
+  ] as const) {
+    const { intake, asked, waiting } = board();
+    const correlation = Buffer.alloc(bytes, 1).toString("base64");
+    await intake.receive(message(`${me}/cmd/ping/1`, { responseTopic: "sw1/acme/_reply/ops/inbox", correlation }));
+    expect(asked[0]?.asksTooMuch ?? false).toBe(isTooMuch);
+    expect(waiting()).toMatchObject([{ topic: "sw1/acme/_reply/ops/inbox" }]);
+    expect(waiting()[0]?.correlation).toBe(isTooMuch ? undefined : correlation);
+  }
+});
+
 test("progress and the last word follow to the same place", async () => {
   async function* later() {
     yield answer({ body: { state: "running", code: 102 }, isTerminal: false });
@@ -130,11 +151,18 @@ test("progress and the last word follow to the same place", async () => {
   expect(told).toHaveLength(1);
 });
 
-test("answers that the process before owed are told where they always go", async () => {
-  const { intake, waiting } = board();
-  await intake.leftover(new AbortController().signal);
-  expect(waiting()).toMatchObject([{ topic: "sw1/acme/plant7/_site/res/eviction.freeze/old", retain: true }]);
-});
+test.each([true, false])(
+  "answers that the process before owed are told where they always go (it leads: %s)",
+  async (leads) => {
+    const { intake, waiting } = board(undefined, leads);
+    await intake.leftover(new AbortController().signal);
+    expect(waiting()).toMatchObject([
+      { topic: "sw1/acme/plant7/_site/res/eviction.freeze/old", retain: true },
+      // Another leader may have been asked again, and have done it.
+      { topic: "sw1/acme/plant7/_site/res/eviction.freeze/cut", retain: leads },
+    ]);
+  },
+);
 
 test("the desired configuration goes to its keeper alone", async () => {
   const { intake, asked, desired } = board();

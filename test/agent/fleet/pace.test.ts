@@ -77,3 +77,18 @@ test("where the broker says that another client took over, it counts however lon
   });
   expect(told).toEqual([false, false, false, true]);
 });
+
+test("a link that the broker ends with a reason, or that we end because of what it sent, is nobody's duplicate", () => {
+  for (const kind of ["dismissed", "protocol", "stopped", "refused"] as const) {
+    let pace = rested;
+    for (let n = 0; n < 10; n++) {
+      const next = afterEnd(pace, { kind, upFor: 20 }, at(n * 100), limits, 0);
+      pace = next.pace;
+      expect(next.isDuplicate).toBe(false);
+    }
+  }
+});
+
+test("a broker that does not keep to MQTT is looked for as rarely as one that turns the board away", () => {
+  expect(pauses({ kind: "protocol", upFor: 20 }, 4, 0)).toEqual([60_000, 120_000, 240_000, 300_000]);
+});

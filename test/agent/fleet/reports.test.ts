@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import type { JsonRecord } from "../../../agent/base/json.ts";
 import type { Standing } from "../../../agent/commands/controls.ts";
 import { loadConfig } from "../../../agent/config/load.ts";
 import { Reports } from "../../../agent/fleet/reports.ts";
@@ -77,4 +78,83 @@ test("who leads since when is told by the term, not by the connection", () => {
     reports.look(at(3600 * session));
     expect(since()).toBe(new Date(at(600).wall).toISOString());
   }
+});
+
+describe("what the broker keeps", () => {
+  /** A board over its connections and its processes; the broker has what it was sent. */
+  class Board {
+    readonly database = Database.open({ file: ":memory:", migrations: stateMigrations, pragmas });
+    document: JsonRecord | undefined = {
+      desiredVersion: 1,
+      appliedVersion: 1,
+      state: "in-sync",
+      hash: "9f",
+      errors: [],
+    };
+    session = 0;
+    now = 0;
+    states = new States();
+    reports = this.process();
+
+    process(): Reports {
+      this.states = new States();
+      this.reports = new Reports({
+        identity: { fleet: "acme", site: "plant7", board: "edge-02" },
+        config: loadConfig({ file: undefined, env: {}, hostname: "edge-02", profile: undefined }).config,
+        memo: new Memo(this.database),
+        states: this.states,
+        clockState: () => "synced",
+        status: () => undefined,
+        standing: () => ({ isLeader: false, leader: "edge-01", term: 18 }),
+        birth: () => ({ version: "0.1.0" }),
+        reported: () => this.document,
+      });
+      return this.reports;
+    }
+
+    /** What is sent over a connection that lasts so many seconds. */
+    connection(seconds: number, sessionPresent = true, isTaken = true): string[] {
+      this.reports.begin(++this.session, sessionPresent);
+      const sent: string[] = [];
+      for (let second = 0; second <= seconds; second += 600) {
+        this.now += 600;
+        this.reports.look(at(this.now));
+        for (const state of [...this.states.list()]) {
+          if (!isTaken) continue;
+          sent.push(state.topic.split("/").slice(4).join("/"));
+          this.states.done(state);
+        }
+      }
+      return sent;
+    }
+  }
+
+  test("a new connection tells nothing that the broker has already, and neither does a new process", () => {
+    const board = new Board();
+    expect(board.connection(3600, false)).toEqual(["birth", "config/reported"]);
+    expect(board.connection(3600)).toEqual([]);
+    board.process();
+    expect(board.connection(3600)).toEqual([]);
+    board.document = { desiredVersion: 2, appliedVersion: 1, state: "applying", hash: "a0", errors: [] };
+    expect(board.connection(3600)).toEqual(["config/reported"]);
+    // A broker that lost its memory has to be told everything.
+    expect(board.connection(3600, false)).toEqual(["birth", "config/reported"]);
+  });
+
+  test("what no broker took is told over the next connection, and by the next process", () => {
+    const board = new Board();
+    expect(board.connection(600, false, false)).toEqual([]);
+    board.process();
+    expect(board.connection(600)).toEqual(["birth", "config/reported"]);
+    board.document = { desiredVersion: 2, appliedVersion: 2, state: "in-sync", hash: "a0", errors: [] };
+    expect(board.connection(600, true, false)).toEqual([]);
+    expect(board.connection(600)).toEqual(["config/reported"]);
+  });
+
+  test("the birth is told once a day, also by a board whose link never lasts as long", () => {
+    const board = new Board();
+    const sent = Array.from({ length: 5 }, (_, n) => board.connection(12 * 3600, n > 0)).flat();
+    expect(sent.filter((topic) => topic === "birth")).toHaveLength(3);
+    expect(sent.filter((topic) => topic === "config/reported")).toHaveLength(1);
+  });
 });

@@ -89,3 +89,27 @@ test("leadership is told by the site when it is won, and by the board when it is
     story([0, {}], [2, { leader: leads }], [100, { leader: { ...leads, role: "standby", holder: "pi-2" } }]),
   ).toEqual([[], ["site leader.acquired info"], ["board leader.lost warning"]]);
 });
+
+test("more conditions than are remembered are told once each, those beyond not at all until there is room", () => {
+  const many = Array.from({ length: 700 }, (_, at) => `Condition${at}`);
+  const [first = [], ...later] = story(
+    [0, { conditions: many }],
+    [2, { conditions: many }],
+    [200, { conditions: many }],
+    [202, { conditions: many.slice(300) }],
+    [204, { conditions: many.slice(300) }],
+    [206, { conditions: many.slice(300) }],
+  );
+  expect(first.length).toBeGreaterThan(400);
+  expect(first.length).toBeLessThanOrEqual(500);
+  const [again, muchLater, fewer = [], rest = [], end] = later;
+  expect([again, muchLater, end]).toEqual([[], [], []]);
+  const raised = (told: readonly string[]) => told.filter((text) => text.includes("raised")).length;
+  expect(fewer.filter((text) => text.includes("cleared"))).toHaveLength(300);
+  expect(raised(first) + raised(fewer) + raised(rest)).toBe(700);
+});
+
+test("who leads is told however many conditions there are", () => {
+  const many = Array.from({ length: 700 }, (_, at) => `Condition${at}`);
+  expect(story([0, { conditions: many, leader: leads }])[0]).toContain("site leader.acquired info");
+});

@@ -1,0 +1,68 @@
+import type { Ambient } from "../base/ambient.ts";
+import { backoff } from "../base/backoff.ts";
+import { Bell } from "../base/bell.ts";
+import { sentenceOf } from "../base/errors.ts";
+import { type Desired, parseDesired } from "./desired.ts";
+
+export type Received = Exclude<Desired, { readonly kind: "nothing" }>;
+
+/** A document that is not on disk yet: nothing may follow from it before it is. */
+export interface Unstored {
+  readonly payload: Uint8Array;
+  readonly version: number | undefined;
+  readonly hash: string;
+  readonly why: string;
+}
+
+/** What the disk did not take is tried again. */
+export const storeAgain = { first: 5000, most: 300_000 } as const;
+
+/** Takes what comes on config/desired. No connection has to end for what comes while the disk is full. */
+export class DesiredIntake {
+  readonly #ambient: Ambient;
+  readonly #receive: (desired: Received) => void;
+  readonly #bell: Bell;
+  #unstored: Unstored | undefined;
+
+  /** `receive` throws where what follows from a document cannot be written down. */
+  constructor(ambient: Ambient, { receive }: { readonly receive: (desired: Received) => void }) {
+    this.#ambient = ambient;
+    this.#receive = receive;
+    this.#bell = new Bell(ambient.clock);
+  }
+
+  get unstored(): Unstored | undefined {
+    return this.#unstored;
+  }
+
+  take(payload: Uint8Array): void {
+    if (!this.#isTaken(payload)) this.#bell.ring();
+  }
+
+  /** Tries again until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    for (let failures = 0; !signal.aborted; ) {
+      const { payload } = this.#unstored ?? {};
+      failures = payload ? failures + 1 : 0;
+      await this.#bell.wait(signal, payload && backoff(failures, storeAgain));
+      // What came meanwhile was tried when it came.
+      if (!signal.aborted && payload && this.#unstored?.payload === payload) this.#isTaken(payload);
+    }
+  }
+
+  #isTaken(payload: Uint8Array): boolean {
+    const desired = parseDesired(payload);
+    if (desired.kind === "nothing") return true;
+    const { version, hash } = desired.kind === "document" ? desired.document : desired;
+    if (version !== undefined && version < (this.#unstored?.version ?? 0)) return true;
+    try {
+      this.#receive(desired);
+      this.#unstored = undefined;
+      return true;
+    } catch (error) {
+      if (this.#unstored === undefined) this.#ambient.log.warn("settings of the fleet cannot be stored", { error });
+      this.#unstored = { payload, version, hash, why: sentenceOf(error) };
+      return false;
+    }
+  }
+}

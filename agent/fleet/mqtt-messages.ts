@@ -1,0 +1,39 @@
+import type { IClientPublishOptions, IPublishPacket } from "mqtt";
+import type { Incoming, Message } from "./link.ts";
+import type { Unread } from "./unread.ts";
+
+/** What goes beside the payload. */
+export function publishOptionsOf({ retain, expiry, code, correlation }: Message): IClientPublishOptions {
+  const properties = {
+    ...(expiry !== undefined && { messageExpiryInterval: Math.max(1, Math.ceil(expiry / 1000)) }),
+    ...(code !== undefined && { userProperties: { code } }),
+    ...(correlation !== undefined && { correlationData: Buffer.from(correlation, "base64") }),
+  };
+  return { qos: 1, retain, properties };
+}
+
+/** Not less than the packet takes: 5 bytes of header, then all of its parts with their lengths. */
+export function sizeOf({ topic, payload, expiry, code, correlation }: Message): number {
+  const properties =
+    (expiry === undefined ? 0 : 5) +
+    (code === undefined ? 0 : 5 + Buffer.byteLength("code") + Buffer.byteLength(code)) +
+    (correlation === undefined ? 0 : 3 + Buffer.byteLength(correlation, "base64"));
+  return 5 + 2 + Buffer.byteLength(topic) + 2 + 4 + properties + Buffer.byteLength(payload);
+}
+
+/** A message of the broker, with what is left of its time now. */
+export function incomingOf({ topic, payload, retain, properties }: IPublishPacket, unread: Unread): Incoming {
+  const { messageExpiryInterval, responseTopic, correlationData, userProperties = {} } = properties ?? {};
+  const named = Object.entries(userProperties).flatMap(([name, value]) =>
+    typeof value === "string" ? [[name, value] as const] : [],
+  );
+  return {
+    topic,
+    payload: typeof payload === "string" ? Buffer.from(payload) : payload,
+    retained: retain,
+    expirySeconds: messageExpiryInterval && Math.max(0, messageExpiryInterval - unread.longest / 1000),
+    responseTopic: responseTopic?.toString(),
+    correlation: correlationData?.toString("base64"),
+    userProperties: new Map(named),
+  };
+}

@@ -1,0 +1,66 @@
+import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
+import type { SiteControls } from "../commands/controls.ts";
+import { aclHint } from "./broker-hints.ts";
+import { type Link, PublishError } from "./link.ts";
+import type { SiteEar } from "./site-ear.ts";
+import { filtersOf, type Identity } from "./topics.ts";
+import type { Troubles } from "./troubles.ts";
+
+export interface SiteSubscriptionParts {
+  readonly identity: Identity;
+  readonly link: Link;
+  readonly ear: SiteEar;
+  readonly standing: SiteControls["standing"];
+  readonly troubles: Troubles;
+}
+
+const trouble = "SiteCommandsRefused";
+/** A broker that refused is asked again this often. */
+const askAgain: Millis = 300_000;
+
+/**
+ * Of one connection: the leader's subscription to the commands of its site. A broker that refuses it costs this board
+ * nothing else: commands to itself come, and the status tells that those to the site do not.
+ */
+export class SiteSubscription {
+  readonly #parts: SiteSubscriptionParts;
+  #listens = false;
+  #askFrom: Instant | undefined;
+
+  constructor(parts: SiteSubscriptionParts) {
+    this.#parts = parts;
+  }
+
+  /** Follows the election. Rejects with a PublishError where the connection is lost. */
+  async follow(now: Instant): Promise<void> {
+    const { identity, link, ear, standing, troubles } = this.#parts;
+    const { site } = filtersOf(identity);
+    const stands = standing();
+    const wants = ear.wants(stands, now);
+    if (!wants) {
+      this.#askFrom = undefined;
+      troubles.over(trouble);
+    }
+    if (wants === this.#listens || (this.#askFrom && elapsed(this.#askFrom, now) < 0)) return;
+    if (!wants) {
+      await link.unsubscribe(site);
+      this.#listens = false;
+      return;
+    }
+    ear.open(stands);
+    try {
+      await link.subscribe([{ filter: site, retained: false }]);
+      this.#listens = true;
+      troubles.over(trouble);
+    } catch (error) {
+      if (!(error instanceof PublishError) || error.kind !== "refused") throw error;
+      this.#askFrom = shifted(now, askAgain);
+      troubles.tell({
+        type: trouble,
+        severity: "warning",
+        message: `commands to the site do not reach its leader: ${error.message}`,
+        hint: aclHint(identity),
+      });
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import { expect, test } from "vitest";
+import type { Standing } from "../../../agent/commands/controls.ts";
+import { loadConfig } from "../../../agent/config/load.ts";
+import { Drain } from "../../../agent/fleet/drain.ts";
+import { FleetEvents } from "../../../agent/fleet/events.ts";
+import { LinkError, PublishError } from "../../../agent/fleet/link.ts";
+import { Reports } from "../../../agent/fleet/reports.ts";
+import { live } from "../../../agent/fleet/session.ts";
+import { SiteEar } from "../../../agent/fleet/site-ear.ts";
+import { States } from "../../../agent/fleet/states.ts";
+import { Troubles } from "../../../agent/fleet/troubles.ts";
+import { Database } from "../../../storage/database.ts";
+import { Memo } from "../../../storage/memo.ts";
+import { Outbox } from "../../../storage/outbox.ts";
+import { stateMigrations } from "../../../storage/schema.ts";
+import { pragmas } from "../../storage/things.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { FakeLink } from "../../support/fake-link.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+
+const identity = { fleet: "acme", site: "plant7", board: "pi-1" };
+const me = "sw1/acme/plant7/pi-1";
+const siteCommands = "sw1/acme/plant7/_site/cmd/#";
+const denied = (what: string) => new PublishError("refused", 0x87, `the broker refuses ${what}: not authorized (0x87)`);
+
+/** A board, and one connection of it. */
+function connection(link: FakeLink, standing: Standing = { isLeader: false, leader: "pi-2", term: 3 }) {
+  const clock = new FakeClock();
+  const ambient = { clock, random: new SeededRandom(1), log: new RecordingLog() };
+  const database = Database.open({ file: ":memory:", migrations: stateMigrations, pragmas });
+  const bound = { rows: 100, bytes: 100_000 };
+  const outbox = new Outbox(database, { event: bound, response: bound });
+  const [states, troubles, ear] = [new States(), new Troubles(), new SiteEar()];
+  const bootId = "boot-1";
+  const clockState = () => "synced" as const;
+  const happenings = new FleetEvents(ambient, { identity, outbox, bootId, clockState, added: () => drain.ring() });
+  const { tellDropped } = happenings;
+  const drain = new Drain(ambient, { outbox, states, bootId, happenings, troubles, tellDropped });
+  const board = { standing, isReady: false, troubles, clock, ended: undefined as LinkError | undefined };
+  const reports = new Reports({
+    identity,
+    config: loadConfig({ file: undefined, env: {}, hostname: "pi-1", profile: undefined }).config,
+    memo: new Memo(database),
+    states,
+    clockState,
+    status: () => undefined,
+    standing: () => board.standing,
+    birth: () => ({}),
+    reported: () => undefined,
+  });
+  const stop = new AbortController();
+  const parts = { identity, session: { number: 1, bootId }, link, drain, reports, clockState, ear, troubles };
+  const ready = (): void => {
+    board.isReady = true;
+  };
+  void live(ambient, { ...parts, standing: () => board.standing, ready }, stop.signal).then((error) => {
+    board.ended = error;
+  });
+  return { board, clock, stop: () => stop.abort(new Error("the agent ends")) };
+}
+
+test("a link is of use when the broker has our presence and sends what comes for us, and not before", async () => {
+  const link = new FakeLink();
+  link.acknowledges = false;
+  const { board, clock } = connection(link);
+  await clock.advance("20s");
+  expect([link.topics, board.isReady]).toEqual([[`${me}/up`], false]);
+  link.waiting.shift()?.();
+  await clock.advance("1s");
+  expect(board.isReady).toBe(true);
+  expect([...link.subscriptions]).toEqual([`${me}/cmd/#`, "sw1/acme/_all/cmd/#", `${me}/config/desired`]);
+});
+
+test.each([
+  ["before the broker acknowledged anything", "0s", false],
+  ["in the middle of its work", "10s", true],
+])("an agent that ends %s says goodbye, and waits no longer than that", async (_, after, isReady) => {
+  const link = new FakeLink();
+  link.acknowledges = isReady;
+  const { board, clock, stop } = connection(link);
+  await clock.advance(after);
+  link.acknowledges = false;
+  stop();
+  await clock.advance("1s");
+  expect(link.payloads.map((text) => JSON.parse(text).state).filter(Boolean)).toEqual(["online", "offline"]);
+  expect([board.isReady, board.ended]).toEqual([isReady, undefined]);
+  await clock.advance("500ms");
+  expect(board.ended).toMatchObject({ kind: "stopped" });
+});
+
+test("an agent that ends while a subscription waits for its answer is let go as well", async () => {
+  const link = new FakeLink();
+  const asked: string[] = [];
+  link.subscribe = ([first]) => {
+    asked.push(first?.filter ?? "");
+    return new Promise((_, reject) => {
+      void link.ended.then((error) => reject(new PublishError("lost", 0, error.message)));
+    });
+  };
+  const { board, clock, stop } = connection(link);
+  await clock.advance("10s");
+  expect(asked).toEqual([`${me}/cmd/#`]);
+  stop();
+  await clock.advance("3s");
+  expect(board.ended).toMatchObject({ kind: "stopped" });
+});
+
+test("an agent that ends before it said that it is there only says that it goes", async () => {
+  const link = new FakeLink();
+  const { board, clock, stop } = connection(link);
+  stop();
+  await clock.advance("3s");
+  expect(board.ended).toMatchObject({ kind: "stopped" });
+  expect(link.topics.every((topic) => topic === `${me}/up`)).toBe(true);
+  expect(JSON.parse(link.payloads.at(-1) ?? "")).toMatchObject({ state: "offline" });
+});
+
+test("a broker that refuses our presence or our subscriptions is left, and the hint names its ACL", async () => {
+  for (const part of ["up", "cmd"]) {
+    const link = new FakeLink();
+    link.refuse = ({ topic }) => (part === "up" && topic.endsWith("/up") ? denied(topic) : undefined);
+    link.refuseFilter = (filter) =>
+      part === "cmd" && filter.endsWith("/cmd/#") ? denied("a subscription") : undefined;
+    const { board, clock } = connection(link);
+    await clock.advance("1s");
+    expect(board.ended).toMatchObject({
+      kind: "refused",
+      message: expect.stringContaining("not authorized"),
+      hint: "Give acme/plant7/pi-1 the lines that siteward broker-acl prints.",
+    });
+    expect(board.isReady).toBe(false);
+  }
+});
+
+test("a broker whose packets are too small even for our presence is told as that", async () => {
+  const link = new FakeLink();
+  link.refuse = ({ topic }) => new PublishError("oversize", 64, `${topic}: 230 bytes, and the broker takes 64`);
+  const { board, clock } = connection(link);
+  await clock.advance("1s");
+  expect(board.ended).toMatchObject({ kind: "refused", hint: expect.stringContaining("max_packet_size") });
+  expect(board.ended?.hint).not.toContain("acl");
+});
+
+test("a leader that is refused the commands of its site goes on, says so, and asks again", async () => {
+  const link = new FakeLink();
+  let asked = 0;
+  let isRefused = true;
+  link.refuseFilter = (filter) => {
+    if (filter !== siteCommands) return undefined;
+    asked++;
+    return isRefused ? denied(filter) : undefined;
+  };
+  const { board, clock } = connection(link, { isLeader: true, leader: "pi-1", term: 4 });
+  await clock.advance("1m");
+  expect([asked, board.ended, board.isReady]).toEqual([1, undefined, true]);
+  expect(board.troubles.list()).toMatchObject([
+    { type: "SiteCommandsRefused", severity: "warning", hint: expect.stringContaining("broker-acl") },
+  ]);
+  isRefused = false;
+  await clock.advance("5m");
+  expect([asked, link.subscriptions.has(siteCommands), board.troubles.list()]).toEqual([2, true, []]);
+});
+
+test("who does not lead any more has no trouble with the commands of the site", async () => {
+  const link = new FakeLink();
+  link.refuseFilter = (filter) => (filter === siteCommands ? denied(filter) : undefined);
+  const { board, clock } = connection(link, { isLeader: true, leader: "pi-1", term: 4 });
+  await clock.advance("1m");
+  expect(board.troubles.list()).toHaveLength(1);
+  board.standing = { isLeader: false, leader: "pi-2", term: 5 };
+  await clock.advance("2s");
+  expect(board.troubles.list()).toEqual([]);
+  // When it leads again it asks at once.
+  board.standing = { isLeader: true, leader: "pi-1", term: 6 };
+  await clock.advance("10s");
+  expect(board.troubles.list()).toHaveLength(1);
+});
+
+test("a connection that is lost while somebody waits for it ends with the reason of the link", async () => {
+  const link = new FakeLink();
+  link.acknowledges = false;
+  const { board, clock } = connection(link);
+  await clock.advance("1s");
+  link.abandon(new LinkError("lost", "the broker does not acknowledge what this board sends"));
+  await clock.advance("1s");
+  expect(board.ended).toMatchObject({ kind: "lost", message: expect.stringContaining("acknowledge") });
+});

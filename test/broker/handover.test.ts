@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import type { Standing } from "../../agent/commands/controls.ts";
+import type { FleetBoard } from "../support/fleet-board.ts";
+import { lack, TestFleet } from "./site.ts";
+
+const topic = "sw1/acme/plant7/_site";
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Two boards of a site, and an operator who sends commands of which each effect can be told apart. */
+class Site {
+  readonly first: FleetBoard;
+  readonly second: FleetBoard;
+  readonly #fleet: TestFleet;
+  #sent = 0;
+
+  constructor(fleet: TestFleet) {
+    this.#fleet = fleet;
+    this.first = fleet.board({ board: "pi-1" });
+    this.second = fleet.board({ board: "pi-2" });
+  }
+
+  elect(term: number, leader: string | undefined): void {
+    for (const board of [this.first, this.second]) board.standing = standing(board, term, leader);
+  }
+
+  async send(): Promise<string> {
+    const id = `H-${++this.#sent}`;
+    const more = { id, expiry: 600, envelope: { by: `ops:${id}` } };
+    return await this.#fleet.command(topic, "zone.confirm-dead", { zone: id.toLowerCase(), ttl: 600 }, more);
+  }
+
+  /** Who carried it out. */
+  effects(id: string): string {
+    const has = ({ effects }: FleetBoard) => effects.filter((effect) => effect === `confirm ${id.toLowerCase()}`);
+    return [this.first, this.second].flatMap((board) => has(board).map(() => board.identity.board)).join(", ");
+  }
+
+  /** Its last words, in the order in which they were said. */
+  answers(id: string): string {
+    return this.#fleet
+      .said(`${topic}/res/zone.confirm-dead/${id}`)
+      .filter(({ state }) => state !== "accepted" && state !== "running")
+      .map(({ board, state }) => `${board} ${state}`)
+      .join(", ");
+  }
+
+  async retained(id: string): Promise<unknown> {
+    const found = await this.#fleet.retained(`${topic}/res/zone.confirm-dead/${id}`);
+    return found && JSON.parse(found.payload).board;
+  }
+
+  /** Until this board carries out what is sent to the site. */
+  async listens(board: FleetBoard): Promise<void> {
+    const before = board.effects.length;
+    await expect
+      .poll(
+        async () => {
+          if (board.effects.length === before) await this.send();
+          return board.effects.length;
+        },
+        { timeout: 20_000, interval: 500 },
+      )
+      .toBeGreaterThan(before);
+    await pause(500);
+  }
+
+  /** The broker remembers that this board listened, and keeps what is sent meanwhile, as after a power cut of a leader. */
+  async wasListening({ identity, files }: FleetBoard): Promise<void> {
+    const name = `acme/plant7/${identity.board}`;
+    const properties = { sessionExpiryInterval: 3600 };
+    const session = await this.#fleet.broker.clientWith(files, { clientId: name, clean: false, properties });
+    await session.subscribeAsync(`${topic}/cmd/#`, { qos: 1 });
+    await session.endAsync(true);
+  }
+
+  async isOnline(board: FleetBoard): Promise<void> {
+    await expect
+      .poll(() => this.#fleet.last(board.topic("up")), { timeout: 10_000 })
+      .toMatchObject({ state: "online", cause: "connect" });
+    await pause(1000);
+  }
+}
+
+const standing = ({ identity: { board } }: FleetBoard, term: number, leader: string | undefined): Standing => ({
+  isLeader: board === leader,
+  leader,
+  term,
+});
+
+describe.skipIf(lack)("commands of a site at a hand-over", () => {
+  test("each is carried out by one board at most, and answered by one", async () => {
+    const site = new Site(await new TestFleet().start());
+    site.elect(1, "pi-1");
+    site.first.start();
+    site.second.start();
+    await site.listens(site.first);
+    const sent = new Map<string, number>();
+    const begun = performance.now();
+    for (let elected = false; performance.now() - begun < 7000; await pause(120)) {
+      if (!elected && performance.now() - begun > 1500) {
+        site.elect(2, "pi-2");
+        elected = true;
+      }
+      sent.set(await site.send(), performance.now() - begun);
+    }
+    await pause(2500);
+    const outcomes = [...sent].map(([id, at]) => ({ at, outcome: `${site.answers(id)} (${site.effects(id)})` }));
+    const kinds = new Set(outcomes.map(({ outcome }) => outcome));
+    // The last one: nobody listens, which the broker says to whoever sends.
+    const expected = ["pi-1 succeeded (pi-1)", "pi-1 rejected ()", "pi-2 succeeded (pi-2)", " ()"];
+    expect([...kinds].filter((kind) => !expected.includes(kind))).toEqual([]);
+    expect([...kinds]).toEqual(expect.arrayContaining(["pi-1 succeeded (pi-1)", "pi-2 succeeded (pi-2)"]));
+    const unheard = outcomes.filter(({ outcome }) => outcome === " ()").map(({ at }) => at);
+    expect(Math.min(...unheard)).toBeGreaterThan(1500);
+    expect(Math.max(...unheard)).toBeLessThan(6000);
+  });
+
+  test("a board that led, and comes back under another leader, leaves to that one what was sent meanwhile", async () => {
+    const site = new Site(await new TestFleet().start());
+    await site.wasListening(site.first);
+    site.elect(2, "pi-2");
+    site.second.start();
+    await site.listens(site.second);
+    const id = await site.send();
+    await expect.poll(() => site.answers(id)).toBe("pi-2 succeeded");
+    site.first.start();
+    await site.isOnline(site.first);
+    expect([site.answers(id), site.effects(id)]).toEqual(["pi-2 succeeded", "pi-2"]);
+    expect(site.first.log.said("info")).toContain("a command of the site is left to its leader");
+  });
+
+  test("a board that leads again does not carry out what another leader had meanwhile, and does not speak over it", async () => {
+    const site = new Site(await new TestFleet().start());
+    await site.wasListening(site.first);
+    site.elect(2, "pi-2");
+    site.second.start();
+    await site.listens(site.second);
+    const id = await site.send();
+    await expect.poll(() => site.answers(id)).toBe("pi-2 succeeded");
+    await site.second.stop();
+    site.elect(3, "pi-1");
+    site.first.start();
+    await site.isOnline(site.first);
+    await expect.poll(() => site.answers(id), { timeout: 5000 }).toBe("pi-2 succeeded, pi-1 rejected");
+    expect(site.effects(id)).toBe("pi-2");
+    expect(await site.retained(id)).toBe("pi-2");
+    await site.listens(site.first);
+  });
+
+  test("what nobody else can have had is refused by a former leader, so that it is sent again", async () => {
+    const site = new Site(await new TestFleet().start());
+    await site.wasListening(site.first);
+    site.elect(1, undefined);
+    const id = await site.send();
+    site.first.start();
+    await expect.poll(() => site.answers(id), { timeout: 10_000 }).toBe("pi-1 rejected");
+    expect(site.effects(id)).toBe("");
+    expect(await site.retained(id)).toBeUndefined();
+  });
+});
