@@ -36,6 +36,10 @@ export const mqttSettings = section("The fleet's MQTT broker, which must speak M
     min: "4KiB",
     max: "256KiB",
   }),
+  topicAliases: flag(
+    false,
+    "Whether a topic is sent as a number after its first time, for links that are paid by the byte; where the broker allows it.",
+  ),
   heartbeat: duration("5m", "The status is sent at least this often.", { min: "10s", max: "1h" }),
   minInterval: duration("10s", "The status is sent at most this often.", { min: "1s", max: "10m" }),
   reconnect: section("How a lost broker is looked for again: after a random share of a time that doubles.", {

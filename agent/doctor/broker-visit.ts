@@ -50,6 +50,7 @@ export async function visitBroker(ambient: Ambient, visit: Visit, signal: AbortS
         keepalive: 60_000,
         receiveMaximum: 8,
         maxPacket: 65_536,
+        topicAliases: false,
         connectTimeout: patience,
         // Nobody is to hear of this visit, however it ends.
         will: { topic, payload: "", delay: 0 },

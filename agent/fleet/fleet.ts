@@ -262,7 +262,7 @@ export class Fleet {
 
   #opening(tls: Tls | undefined, will: string, ready: () => void): Opening {
     const { config, identity, intake, url } = this.#parts;
-    const { keepalive, sessionExpiry, receiveMaximum, maxPacket } = config.mqtt;
+    const { keepalive, sessionExpiry, receiveMaximum, maxPacket, topicAliases } = config.mqtt;
     return {
       url,
       tls,
@@ -271,6 +271,7 @@ export class Fleet {
       sessionExpiry,
       receiveMaximum,
       maxPacket,
+      topicAliases,
       connectTimeout,
       will: { topic: boardTopic(identity, "up"), payload: will, delay: willDelay },
       receive: (message) => {

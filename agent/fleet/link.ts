@@ -36,6 +36,8 @@ export interface Opening {
   readonly sessionExpiry: Millis;
   readonly receiveMaximum: number;
   readonly maxPacket: number;
+  /** A topic is sent in full once for each connection, as far as the broker can remember it, and as a number from then on. */
+  readonly topicAliases: boolean;
   readonly connectTimeout: Millis;
   readonly will: { readonly topic: string; readonly payload: string; readonly delay: Millis };
   readonly receive: (message: Incoming) => Promise<void>;

@@ -1,4 +1,4 @@
-import type { ISubackPacket } from "mqtt-packet";
+import type { ISubackPacket, Packet } from "mqtt-packet";
 import type { Clock, Millis } from "../base/clock.ts";
 import { brokerSocket } from "./broker-socket.ts";
 import { type Link, LinkError, type Message, type OpenLink, PublishError, type Subscription } from "./link.ts";
@@ -14,6 +14,8 @@ const mostInFlight = 4;
 const shortestAnswer = 3;
 /** A broker may answer pings and nothing else: it has so long for each acknowledgement. */
 const answerLimit: Millis = 30_000;
+/** Each keeps its topic on the heap, and some brokers allow 65535. Few topics of a board come again. */
+const mostAliases = 16;
 /** Of a SUBACK: from here on a code says no. */
 const firstFailure = 0x80;
 
@@ -46,6 +48,8 @@ export const mqttLinks =
       // an error of its own; an unacknowledged message would then never come again.
       client.on("error", fail);
       client.onKeepaliveTimeout = () => fail(new LinkError("lost", `the broker ${where} does not answer any more`));
+      // Before the library sees it.
+      client.on("packetreceive", allowFewerAliases);
       // What came with an acknowledgement to give has been taken by then (see optionsOf).
       client.handleMessage = (packet, taken) => {
         if (packet.qos > 0) taken();
@@ -86,6 +90,11 @@ export const mqttLinks =
         reject(new LinkError("credentials", "the files for TLS cannot be used", { cause }));
       }
     });
+
+function allowFewerAliases(packet: Packet): void {
+  const allowed = packet.cmd === "connack" ? packet.properties : undefined;
+  if (allowed?.topicAliasMaximum) allowed.topicAliasMaximum = Math.min(mostAliases, allowed.topicAliasMaximum);
+}
 
 const stopped = (): LinkError => new LinkError("stopped", "the connection is no longer wanted");
 

@@ -12,13 +12,13 @@ export function publishOptionsOf({ retain, expiry, code, correlation }: Message)
   return { qos: 1, retain, properties };
 }
 
-/** Not less than the packet takes: 5 bytes of header, then all of its parts with their lengths. */
+/** Not less than the packet takes: 5 bytes of header, then all of its parts with their lengths, and a topic alias. */
 export function sizeOf({ topic, payload, expiry, code, correlation }: Message): number {
   const properties =
     (expiry === undefined ? 0 : 5) +
     (code === undefined ? 0 : 5 + Buffer.byteLength("code") + Buffer.byteLength(code)) +
     (correlation === undefined ? 0 : 3 + Buffer.byteLength(correlation, "base64"));
-  return 5 + 2 + Buffer.byteLength(topic) + 2 + 4 + properties + Buffer.byteLength(payload);
+  return 5 + 2 + Buffer.byteLength(topic) + 2 + 4 + 3 + properties + Buffer.byteLength(payload);
 }
 
 /** A message of the broker, with what is left of its time now. */

@@ -5,7 +5,8 @@ import type { Unread } from "./unread.ts";
 
 /** How the library is to connect, and how it takes what comes at QoS 1 and 2. */
 export function optionsOf(opening: Opening, unread: Unread): IClientOptions {
-  const { clientId, keepalive, sessionExpiry, receiveMaximum, maxPacket, connectTimeout, will, receive } = opening;
+  const { clientId, keepalive, sessionExpiry, receiveMaximum, maxPacket, topicAliases, connectTimeout, will, receive } =
+    opening;
   return {
     protocolVersion: 5,
     protocolId: "MQTT",
@@ -20,6 +21,7 @@ export function optionsOf(opening: Opening, unread: Unread): IClientOptions {
     timerVariant: "native",
     // All numbers up to 65535 as buffers of their own would take 8 MB.
     writeCache: false,
+    autoAssignTopicAlias: topicAliases,
     properties: {
       sessionExpiryInterval: Math.round(sessionExpiry / 1000),
       receiveMaximum,

@@ -38,6 +38,7 @@ function openingFor(broker: Mosquitto, name: string, more: Partial<Opening> = {}
     sessionExpiry: 60_000,
     receiveMaximum: 8,
     maxPacket: 65_536,
+    topicAliases: false,
     connectTimeout: 5000,
     will: { topic: `sw1/${name}/up`, payload: "gone", delay: 0 },
     receive: async () => {},
@@ -68,6 +69,28 @@ describe.skipIf(lack)("a real broker", () => {
     expect(heard[0]?.properties).toMatchObject({ messageExpiryInterval: 5, userProperties: { code: "200" } });
     await link.close(1000);
     expect((await link.ended).kind).toBe("stopped");
+  });
+
+  test("topics that are sent as numbers come out as what they stand for, on each connection anew", async () => {
+    const broker = await brokerWith();
+    const ops = await broker.client("ops");
+    const heard: string[] = [];
+    ops.on("message", (topic, payload) => heard.push(`${topic.slice(`sw1/${me}/`.length)} ${payload}`));
+    await ops.subscribeAsync(`sw1/${me}/evt/#`, { qos: 1 });
+    const wanted: string[] = [];
+    // More topics than mosquitto remembers, which are ten.
+    for (const order of [
+      [1, 1, 2, 3, 1],
+      [3, 1, 3, 2, ...Array.from({ length: 30 }, (_, at) => (at * 7) % 13), 3],
+    ]) {
+      const link = await open(openingFor(broker, me, { topicAliases: true }), never);
+      for (const kind of order) {
+        wanted.push(`evt/${kind} ${kind}`);
+        await link.publish({ topic: `sw1/${me}/evt/${kind}`, payload: String(kind), retain: false });
+      }
+      await link.close(1000);
+    }
+    await expect.poll(() => heard).toEqual(wanted);
   });
 
   test("a command comes again until it was taken, with what is left of its time", async () => {
@@ -196,6 +219,7 @@ describe("other brokers", () => {
       sessionExpiry: 0,
       receiveMaximum: 8,
       maxPacket: 65_536,
+      topicAliases: false,
       connectTimeout: 2000,
       will: { topic: "sw1/a/b/c/up", payload: "gone", delay: 0 },
       receive: async () => {},
