@@ -8,7 +8,7 @@ import type { Level } from "../base/logger.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import { bootId, processMemory } from "../board/facts.ts";
 import { readFact } from "../board/read-fact.ts";
-import type { Ending, InForce, ProcessControls, Reload } from "../companions/process-controls.ts";
+import type { Ending, InForce, PreviousProcess, ProcessControls, Reload } from "../companions/process-controls.ts";
 import type { Kept } from "../config/remote-record.ts";
 import type { Config } from "../config/settings.ts";
 import { MemoryGuard } from "../status/memory-guard.ts";
@@ -22,7 +22,7 @@ import { type Change, ConfigInForce, type ConfigParts } from "./config-in-force.
 import { exit } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
 import { Life } from "./life.ts";
-import { previousEnding } from "./previous-process.ts";
+import { previousProcess } from "./previous-process.ts";
 import { formatOf, type ProcessLog } from "./process-log.ts";
 import { type ProcessView, processStatus } from "./process-status.ts";
 import { recoveryTime } from "./recovery-time.ts";
@@ -47,7 +47,7 @@ const mostRemembered = 16;
 export class Lives implements ProcessControls {
   readonly #ambient: Ambient;
   readonly #parts: LivesParts;
-  readonly #startedAt: Instant;
+  readonly startedAt: Instant;
   readonly #end = new AbortController();
   readonly #settled: ConfigInForce;
   readonly #place: StatePlace;
@@ -63,14 +63,14 @@ export class Lives implements ProcessControls {
   #isHeld = false;
   #setAside: ProcessView["setAside"];
   #ending: Ending | undefined;
-  #previous: Ending | undefined;
+  previous: PreviousProcess | undefined;
 
   constructor(ambient: Ambient, parts: LivesParts) {
     this.#ambient = ambient;
     this.#parts = parts;
     this.#settled = new ConfigInForce(parts);
     this.#place = new StatePlace(ambient, { isSupervised: parts.io.env.INVOCATION_ID !== undefined });
-    this.#startedAt = ambient.clock.now();
+    this.startedAt = ambient.clock.now();
     this.#status = this.#statusFile();
     this.#watchdog = new Watchdog(ambient, {
       period: parts.watchdogPeriod,
@@ -80,7 +80,7 @@ export class Lives implements ProcessControls {
       changed: () => this.#status.news(),
     });
     this.#guard = new MemoryGuard(ambient, {
-      startedAt: this.#startedAt,
+      startedAt: this.startedAt,
       limits: () => this.#settled.config.memory,
       rss: () => processMemory(readFact).rssBytes,
       relieve: () => {
@@ -102,7 +102,7 @@ export class Lives implements ProcessControls {
     io.signal.addEventListener("abort", stop, { once: true });
     if (io.signal.aborted) stop();
     const deaf = io.onHangup(() => void this.reload());
-    this.#previous = previousEnding(readFact(join(this.#settled.config.run.folder, "status.json")), bootId(readFact));
+    this.previous = previousProcess(readFact(join(this.#settled.config.run.folder, "status.json")), bootId(readFact));
     const beside = new TaskGroup();
     beside.start("watchdog", (signal) => this.#watchdog.run(signal));
     beside.start("memory guard", (signal) => this.#guard.run(signal));
@@ -198,7 +198,7 @@ export class Lives implements ProcessControls {
         removeCache(join(this.#settled.config.state.folder, "cache.db"));
       } else log.error("what the agent remembers is damaged and is begun anew", { error, hint: hintOf(error) });
     }
-    log.info("stopped", { afterMs: Math.round(elapsed(this.#startedAt, clock.now())), cause: this.#ending?.cause });
+    log.info("stopped", { afterMs: Math.round(elapsed(this.startedAt, clock.now())), cause: this.#ending?.cause });
     return exit.ok;
   }
 
@@ -319,7 +319,7 @@ export class Lives implements ProcessControls {
 
   #view(): ProcessView {
     return {
-      startedAt: this.#startedAt,
+      startedAt: this.startedAt,
       loaded: this.#settled.loaded,
       life: this.#life,
       failure: this.#place.avoids(this.#settled.config) ?? this.#failure,
@@ -330,7 +330,7 @@ export class Lives implements ProcessControls {
       isWatched: this.#parts.watchdogPeriod !== undefined,
       isTooLarge: this.#guard.isInVain,
       ending: this.#ending,
-      previous: this.#previous,
+      previous: this.previous?.ending,
     };
   }
 }

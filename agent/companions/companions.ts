@@ -1,3 +1,4 @@
+import { Memo } from "../../storage/memo.ts";
 import type { StateFolder } from "../../storage/state-folder.ts";
 import type { Agent } from "../assemble.ts";
 import type { Ambient } from "../base/ambient.ts";
@@ -12,6 +13,7 @@ import { CommandCenter } from "./command-center.ts";
 import { fleetOf } from "./fleet-companion.ts";
 import { judgeWatch } from "./judge-watch.ts";
 import type { ProcessControls } from "./process-controls.ts";
+import { UpdateWatch } from "./update-watch.ts";
 
 export interface CompanionParts {
   readonly ambient: Ambient;
@@ -61,6 +63,12 @@ export async function companions(parts: CompanionParts): Promise<readonly Compan
     fleet,
     collectDiagnostics: collectDiagnostics(parts),
   });
-  const beside = [board, calendar, nodeReport(parts, board), judgeWatch(ambient, parts), center];
+  const update = new UpdateWatch(ambient, {
+    ...parts,
+    facts: new Memo(folder.state.database),
+    process: parts.controls,
+    fleet,
+  });
+  const beside = [board, calendar, nodeReport(parts, board), judgeWatch(ambient, parts), center, update];
   return fleet ? [...beside, fleet] : beside;
 }

@@ -1,3 +1,4 @@
+import type { Instant } from "../base/clock.ts";
 import type { Level } from "../base/logger.ts";
 import type { Loaded } from "../config/load.ts";
 import type { Kept } from "../config/remote-record.ts";
@@ -7,6 +8,12 @@ export interface Ending {
   /** stop, memory, storage, command, failure, watchdog, unclean */
   readonly cause: string;
   readonly message?: string | undefined;
+}
+
+/** The process before this one, in the same boot. */
+export interface PreviousProcess {
+  readonly version: string;
+  readonly ending: Ending;
 }
 
 /**
@@ -26,6 +33,9 @@ export interface InForce extends Pick<Loaded, "config" | "origins"> {
 /** What a part beside the agent may ask of the process that it lives in. */
 export interface ProcessControls {
   readonly loaded: InForce;
+  readonly startedAt: Instant;
+  /** Undefined: there was none in this boot, or it left no word. */
+  readonly previous: PreviousProcess | undefined;
   /** Why settings of the fleet do not go together with this board's own; nothing: they do. */
   problemsWith(remote: Kept): readonly string[];
   /** Undefined: as configured. Holds until the process ends, or the next call. `component`: a controller, or a resource. */

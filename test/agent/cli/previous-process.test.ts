@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { previousEnding } from "../../../agent/cli/previous-process.ts";
+import { previousProcess } from "../../../agent/cli/previous-process.ts";
 import { snapshot } from "../../../agent/status/snapshot.ts";
 import { healthy } from "../../support/site-status.ts";
 
@@ -22,7 +22,7 @@ test.each([
     { cause: "watchdog", message: "pod-gc has not moved" },
   ],
 ])("of the former process: %s", (_, left, expected) => {
-  expect(previousEnding(left, "boot-1")).toMatchObject(expected);
+  expect(previousProcess(left, "boot-1")).toMatchObject({ version: "0.4.1", ending: expected });
 });
 
 test.each([
@@ -30,5 +30,5 @@ test.each([
   ["it is of an earlier boot", status(), "boot-2"],
   ["it cannot be read", "{", "boot-1"],
 ])("nothing is said of a former process where %s", (_, left, boot) => {
-  expect(previousEnding(left, boot)).toBeUndefined();
+  expect(previousProcess(left, boot)).toBeUndefined();
 });

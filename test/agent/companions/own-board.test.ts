@@ -34,6 +34,8 @@ function board(changes: Partial<OwnBoardParts> = {}): { readonly board: OwnBoard
   });
   const controls: ProcessControls = {
     loaded: { config, origins, remoteVersion: 43 },
+    startedAt: clock.now(),
+    previous: undefined,
     problemsWith: () => [],
     setLogLevel: (level) => void asked.push(`level ${level}`),
     restart: ({ cause, message }) => void asked.push(`restart ${cause}: ${message}`),
