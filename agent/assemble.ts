@@ -20,6 +20,7 @@ import { workloadsOf } from "./controllers/registry.ts";
 import { freezeOnBoard } from "./controllers/sight.ts";
 import { AgentSiteControls } from "./controls/site-controls.ts";
 import { InformerSet } from "./informer/informer-set.ts";
+import { isOutdated, linkOf } from "./judgement/link.ts";
 import { peersOf } from "./peers.ts";
 import { ApiLink } from "./runtime/api-link.ts";
 import { EventRecorder } from "./runtime/event-recorder.ts";
@@ -163,6 +164,11 @@ export class Agent {
       events: this.#events,
       inflight: client.inflight,
       isFrozen: (name) => this.#isFrozen(name),
+      isOutdated: (since) => {
+        const watches = { nodes: this.caches.informer(nodes).health, leases: this.caches.informer(leases).health };
+        const now = ambient.clock.now();
+        return isOutdated(linkOf(watches, sight.settings, now), since, sight.settings, now);
+      },
     });
     const uncontested = uncontestedCaches(this.caches, this.#claims);
     this.#work = new TermWork(ambient, {

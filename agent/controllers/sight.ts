@@ -1,7 +1,7 @@
 import type { Node } from "../api/core.ts";
 import { leases, nodes } from "../api/resources.ts";
 import type { Instant } from "../base/clock.ts";
-import { heldUntil, isHeld, linkOf } from "../judgement/link.ts";
+import { heldUntil, isHeld, linkOf, nextQuarantine } from "../judgement/link.ts";
 import type { Verdict } from "../judgement/verdict.ts";
 import type { SiteView } from "../runtime/controller.ts";
 import { type Freeze, freezeOn, type Holds, noHolds } from "../runtime/holds.ts";
@@ -40,11 +40,13 @@ export function sightOf({ settings, judge, holds: holdsAt = () => noHolds }: Sig
   const held = ((): string | undefined => {
     if (!link.live) return "our view of the API is not live";
     if (memory === undefined) return "no board was looked at yet";
-    const inQuarantine =
+    const { gracePeriod } = settings;
+    // Those who judge may not have looked since the outage was over.
+    const isInQuarantine =
       memory === "by nobody"
-        ? heldUntil(link, settings.gracePeriod, site.now) !== undefined
-        : isHeld(memory.quarantine);
-    return inQuarantine ? "not every board was heard again since the last outage" : undefined;
+        ? heldUntil(link, gracePeriod, site.now) !== undefined
+        : isHeld(nextQuarantine(memory.quarantine, { link, gracePeriod, allHeard: false }, site.now));
+    return isInQuarantine ? "not every board was heard again since the last outage" : undefined;
   })();
   return {
     held,

@@ -31,6 +31,19 @@ const earlier = (a: Instant | undefined, b: Instant | undefined): Instant | unde
   a === undefined || (b !== undefined && b.mono < a.mono) ? b : a;
 
 /**
+ * Whether what was concluded from the view at `since` is void: an outage was over after that, or one is going on. An
+ * interruption up to a blip is none.
+ */
+export const isOutdated = (
+  { restoredAt, deafSince }: Link,
+  since: Instant,
+  { blip }: WatchLimits,
+  now: Instant,
+): boolean =>
+  (restoredAt !== undefined && elapsed(since, restoredAt) > 0) ||
+  (deafSince !== undefined && elapsed(deafSince, now) > blip);
+
+/**
  * What follows an outage: harmful acts are held until every known board was heard again, or until a full grace period of
  * live time is over; after that evictions go slowly for a while. Boards that live had the chance to say so.
  */

@@ -10,6 +10,7 @@ import type { Action, Outcome } from "./actions.ts";
 import type { Assignment } from "./assignment.ts";
 import type { Controller, Decision, SiteView, Term } from "./controller.ts";
 import { DurationSample } from "./duration-sample.ts";
+import type { Asking } from "./executor.ts";
 import { FailureLog } from "./failure-log.ts";
 import { Gate } from "./gate.ts";
 import { KeptMemories, type MemoryStore, memoryArea } from "./memory-store.ts";
@@ -22,7 +23,7 @@ import { WorkQueue } from "./work-queue.ts";
 
 /** Performs decisions. An Executor does; what only reports them (shadow) may too. */
 export interface Acts {
-  execute(actions: readonly Action[], term: Term, moved?: () => void): Promise<readonly Outcome[]>;
+  execute(actions: readonly Action[], term: Term, asking: Asking): Promise<readonly Outcome[]>;
 }
 
 export interface ControlLoopParts<State, Memory> {
@@ -310,7 +311,7 @@ export class ControlLoop<State, Memory> {
     const errors: Error[] = [];
     let decision = first;
     for (let round = 1; ; round++) {
-      const outcomes = await executor.execute(decision.actions, term, moved);
+      const outcomes = await executor.execute(decision.actions, term, { since: now, moved });
       const failures = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.error]));
       errors.push(...failures);
       if (!controller.remember) {

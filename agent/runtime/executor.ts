@@ -52,6 +52,20 @@ export class FrozenError extends Error implements Disposed {
   readonly disposition = "refresh";
 }
 
+/** There was an outage after the site was looked at: what our verdict permitted then it may not permit now. */
+export class OutdatedError extends Error implements Disposed {
+  override readonly name = "OutdatedError";
+  readonly disposition = "refresh";
+}
+
+/** The pass that asks for acts. */
+export interface Asking {
+  /** When it looked at the site. */
+  readonly since: Instant;
+  /** Called after each act. */
+  readonly moved: () => void;
+}
+
 /** Was not tried, because what it builds on failed. It fares as that did. */
 export class NotAttemptedError extends Error implements Disposed {
   override readonly name = "NotAttemptedError";
@@ -77,6 +91,7 @@ export class Executor {
   readonly #events: Events;
   readonly #inflight: number;
   readonly #isFrozen: (board: string) => boolean;
+  readonly #isOutdated: (since: Instant) => boolean;
   readonly #permits: Permits;
   readonly #harm = new RollingCount();
 
@@ -88,6 +103,8 @@ export class Executor {
       readonly inflight: number;
       /** Whether nobody may be evicted from a board; left out: never. */
       readonly isFrozen?: (board: string) => boolean;
+      /** Whether an outage has cost us the view of that instant; left out: never. */
+      readonly isOutdated?: (since: Instant) => boolean;
     },
   ) {
     this.#ambient = ambient;
@@ -95,6 +112,7 @@ export class Executor {
     this.#events = parts.events;
     this.#inflight = parts.inflight;
     this.#isFrozen = parts.isFrozen ?? (() => false);
+    this.#isOutdated = parts.isOutdated ?? (() => false);
     this.#permits = new Permits(parts.inflight);
   }
 
@@ -103,10 +121,11 @@ export class Executor {
     return this.#harm.total(now);
   }
 
-  /** Never rejects: what became of each action, in the order of the actions. `moved` is called after each of them. */
-  async execute(actions: readonly Action[], term: Term, moved = (): void => {}): Promise<readonly Outcome[]> {
+  /** Never rejects: what became of each action, in the order of the actions. `asking` left out: it is asked for right now. */
+  async execute(actions: readonly Action[], term: Term, asking?: Asking): Promise<readonly Outcome[]> {
+    const { since, moved } = asking ?? { since: this.#ambient.clock.now(), moved: () => {} };
     const outcomes: Outcome[] = new Array(actions.length);
-    const run = (chain: Chain): Promise<Error | undefined> => this.#chain(chain, outcomes, term, moved);
+    const run = (chain: Chain): Promise<Error | undefined> => this.#chain(chain, outcomes, term, { since, moved });
     const chains = chainsOf(actions);
     const rest = chains.filter((chain) => !creates(chain)).values();
     const lanes = Array.from({ length: Math.min(this.#inflight, chains.length) }, async () => {
@@ -117,7 +136,7 @@ export class Executor {
   }
 
   /** Answers the first failure. */
-  async #chain(chain: Chain, outcomes: Outcome[], term: Term, moved: () => void): Promise<Error | undefined> {
+  async #chain(chain: Chain, outcomes: Outcome[], term: Term, { since, moved }: Asking): Promise<Error | undefined> {
     const versions = new OwnVersions();
     let failure: Error | undefined;
     for (const { action, index } of chain) {
@@ -127,7 +146,7 @@ export class Executor {
         continue;
       }
       try {
-        const object = await this.#perform(versions.carriedOver(action), term);
+        const object = await this.#perform(versions.carriedOver(action), term, since);
         versions.wrote(action, object);
         const at = this.#ambient.clock.now();
         outcomes[index] = object === undefined ? { action, ok: true, at } : { action, ok: true, at, object };
@@ -140,10 +159,11 @@ export class Executor {
     return failure;
   }
 
-  async #perform(action: Action, term: Term): Promise<KubeObject | undefined> {
+  async #perform(action: Action, term: Term, since: Instant): Promise<KubeObject | undefined> {
     const stands = fence(this.#ambient.clock, term);
     const guard = (): void => {
       stands();
+      if (action.cause && this.#isOutdated(since)) throw new OutdatedError("the site was not heard meanwhile");
       if (evicts(action) && this.#isFrozen(action.cause.board)) {
         throw new FrozenError(`evictions from ${action.cause.board} are frozen`);
       }

@@ -31,8 +31,9 @@ export function settle(
     const write = resource.kind === "Node" ? pass.writes.get(name) : undefined;
     if (write === undefined) continue;
     const record = boards.get(name);
-    if (record && outcome.ok)
-      boards.set(name, withTaints(record, write, outcome.object?.metadata.resourceVersion, now));
+    if (record && outcome.ok) {
+      boards.set(name, withTaints(record, write, outcome.object?.metadata.resourceVersion, outcome.at ?? now));
+    }
     if (!outcome.ok && clears(write)) uncleared.add(name);
     const zone = zones.get(write.turn ?? "");
     if (zone && write.turn !== undefined) zones.set(write.turn, afterTurn(zone, write, outcome, { settings, now }));
@@ -62,14 +63,18 @@ function afterTurn(
   return overtaken(zone, name, { version: resourceVersion, until });
 }
 
+/**
+ * The taint runs from `at`, when its write was over, not from the pass that decided on it: a successor counts the time
+ * of the pods from there, and a link that was silent for twenty seconds would cost them these.
+ */
 function withTaints(
   record: BoardRecord,
   { node, cached, taints }: TaintWrite,
   version: string | undefined,
-  now: Instant,
+  at: Instant,
 ): BoardRecord {
   const written = withSpecTaints(node, taints, version ?? node.metadata.resourceVersion);
-  const taint = taintRecord(written, record.taint, now);
+  const taint = taintRecord(written, record.taint, at);
   return { ...record, taint, ahead: version === undefined ? record.ahead : { of: cached, node: written } };
 }
 

@@ -136,10 +136,11 @@ export class ModelApi {
       try {
         if (broken.has(object)) throw new Refused("not attempted", "retry");
         const answer = this.#perform(action);
-        return answer === undefined ? { action, ok: true } : { action, ok: true, object: answer };
+        const at = this.#now();
+        return answer === undefined ? { action, ok: true, at } : { action, ok: true, at, object: answer };
       } catch (error) {
         broken.add(object);
-        return { action, ok: false, error: error instanceof Error ? error : new Error(String(error)) };
+        return { action, ok: false, at: this.#now(), error: error instanceof Error ? error : new Error(String(error)) };
       }
     });
   }

@@ -57,10 +57,19 @@ describe("what is held back", () => {
 
   test("everything in a quarantine, as long as those who judge the boards hold it", () => {
     const restoredAt = at(100);
+    const back = { ...live(105), restoredAt };
     judge = { ...firstMemory, quarantine: { ...noQuarantine, restoredAt } };
-    expect(sight(500, live(500)).held).toMatch(/since the last outage/);
-    judge = { ...firstMemory, quarantine: { ...noQuarantine, restoredAt, releasedAt: at(110) } };
-    expect(sight(500, live(500)).held).toBeUndefined();
+    expect(sight(105, back).held).toMatch(/since the last outage/);
+    judge = { ...firstMemory, quarantine: { ...noQuarantine, restoredAt, releasedAt: at(103) } };
+    expect(sight(105, back).held).toBeUndefined();
+  });
+
+  test("everything from the end of an outage on, though those who judge the boards have not looked since", () => {
+    judge = { ...firstMemory, quarantine: { ...noQuarantine, restoredAt: at(100), releasedAt: at(110) } };
+    const back = { ...live(400), restoredAt: at(400) };
+    expect(sight(401, back).held).toMatch(/since the last outage/);
+    expect(sight(401, back).verdictOn("pi-1")?.verdict).toBe("unknown");
+    expect(sight(440, back).held).toBeUndefined();
   });
 
   test("where nobody judges boards, a grace period after an outage, and no verdicts", () => {

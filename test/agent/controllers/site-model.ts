@@ -295,8 +295,9 @@ export class SiteModel {
     return undefined;
   }
 
-  /** As the control loop does it. */
+  /** As the control loop does it: at one instant, however long its writes take. */
   async #pass(controller: AnyController, key: string): Promise<void> {
+    const { now } = this;
     const memories = this.#memories.get(controller) ?? new Map<string, unknown>();
     const before = memories.get(key) ?? controller.initialMemory;
     const state = await controller.observe(key, this.api.view, before);
@@ -304,7 +305,7 @@ export class SiteModel {
       memories.delete(key);
       return;
     }
-    let decision: Decision<unknown> = controller.decide(state, before, this.now);
+    let decision: Decision<unknown> = controller.decide(state, before, now);
     let failed = false;
     for (let round = 1; ; round++) {
       const outcomes = this.api.execute(decision.actions);
@@ -313,7 +314,7 @@ export class SiteModel {
         if (failed) decision = { ...decision, memory: before };
         break;
       }
-      decision = controller.remember(decision, outcomes, this.now);
+      decision = controller.remember(decision, outcomes, now);
       if (decision.actions.length === 0) break;
       if (round === 10) throw new Error("a pass never ends");
     }

@@ -4,6 +4,7 @@ import { unheard, type WatchHealth } from "../../../agent/informer/watch-health.
 import {
   heldUntil,
   isHeld,
+  isOutdated,
   isRecovering,
   type Link,
   linkOf,
@@ -43,6 +44,29 @@ describe("the link", () => {
   test("knows what each watch vouches for", () => {
     const link = linkOf({ nodes: live({ lastProof: at(-30) }), leases: live() }, limits, at(1));
     expect(link.proof).toEqual({ nodes: at(-30), leases: at(0) });
+  });
+});
+
+describe("what was concluded while we listened", () => {
+  const since = at(20);
+  const isVoid = (watches: { nodes?: WatchHealth; leases?: WatchHealth }, seconds: number): boolean =>
+    isOutdated(linkOf({ nodes: live(), leases: live(), ...watches }, limits, at(seconds)), since, limits, at(seconds));
+
+  test("holds while we go on listening, and after outages that were over before", () => {
+    expect(isVoid({}, 60)).toBe(false);
+    expect(isVoid({ nodes: live({ restoredAt: at(20) }) }, 60)).toBe(false);
+  });
+
+  test("is void once there was an outage of either watch, however well both are heard since", () => {
+    expect(isVoid({ nodes: live({ restoredAt: at(21) }) }, 60)).toBe(true);
+    expect(isVoid({ leases: live({ restoredAt: at(21) }) }, 60)).toBe(true);
+  });
+
+  test("is void while one goes on, and not for a blip", () => {
+    const leases = live({ connected: false, deafSince: at(30) });
+    expect(isVoid({ leases }, 40)).toBe(false);
+    expect(isVoid({ leases }, 41)).toBe(true);
+    expect(isVoid({}, 95)).toBe(true);
   });
 });
 

@@ -233,6 +233,34 @@ describe("a pass", () => {
     expect(new Set(instants).size).toBe(1);
   });
 
+  test("that takes long says of each act when it looked at the site: what is due may be so no longer", async () => {
+    const since: number[] = [];
+    const { clock, loop, term } = setUp(
+      {
+        firstKeys: ["site"],
+        observe: async (): Promise<"site"> => {
+          await sleep(clock, 20_000, term.signal);
+          return "site";
+        },
+        decide: () => ({ actions: [create("first")], memory: 0 }),
+        remember: ({ memory }) => ({ actions: memory === 0 ? [create("second")] : [], memory: memory + 1 }),
+      },
+      {
+        executor: {
+          execute: async (actions, _term, asking) => {
+            since.push(asking.since.mono);
+            await sleep(clock, 20_000, term.signal);
+            return actions.map((action): Outcome => ({ action, ok: true }));
+          },
+        },
+      },
+    );
+    const begun = clock.now().mono;
+    void loop.run(term);
+    await clock.advance("2m");
+    expect(since).toEqual([begun, begun]);
+  });
+
   test("that has nothing to do in its first round is still asked what to keep", async () => {
     const { clock, loop, term } = setUp({
       firstKeys: ["site"],
@@ -706,7 +734,7 @@ describe("how far a loop has come", () => {
       { decide: (_state, memory) => ({ actions: [create("a"), create("b")], memory: memory + 1 }) },
       {
         executor: {
-          execute: async (actions, _term, moved = () => {}) => {
+          execute: async (actions, _term, { moved }) => {
             for (const _ of actions) {
               await new Promise<void>((resolve) => gates.push(resolve));
               moved();

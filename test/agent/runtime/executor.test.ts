@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Instant } from "../../../agent/base/clock.ts";
 import type { EventAction } from "../../../agent/runtime/actions.ts";
 import { Executor } from "../../../agent/runtime/executor.ts";
 import { FencedError } from "../../../agent/runtime/fence.ts";
@@ -7,7 +8,13 @@ import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 import { create, deletion, patch, refusal, SmallApi, TestTerm } from "./support/api.ts";
 
-function setUp(inflight = 4, isFrozen: (board: string) => boolean = () => false) {
+function setUp(
+  inflight = 4,
+  asked: {
+    readonly isFrozen?: (board: string) => boolean;
+    readonly isOutdated?: (since: Instant) => boolean;
+  } = {},
+) {
   const clock = new FakeClock();
   const api = new SmallApi(clock);
   const said: EventAction[] = [];
@@ -16,7 +23,7 @@ function setUp(inflight = 4, isFrozen: (board: string) => boolean = () => false)
     client: api,
     events: { record: (event) => said.push(event) },
     inflight,
-    isFrozen,
+    ...asked,
   });
   return { clock, api, said, executor, term: new TestTerm() };
 }
@@ -234,7 +241,7 @@ describe("evictions that were frozen after they were decided", () => {
   const other = { ...cause, board: "pi-4" };
 
   test("are not sent, and the key comes back soon; other boards, and what no verdict caused, go on", async () => {
-    const { api, executor, term } = setUp(4, (board) => board === "pi-3");
+    const { api, executor, term } = setUp(4, { isFrozen: (board) => board === "pi-3" });
     const [a, b, c] = [api.put("a"), api.put("b"), api.put("c")];
     const outcomes = await executor.execute(
       [{ ...deletion(a), cause }, { ...deletion(b), cause: other }, deletion(c)],
@@ -247,7 +254,7 @@ describe("evictions that were frozen after they were decided", () => {
 
   test("are not sent either where the freeze comes while they wait in line for the first byte", async () => {
     let isFrozen = false;
-    const { clock, api, executor, term } = setUp(1, () => isFrozen);
+    const { clock, api, executor, term } = setUp(1, { isFrozen: () => isFrozen });
     const [a, b] = [api.put("a"), api.put("b")];
     const work = executor.execute(
       [
@@ -263,8 +270,44 @@ describe("evictions that were frozen after they were decided", () => {
   });
 
   test("marks go on: they take no pod away", async () => {
-    const { api, executor, term } = setUp(4, () => true);
+    const { api, executor, term } = setUp(4, { isFrozen: () => true });
     const mark = { ...patch(api.put("a"), { status: {} }), cause };
     expect(await executor.execute([mark], term)).toMatchObject([{ ok: true }]);
+  });
+});
+
+describe("what a verdict permitted before an outage", () => {
+  const cause = { board: "pi-3", verdict: "unproven", rule: "silent" };
+  const looked: Instant = { mono: 1000, wall: 1000 };
+  const asking = { since: looked, moved: () => {} };
+
+  test("is not done after it, and the key comes back soon; what no verdict caused goes on", async () => {
+    const asked: Instant[] = [];
+    const { api, executor, term } = setUp(4, {
+      isOutdated: (since) => {
+        asked.push(since);
+        return true;
+      },
+    });
+    const [a, b, c] = [api.put("a"), api.put("b"), api.put("c")];
+    const mark = { ...patch(b, { status: {} }), cause };
+    const outcomes = await executor.execute([{ ...deletion(a), cause }, mark, deletion(c)], term, asking);
+    expect(outcomes.map(({ ok }) => ok)).toEqual([false, false, true]);
+    expect(outcomes[0]).toMatchObject({ error: { name: "OutdatedError", disposition: "refresh" } });
+    expect(api.requests.map(({ name }) => name)).toEqual(["c"]);
+    expect(asked).toEqual([looked, looked]);
+  });
+
+  test("is not done either where the outage comes while it waits in line for the first byte", async () => {
+    let isOver = false;
+    const { clock, api, executor, term } = setUp(1, { isOutdated: () => isOver });
+    api.latency = 30_000;
+    const harmful = ["a", "b"].map((name) => ({ ...deletion(api.put(name)), cause }));
+    const work = executor.execute(harmful, term, asking);
+    await clock.advance("1s");
+    isOver = true;
+    await clock.advance("1m");
+    expect((await work).map(({ ok }) => ok)).toEqual([true, false]);
+    expect([...api.objects.keys()]).toEqual(["b"]);
   });
 });

@@ -55,6 +55,24 @@ describe("a site to which anything may happen", { retry: 0 }, () => {
   });
 });
 
+describe("what was decided before an outage", { retry: 0 }, () => {
+  const lead = { board: "leader", lane: "agent" } as const;
+  const faults: Schedule["faults"] = [
+    { at: 96_000, is: "cut", board: "leader", lane: "kubelet", how: "silent", for: 90_000, healing: "reset" },
+    { at: 105_000, is: "cut", board: "pi-1", lane: "both", how: "silent", for: 232_000, healing: "reset" },
+    { at: 107_000, is: "watches stalled", ...lead, for: 46_000, healing: "late" },
+    { at: 107_000, is: "slow", ...lead, delay: 8000, for: 106_000 },
+  ];
+
+  test("is not done after it: the Lease is asked for, and the condition written, over a link that breaks off meanwhile", async () => {
+    const { violations, history } = await runSchedule({ ...drawn(730650), faults });
+    expect(violations).toEqual([]);
+    const condition = history.writes.find(({ path }) => path === "/api/v1/nodes/pi-3/status");
+    expect(condition).toMatchObject({ board: "pi-3", body: expect.stringContaining("Unknown") });
+    expect(condition?.sentAt).toBeLessThan(170_000);
+  });
+});
+
 describe("an agent that is broken on purpose is noticed", { retry: 0 }, () => {
   test.concurrent.each([
     ["a fence that always says yes", 60],

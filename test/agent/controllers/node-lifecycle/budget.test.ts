@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { shifted } from "../../../../agent/base/clock.ts";
 import { decodeBudget, encodeBudget } from "../../../../agent/controllers/node-lifecycle/budget.ts";
 import { firstMemory } from "../../../../agent/controllers/node-lifecycle/memory.ts";
-import { taint } from "../../../support/builders.ts";
+import { taint, toleration } from "../../../support/builders.ts";
 import { SiteModel } from "../site-model.ts";
 
 const now = { mono: 7_000, wall: 0 };
@@ -27,6 +28,26 @@ describe("the budget in the Lease", () => {
       },
       boards: { a1: { s: 5, added: "2026-01-01T00:00:00Z" } },
     });
+  });
+
+  test("counts a taint from when it was written: what a silent link held up is not taken from the pods", async () => {
+    const site = new SiteModel();
+    site.board("lost", { conditions: { Ready: "False" } });
+    site.board("other");
+    site.pod("web", { on: "lost", tolerations: [toleration("not-ready", 20)] });
+    site.api.refuse = (action) => {
+      const isDone = site.noExecute("lost").length > 0;
+      if (!isDone && JSON.stringify(action).includes("NoExecute")) site.now = shifted(site.now, 25_000);
+      return undefined;
+    };
+    await site.run("30s");
+    expect(site.times("lost +not-ready:NoExecute")).toEqual([25]);
+    expect(JSON.parse(site.budget).boards.lost).toMatchObject({ s: 5 });
+    site.lead({ budget: site.budget });
+    await site.run("14s");
+    expect(site.exists("web")).toBe(true);
+    await site.run("2s");
+    expect(site.exists("web")).toBe(false);
   });
 
   test("is read on the reader's own clock", () => {
