@@ -5,6 +5,7 @@ import { isRecord, type JsonRecord } from "../base/json.ts";
 import { type LastingEnd, lastingEnd, lastingEndText, left, type Moment, readLastingEnd } from "../base/lasting-end.ts";
 import { longestLife, skewAllowance } from "./checks.ts";
 import type { Envelope } from "./envelope.ts";
+import { type Refusal, rejected } from "./refusal.ts";
 import type { Request } from "./request.ts";
 
 export interface Accepted {
@@ -70,6 +71,12 @@ export class Ledger {
       },
       key !== undefined && envelope.ctr !== undefined ? { key, counter: envelope.ctr } : undefined,
     );
+  }
+
+  /** Why a command is refused where this log cannot be used. */
+  unavailable(error: unknown): Refusal {
+    this.#ambient.log.warn("a command could not be written down", { error });
+    return rejected(507, "journal-unavailable", error instanceof Error ? error.message : String(error));
   }
 
   begin(id: string): void {
