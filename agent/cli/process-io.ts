@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import { fileURLToPath } from "node:url";
 import { SystemClock } from "../base/clock.ts";
 import { SystemRandom } from "../base/random.ts";
+import { serviceVariables } from "../base/service-variables.ts";
 import { lifeline } from "../board/runtime-flags.ts";
 import { Interrupted, type Io, type Output } from "./io.ts";
 
@@ -40,9 +41,7 @@ export function processIo(main: string): Io {
  */
 function ownEnvironment(): Io["env"] {
   const env = { ...process.env };
-  for (const name of ["NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID", "WATCHDOG_USEC"])
-    delete process.env[name];
-  for (const name of ["SITEWARD_NOTIFY_FD", "SITEWARD_JOURNAL_FD"]) delete process.env[name];
+  for (const name of [...serviceVariables, "SITEWARD_NOTIFY_FD", "SITEWARD_JOURNAL_FD"]) delete process.env[name];
   return env;
 }
 

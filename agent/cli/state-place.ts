@@ -1,11 +1,11 @@
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { StorageError } from "../../storage/errors.ts";
 import { carryBack, type Makeshift, makeMakeshift, openMakeshift, proveUsable } from "../../storage/makeshift.ts";
 import { obstacleAt, StateFolder } from "../../storage/state-folder.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { type Millis, sleep } from "../base/clock.ts";
 import { boardFiles } from "../board/board-files.ts";
+import { existingFolder } from "../board/existing-folder.ts";
 import { mountOf } from "../board/mount.ts";
 import type { Config } from "../config/settings.ts";
 import { toldOf } from "./told-of.ts";
@@ -105,7 +105,7 @@ export class StatePlace {
       if (signal.aborted) return undefined;
       // Only where it was seen to change: a view that began read-only on purpose would be the same in the next process.
       if (this.#isSupervised && wasReadOnly && mountOf(files, folder)?.isOnlyHere) return "elsewhere";
-      if (obstacleAt(standing(folder)) !== undefined) continue;
+      if (obstacleAt(existingFolder(folder) ?? folder) !== undefined) continue;
       try {
         this.#found = { of: folder, folder: this.#proved(config) };
       } catch (error) {
@@ -139,10 +139,6 @@ export class StatePlace {
     return String(this.#ambient.clock.now().wall);
   }
 }
-
-/** The folder, or what is there of the path to it: it may have to be made yet. */
-const standing = (path: string): string =>
-  existsSync(path) || path === dirname(path) ? path : standing(dirname(path));
 
 const isOfDisk = (error: unknown): boolean =>
   error instanceof StorageError && (error.kind === "full" || error.kind === "io");

@@ -2,6 +2,8 @@ import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Ambient } from "../base/ambient.ts";
+import { isForbidden } from "../base/errors.ts";
+import { serviceVariables } from "../base/service-variables.ts";
 import type { Credentials } from "./credentials.ts";
 import { CredentialsError } from "./credentials-error.ts";
 import { KubeconfigCredentials } from "./kubeconfig-credentials.ts";
@@ -49,7 +51,7 @@ function look(file: string): "filled" | "hidden" | "none" {
   try {
     return statSync(file).size > "none\n".length ? "filled" : "none";
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EACCES" ? "hidden" : "none";
+    return isForbidden(error) ? "hidden" : "none";
   }
 }
 
@@ -89,7 +91,5 @@ const enrollHint =
   "Enrol it (sudo siteward enroll), or name a kubeconfig (api.kubeconfig); then sudo systemctl restart siteward.";
 
 /** What credential plugins inherit: nothing by which they could speak for the service. */
-function forPlugins(env: Places["env"]): Places["env"] {
-  const { NOTIFY_SOCKET: _, LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES, WATCHDOG_USEC, WATCHDOG_PID, ...rest } = env;
-  return rest;
-}
+const forPlugins = (env: Places["env"]): Places["env"] =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !serviceVariables.includes(name)));

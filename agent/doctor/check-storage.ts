@@ -1,7 +1,8 @@
 import { closeSync, fsyncSync, mkdtempSync, openSync, realpathSync, rmSync, statfsSync, writeSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { leastRoom } from "../../storage/state-folder.ts";
 import type { Clock, Millis } from "../base/clock.ts";
+import { existingFolder } from "../board/existing-folder.ts";
 import { isWorn } from "../board/limits.ts";
 import { mountOf } from "../board/mount.ts";
 import type { StorageReading } from "../board/readings.ts";
@@ -37,7 +38,7 @@ function readingOf({ files }: Patient, folder: string): StorageReading {
 /** Mounts are told by their real paths; of a folder that is not there yet, by the one that it will lie in. */
 function realFolder(folder: string): string {
   try {
-    return realpathSync(existing(folder) ?? folder);
+    return realpathSync(existingFolder(folder) ?? folder);
   } catch {
     return folder;
   }
@@ -50,7 +51,7 @@ export function storageSpace(patient: Patient): Verdict {
 }
 
 export function spaceVerdict(folder: string, wanted: number): Verdict {
-  const place = existing(folder);
+  const place = existingFolder(folder);
   if (place === undefined) return fail(`${folder} is not there`, `mkdir -p ${folder} && chown siteward: ${folder}`);
   const { bavail, bsize } = statfsSync(place);
   const free = bavail * bsize;
@@ -65,18 +66,6 @@ export function spaceVerdict(folder: string, wanted: number): Verdict {
   if (problem !== undefined) return fail(`${folder} cannot be written (${problem})`, `chown -R siteward: ${folder}`);
   if (free < wanted) return warn(`${folder}: ${size(free)} are free, less than ${size(wanted)}`, freeing);
   return ok(`${size(free)} are free${place === folder ? "" : ` where ${folder} will be made`}`);
-}
-
-/** The folder, or what will be above it once it is made. */
-function existing(folder: string): string | undefined {
-  for (let at = folder; ; at = dirname(at)) {
-    try {
-      statfsSync(at);
-      return at;
-    } catch {
-      if (at === dirname(at)) return undefined;
-    }
-  }
 }
 
 function writeProblem(folder: string): string | undefined {
@@ -95,7 +84,7 @@ export function storageFsync(patient: Patient): Verdict {
   const config = configOf(patient);
   if (!config) return skip("the configuration cannot be read");
   const { folder } = config.state;
-  if (existing(folder) !== folder) return skip(`${folder} is not there yet`);
+  if (existingFolder(folder) !== folder) return skip(`${folder} is not there yet`);
   try {
     return fsyncVerdict(measured(folder, patient.ambient.clock), config.board.fsync);
   } catch (error) {

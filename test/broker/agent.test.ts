@@ -23,16 +23,7 @@ const me = "sw1/acme/plant7/pi-1";
 
 /** A site whose one agent is the bundle, as it ships, with a broker that has TLS and the generated ACL. */
 async function siteWith(fleet: TestFleet): Promise<LinkedSite> {
-  const { certificate, key } = fleet.broker.authority.issue("acme/plant7/pi-1");
-  const mqtt = {
-    url: fleet.broker.url,
-    fleet: "acme",
-    certificate,
-    key,
-    ca: fleet.broker.authority.file,
-    reconnect: { first: "100ms", most: "1s", refused: "1s" },
-  };
-  const config = { ...quick, site: { name: "plant7" }, mqtt, remote: { canary: "5s" } };
+  const config = { ...quick, site: { name: "plant7" }, mqtt: fleet.agentSettings(), remote: { canary: "5s" } };
   const site = await new LinkedSite({ config }).start();
   sites.push(site);
   return site;
@@ -74,8 +65,7 @@ describe.skipIf(lack)("a real agent in its fleet", () => {
     const fleet = await new TestFleet().start();
     const site = await siteWith(fleet);
     await up(fleet, 1);
-    const seqs = (): readonly number[] =>
-      fleet.heard.filter(({ topic }) => /\/event\//.test(topic)).map(({ payload }) => JSON.parse(payload).seq);
+    const seqs = (): readonly number[] => fleet.events().map(({ seq }) => seq);
     await expect.poll(() => seqs().length, { timeout: 30_000 }).toBeGreaterThan(0);
     await site.agent.stop("SIGKILL");
     const before = seqs();

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Standing } from "../../agent/commands/controls.ts";
 import type { FleetBoard } from "../support/fleet-board.ts";
+import { rest } from "../support/rest.ts";
 import { lack, TestFleet } from "./site.ts";
 
 const topic = "sw1/acme/plant7/_site";
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Two boards of a site, and an operator who sends commands of which each effect can be told apart. */
 class Site {
@@ -61,7 +61,7 @@ class Site {
         { timeout: 20_000, interval: 500 },
       )
       .toBeGreaterThan(before);
-    await pause(500);
+    await rest(0.5);
   }
 
   /** The broker remembers that this board listened, and keeps what is sent meanwhile, as after a power cut of a leader. */
@@ -77,7 +77,7 @@ class Site {
     await expect
       .poll(() => this.#fleet.last(board.topic("up")), { timeout: 10_000 })
       .toMatchObject({ state: "online", cause: "connect" });
-    await pause(1000);
+    await rest(1);
   }
 }
 
@@ -86,6 +86,18 @@ const standing = ({ identity: { board } }: FleetBoard, term: number, leader: str
   leader,
   term,
 });
+
+/** pi-1 led and lost its power; pi-2 leads since, and carried out this command, which the broker keeps for pi-1 too. */
+async function ledMeanwhile(): Promise<{ readonly site: Site; readonly id: string }> {
+  const site = new Site(await new TestFleet().start());
+  await site.wasListening(site.first);
+  site.elect(2, "pi-2");
+  site.second.start();
+  await site.listens(site.second);
+  const id = await site.send();
+  await expect.poll(() => site.answers(id)).toBe("pi-2 succeeded");
+  return { site, id };
+}
 
 describe.skipIf(lack)("commands of a site at a hand-over", () => {
   test("each is carried out by one board at most, and answered by one", async () => {
@@ -96,14 +108,14 @@ describe.skipIf(lack)("commands of a site at a hand-over", () => {
     await site.listens(site.first);
     const sent = new Map<string, number>();
     const begun = performance.now();
-    for (let elected = false; performance.now() - begun < 7000; await pause(120)) {
+    for (let elected = false; performance.now() - begun < 7000; await rest(0.12)) {
       if (!elected && performance.now() - begun > 1500) {
         site.elect(2, "pi-2");
         elected = true;
       }
       sent.set(await site.send(), performance.now() - begun);
     }
-    await pause(2500);
+    await rest(2.5);
     const outcomes = [...sent].map(([id, at]) => ({ at, outcome: `${site.answers(id)} (${site.effects(id)})` }));
     const kinds = new Set(outcomes.map(({ outcome }) => outcome));
     // The last one: nobody listens, which the broker says to whoever sends.
@@ -116,13 +128,7 @@ describe.skipIf(lack)("commands of a site at a hand-over", () => {
   });
 
   test("a board that led, and comes back under another leader, leaves to that one what was sent meanwhile", async () => {
-    const site = new Site(await new TestFleet().start());
-    await site.wasListening(site.first);
-    site.elect(2, "pi-2");
-    site.second.start();
-    await site.listens(site.second);
-    const id = await site.send();
-    await expect.poll(() => site.answers(id)).toBe("pi-2 succeeded");
+    const { site, id } = await ledMeanwhile();
     site.first.start();
     await site.isOnline(site.first);
     expect([site.answers(id), site.effects(id)]).toEqual(["pi-2 succeeded", "pi-2"]);
@@ -130,13 +136,7 @@ describe.skipIf(lack)("commands of a site at a hand-over", () => {
   });
 
   test("a board that leads again does not carry out what another leader had meanwhile, and does not speak over it", async () => {
-    const site = new Site(await new TestFleet().start());
-    await site.wasListening(site.first);
-    site.elect(2, "pi-2");
-    site.second.start();
-    await site.listens(site.second);
-    const id = await site.send();
-    await expect.poll(() => site.answers(id)).toBe("pi-2 succeeded");
+    const { site, id } = await ledMeanwhile();
     await site.second.stop();
     site.elect(3, "pi-1");
     site.first.start();

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { MqttClient } from "mqtt";
-import { afterEach } from "vitest";
+import { afterEach, expect } from "vitest";
 import { mosquittoAcl } from "../../agent/fleet/broker-acl.ts";
 import { FleetBoard, type FleetBoardOptions } from "../support/fleet-board.ts";
 import { type BrokerOptions, lackOfMosquitto, Mosquitto } from "../support/mosquitto.ts";
@@ -10,6 +10,9 @@ import { type BrokerOptions, lackOfMosquitto, Mosquitto } from "../support/mosqu
 /** Why these suites are left out here, if they are. */
 export const lack = lackOfMosquitto();
 if (lack) console.log(`left out: the fleet against a real broker, because ${lack}`);
+
+/** Waits for what real processes do. */
+export const soon = (what: () => unknown, seconds = 20) => expect.poll(what, { timeout: seconds * 1000 });
 
 /** What an operator gets from `siteward broker-acl` for two sites, with himself as `ops`. */
 export const acl = mosquittoAcl({
@@ -27,6 +30,12 @@ export interface Heard {
   readonly retained: boolean;
   readonly code: string | undefined;
   readonly expirySeconds: number | undefined;
+}
+
+export interface Told {
+  readonly seq: number;
+  readonly type: string;
+  readonly detail: Readonly<Record<string, unknown>>;
 }
 
 /** A fleet for the length of one test: broker, boards, and an operator who hears everything. */
@@ -66,6 +75,13 @@ export class TestFleet {
     return board;
   }
 
+  /** Settings of the section `mqtt` for an agent that is a process of its own, pi-1 of plant7: it comes back at once. */
+  agentSettings() {
+    const { url, authority } = this.broker;
+    const reconnect = { first: "100ms", most: "1s", refused: "1s" };
+    return { url, fleet: "acme", ...authority.issue("acme/plant7/pi-1"), ca: authority.file, reconnect };
+  }
+
   /** The documents that were published on a topic, in order. */
   said(topic: string): readonly Record<string, unknown>[] {
     return this.heard.filter((one) => one.topic === topic).map(({ payload }) => JSON.parse(payload));
@@ -73,6 +89,11 @@ export class TestFleet {
 
   last(topic: string): Record<string, unknown> | undefined {
     return this.said(topic).at(-1);
+  }
+
+  /** The events that boards told, in order. */
+  events(): readonly Told[] {
+    return this.heard.filter(({ topic }) => /\/event\//.test(topic)).map(({ payload }) => JSON.parse(payload));
   }
 
   /** What a newcomer is sent of a topic: what is retained there now. */

@@ -13,8 +13,9 @@ import type { AgentProcess } from "../support/agent-process.ts";
 import { Card } from "../support/card.ts";
 import { LinkedSite } from "../support/linked-site.ts";
 import { canMount, mount, unmount } from "../support/mounts.ts";
+import { rest } from "../support/rest.ts";
 import { statePragmas } from "../support/state-pragmas.ts";
-import { lack, TestFleet } from "./site.ts";
+import { lack, soon, TestFleet } from "./site.ts";
 
 const sites: LinkedSite[] = [];
 const ends: (() => void)[] = [];
@@ -35,16 +36,7 @@ const quick = {
 };
 
 async function siteOn(folder: string, fleet: TestFleet): Promise<LinkedSite> {
-  const { certificate, key } = fleet.broker.authority.issue("acme/plant7/pi-1");
-  const mqtt = {
-    url: fleet.broker.url,
-    fleet: "acme",
-    certificate,
-    key,
-    ca: fleet.broker.authority.file,
-    reconnect: { first: "100ms", most: "1s", refused: "1s" },
-    minInterval: "1s",
-  };
+  const mqtt = { ...fleet.agentSettings(), minInterval: "1s" };
   const config = { ...quick, site: { name: "plant7" }, state: { folder }, mqtt };
   const site = await new LinkedSite({ config }).start();
   sites.push(site);
@@ -67,8 +59,6 @@ const remount = (folder: string, how: "ro" | "rw"): void => {
 
 const conditions = (agent: AgentProcess): readonly string[] =>
   agent.status()?.health.conditions.map(({ type }) => type) ?? [];
-
-const soon = (what: () => unknown, seconds = 20) => expect.poll(what, { timeout: seconds * 1000 });
 
 /** The command is answered, and what the answer says. */
 async function answered(fleet: TestFleet, name: string, args: Record<string, unknown> = {}): Promise<unknown> {
@@ -100,12 +90,9 @@ const sessions = (fleet: TestFleet): readonly number[] =>
     .filter(({ state }) => state === "online")
     .map(({ session }) => Number(session));
 
-const seqs = (fleet: TestFleet): readonly number[] =>
-  fleet.heard.filter(({ topic }) => /\/event\//.test(topic)).map(({ payload }) => JSON.parse(payload).seq);
-
 /** Every number once or, where an acknowledgement was lost, once more with the same content; what is missing was told. */
 function expectSoundEvents(fleet: TestFleet): void {
-  const events = fleet.heard.filter(({ topic }) => /\/event\//.test(topic)).map(({ payload }) => JSON.parse(payload));
+  const events = fleet.events();
   const contents = new Map<number, string>();
   for (const { seq, type } of events) {
     expect(contents.get(seq) ?? type).toBe(type);
@@ -113,7 +100,8 @@ function expectSoundEvents(fleet: TestFleet): void {
   }
   const dropped = events
     .filter(({ type }) => type === "outbox.dropped")
-    .flatMap(({ detail: { from, to } }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
+    .map(({ detail }) => [Number(detail.from), Number(detail.to)] as const)
+    .flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
   const known = new Set([...contents.keys(), ...dropped]);
   expect(Array.from({ length: Math.max(...known) }, (_, at) => at + 1).filter((seq) => !known.has(seq))).toEqual([]);
 }
@@ -159,7 +147,7 @@ describe.skipIf(whyNoMount)("a board that starts with a read-only state folder",
     await soon(() => fleet.said(`${me}/res/log.level/${known}`).length).toBeGreaterThan(before);
     expect(fleet.last(`${me}/res/log.level/${known}`)).toMatchObject({ state: "succeeded", replayed: true });
     // Two terms, and more: nobody else is there to lead, and still it does not.
-    await new Promise((resolve) => setTimeout(resolve, 14_000));
+    await rest(14);
     expect([agent.pid, agent.leads]).toEqual([pid, false]);
     expect(fleet.said(`${me}/res/log.level/PENDING`)).toEqual([]);
 
@@ -189,7 +177,7 @@ describe.skipIf(whyNoCard)("a card that fails while the board leads", () => {
     expect(await answered(fleet, "log.level", debug)).toMatchObject({ state: "succeeded" });
     await fleet.command(me, "log.level", debug, { id: "KNOWN", expiry: 600 });
     await soon(() => fleet.last(`${me}/res/log.level/KNOWN`)?.state).toBe("succeeded");
-    const told = seqs(fleet).length;
+    const told = fleet.events().length;
 
     card.fail();
     await soon(() => conditions(agent), 40).toEqual(expect.arrayContaining(["AgentHeld", "StorageReadOnly"]));
@@ -207,7 +195,7 @@ describe.skipIf(whyNoCard)("a card that fails while the board leads", () => {
     await fleet.command(me, "log.level", debug, { id: "KNOWN", expiry: 600 });
     await soon(() => fleet.said(`${me}/res/log.level/KNOWN`).length).toBeGreaterThan(before);
     expect(fleet.last(`${me}/res/log.level/KNOWN`)).toMatchObject({ state: "succeeded", replayed: true });
-    await soon(() => seqs(fleet).length, 40).toBeGreaterThan(told);
+    await soon(() => fleet.events().length, 40).toBeGreaterThan(told);
     await soon(() => fleet.last(`${me}/event/outbox.dropped`), 40).toBeDefined();
     expectSoundEvents(fleet);
     expect(site.harm).toEqual([]);

@@ -5,8 +5,9 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { Status } from "../../agent/status/schema.ts";
 import { AgentProcess } from "../support/agent-process.ts";
 import { LinkedSite } from "../support/linked-site.ts";
+import { rest } from "../support/rest.ts";
 import { siteward } from "../support/siteward-command.ts";
-import { lack, TestFleet } from "./site.ts";
+import { lack, soon, TestFleet } from "./site.ts";
 
 const me = "sw1/acme/plant7/pi-1";
 const ends: (() => Promise<unknown>)[] = [];
@@ -22,10 +23,7 @@ const quick = {
 };
 
 /** For so long the process gets no time at all; the broker tells the will 30 s after it missed the link. */
-const suspension = Number(process.env.SITEWARD_TEST_SUSPENSION ?? 60) * 1000;
-
-const soon = (what: () => unknown, seconds = 20) => expect.poll(what, { timeout: seconds * 1000 });
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const suspension = Number(process.env.SITEWARD_TEST_SUSPENSION ?? 60);
 
 const statusOf = (agent: AgentProcess): Status => JSON.parse(readFileSync(agent.statusFile, "utf8")) as Status;
 
@@ -45,16 +43,7 @@ const ready = (agent: AgentProcess): Promise<number | undefined> =>
 describe.skipIf(lack)("a leader that is suspended", () => {
   test("is missed by everybody, and takes everything up again when it wakes", async () => {
     const fleet = await new TestFleet().start();
-    const { certificate, key } = fleet.broker.authority.issue("acme/plant7/pi-1");
-    const mqtt = {
-      url: fleet.broker.url,
-      fleet: "acme",
-      certificate,
-      key,
-      ca: fleet.broker.authority.file,
-      keepalive: "10s",
-      reconnect: { first: "100ms", most: "1s", refused: "1s" },
-    };
+    const mqtt = { ...fleet.agentSettings(), keepalive: "10s" };
     const config = { ...quick, board: { name: "pi-1", clock: "trusted" }, mqtt };
     const site = await new LinkedSite({ config }).start();
     ends.push(() => site.stop());
@@ -74,21 +63,22 @@ describe.skipIf(lack)("a leader that is suspended", () => {
     const { pid } = agent;
     agent.suspend();
     const begun = performance.now();
+    // At once, while the broker takes the link for one that lives, and so sends it on.
+    const short = await fleet.command(me, "ping", {}, { expiry: 20 });
     await soon(() => other.isReady, 30).toBe(true);
     const told = async (): Promise<number> => (await siteward(["status", "--file", agent.statusFile])).code;
     await soon(told, 30).toBe(3);
     expect(await ready(agent)).toBeUndefined();
     const id = await fleet.command(me, "log.level", { level: "debug", ttl: 600 }, { expiry: 600 });
-    const short = await fleet.command(me, "ping", {}, { expiry: 20 });
     await soon(() => fleet.last(`${me}/up`), 60).toMatchObject({ state: "offline", session: 1, cause: "lost" });
-    await pause(suspension - (performance.now() - begun));
+    await rest(suspension - (performance.now() - begun) / 1000);
     const term = other.status()?.leader?.term;
 
     agent.resume();
     await soon(() => fleet.last(`${me}/up`)).toMatchObject({ state: "online", session: 2 });
     // What was sent meanwhile waited at the broker, and is carried out once.
     await soon(() => fleet.last(`${me}/res/log.level/${id}`)).toMatchObject({ state: "succeeded" });
-    // The broker had sent this one on already; its time ran on where nobody read it.
+    // Of what the broker had sent on, the time ran on where nobody read it.
     await soon(() => fleet.last(`${me}/res/ping/${short}`)).toMatchObject({ state: "expired", code: 408 });
     await soon(() => ready(agent)).toBe(200);
     await soon(() => statusOf(agent).leader?.role).toBe("standby");
@@ -98,7 +88,7 @@ describe.skipIf(lack)("a leader that is suspended", () => {
     // No loop is to blame for it.
     expect(agent.log()).not.toContain("a loop does not move");
     expect(fleet.heard.filter(({ payload }) => payload.includes("LoopStuck"))).toEqual([]);
-    await pause(10_000);
+    await rest(10);
     expect([agent.leads, other.isReady, other.status()?.leader?.term]).toEqual([false, true, term]);
     // It takes over like anybody, and catches up with what it missed.
     await other.stop();

@@ -20,6 +20,15 @@ describe.skipIf(whyNoHost !== undefined)("the service of a board", () => {
     await board.reset();
   });
 
+  /** Starts where no state can be written, and mends that mount once the agent is held. Answers with its process. */
+  async function heldUntilMended(mount: string): Promise<number> {
+    await board.start();
+    const pid = await board.pid();
+    await board.untilStatus("it is held, and reads", ({ health, link }) => isHeld(health) && link?.api.state === "up");
+    await board.host.sh(`mount -o remount,rw ${mount}`);
+    return pid;
+  }
+
   test("without any network it is active, and its status says that the API is not reached", async () => {
     await board.enrol(kubeconfigFor("https://192.0.2.1:6443"));
     await board.start();
@@ -126,13 +135,7 @@ describe.skipIf(whyNoHost !== undefined)("the service of a board", () => {
       mkdir -p /srv/card && mount -t tmpfs -o size=16m,mode=700 card /srv/card && chown siteward: /srv/card
       mount --bind /srv/card /var/lib/siteward && mount -o remount,ro /srv/card`);
       try {
-        await board.start();
-        const pid = await board.pid();
-        await board.untilStatus(
-          "it is held, and reads",
-          ({ health, link }) => isHeld(health) && link?.api.state === "up",
-        );
-        await board.host.sh("mount -o remount,rw /srv/card");
+        const pid = await heldUntilMended("/srv/card");
         await board.untilStatus("it leads", ({ leader, health }) => leader?.role === "leader" && !isHeld(health), 80);
         expect(await board.pid()).toBe(pid);
       } finally {
@@ -147,13 +150,7 @@ describe.skipIf(whyNoHost !== undefined)("the service of a board", () => {
       mount -t tmpfs -o size=16m,mode=700 card /var/lib/siteward && chown siteward: /var/lib/siteward
       mount -o remount,ro /var/lib/siteward`);
     try {
-      await board.start();
-      const pid = await board.pid();
-      await board.untilStatus(
-        "it is held, and reads",
-        ({ health, link }) => isHeld(health) && link?.api.state === "up",
-      );
-      await board.host.sh("mount -o remount,rw /var/lib/siteward");
+      const pid = await heldUntilMended("/var/lib/siteward");
       const status = await board.untilStatus("another one leads", ({ leader }) => leader?.role === "leader", 80);
       expect(status.pid).not.toBe(pid);
       expect(status.previous).toMatchObject({ cause: "storage" });

@@ -6,6 +6,7 @@ import type { Incoming, Link, Opening } from "../../../agent/fleet/link.ts";
 import { mqttLinks } from "../../../agent/fleet/mqtt-link.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { HostileBroker } from "../../support/hostile-broker.ts";
+import { openingTo } from "../../support/opening.ts";
 
 const brokers: HostileBroker[] = [];
 const never = new AbortController().signal;
@@ -23,23 +24,8 @@ async function hostile(): Promise<HostileBroker> {
   return broker;
 }
 
-function link(broker: HostileBroker, more: Partial<Opening> = {}, clock: Clock = new SystemClock()): Promise<Link> {
-  const opening: Opening = {
-    url: new URL(broker.url),
-    tls: undefined,
-    clientId: "acme/plant7/pi-1",
-    keepalive: 60_000,
-    sessionExpiry: 60_000,
-    receiveMaximum: 8,
-    maxPacket: 65_536,
-    topicAliases: false,
-    connectTimeout: 5000,
-    will: { topic: `${me}/up`, payload: "gone", delay: 0 },
-    receive: async () => {},
-    ...more,
-  };
-  return mqttLinks(clock)(opening, never);
-}
+const link = (broker: HostileBroker, more: Partial<Opening> = {}, clock: Clock = new SystemClock()): Promise<Link> =>
+  mqttLinks(clock)(openingTo(broker.url, more), never);
 
 /** What a promise comes to within a moment. */
 const soon = <T>(promise: Promise<T>): Promise<T | "nothing yet"> =>
@@ -215,22 +201,8 @@ test.each([
 test("files that are no certificates are told as such, and do not matter any more when the agent ends", async () => {
   const broker = await hostile();
   const stop = new AbortController();
-  const opening = mqttLinks(new SystemClock())(
-    {
-      url: new URL(`mqtts://127.0.0.1:${broker.port}`),
-      tls: { ca: undefined, certificate: "no certificate", key: "no key" },
-      clientId: "x",
-      keepalive: 60_000,
-      sessionExpiry: 0,
-      receiveMaximum: 8,
-      maxPacket: 65_536,
-      topicAliases: false,
-      connectTimeout: 5000,
-      will: { topic: "x", payload: "", delay: 0 },
-      receive: async () => {},
-    },
-    stop.signal,
-  );
+  const tls = { ca: undefined, certificate: "no certificate", key: "no key" };
+  const opening = mqttLinks(new SystemClock())(openingTo(`mqtts://127.0.0.1:${broker.port}`, { tls }), stop.signal);
   await expect(opening).rejects.toMatchObject({ kind: "credentials" });
   stop.abort();
 });

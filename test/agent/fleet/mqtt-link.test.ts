@@ -6,11 +6,13 @@ import { SystemClock } from "../../../agent/base/clock.ts";
 import type { Incoming, Opening } from "../../../agent/fleet/link.ts";
 import { mqttLinks } from "../../../agent/fleet/mqtt-link.ts";
 import { lackOfMosquitto, Mosquitto } from "../../support/mosquitto.ts";
+import { openingTo } from "../../support/opening.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 
 const lack = lackOfMosquitto();
 if (lack) console.log(`left out: the link against a real broker, because ${lack}`);
 
+const me = "acme/plant7/pi-1";
 const open = mqttLinks(new SystemClock());
 const brokers: Mosquitto[] = [];
 const servers: Server[] = [];
@@ -27,35 +29,20 @@ async function brokerWith(more: readonly string[] = []): Promise<Mosquitto> {
   return broker;
 }
 
-function openingFor(broker: Mosquitto, name: string, more: Partial<Opening> = {}): Opening {
-  const { certificate, key } = broker.authority.issue(name);
+function openingFor(broker: Mosquitto, more: Partial<Opening> = {}): Opening {
+  const { certificate, key } = broker.authority.issue(me);
   const [cert, keyText, ca] = [certificate, key, broker.authority.file].map((file) => readFileSync(file, "utf8"));
-  return {
-    url: new URL(broker.url),
-    tls: { ca, certificate: cert ?? "", key: keyText ?? "" },
-    clientId: name,
-    keepalive: 60_000,
-    sessionExpiry: 60_000,
-    receiveMaximum: 8,
-    maxPacket: 65_536,
-    topicAliases: false,
-    connectTimeout: 5000,
-    will: { topic: `sw1/${name}/up`, payload: "gone", delay: 0 },
-    receive: async () => {},
-    ...more,
-  };
+  return openingTo(broker.url, { tls: { ca, certificate: cert ?? "", key: keyText ?? "" }, ...more });
 }
 
 describe.skipIf(lack)("a real broker", () => {
-  const me = "acme/plant7/pi-1";
-
   test("what we publish is with the broker when the promise resolves, with its time and its number", async () => {
     const broker = await brokerWith();
     const ops = await broker.client("ops");
     const heard: { topic: string; payload: string; properties: unknown }[] = [];
     ops.on("message", (topic, payload, { properties }) => heard.push({ topic, payload: String(payload), properties }));
     await ops.subscribeAsync("sw1/#", { qos: 1 });
-    const link = await open(openingFor(broker, me), never);
+    const link = await open(openingFor(broker), never);
     expect(link.sessionPresent).toBe(false);
     await link.publish({
       topic: `sw1/${me}/res/ping/1`,
@@ -83,7 +70,7 @@ describe.skipIf(lack)("a real broker", () => {
       [1, 1, 2, 3, 1],
       [3, 1, 3, 2, ...Array.from({ length: 30 }, (_, at) => (at * 7) % 13), 3],
     ]) {
-      const link = await open(openingFor(broker, me, { topicAliases: true }), never);
+      const link = await open(openingFor(broker, { topicAliases: true }), never);
       for (const kind of order) {
         wanted.push(`evt/${kind} ${kind}`);
         await link.publish({ topic: `sw1/${me}/evt/${kind}`, payload: String(kind), retain: false });
@@ -96,7 +83,7 @@ describe.skipIf(lack)("a real broker", () => {
   test("a command comes again until it was taken, with what is left of its time", async () => {
     const broker = await brokerWith();
     const seen: Incoming[] = [];
-    const failing = openingFor(broker, me, {
+    const failing = openingFor(broker, {
       receive: async (message) => {
         seen.push(message);
         throw new Error("the disk is full");
@@ -113,7 +100,7 @@ describe.skipIf(lack)("a real broker", () => {
     };
     await ops.publishAsync(`sw1/${me}/cmd/ping/1`, "{}", { qos: 1, properties });
     await first.ended;
-    const second = await open(openingFor(broker, me, { receive: async (message) => void seen.push(message) }), never);
+    const second = await open(openingFor(broker, { receive: async (message) => void seen.push(message) }), never);
     expect(second.sessionPresent).toBe(true);
     await expect.poll(() => seen.length).toBe(2);
     expect(seen[1]).toMatchObject({
@@ -128,7 +115,7 @@ describe.skipIf(lack)("a real broker", () => {
       ["kid", "k"],
     ]);
     await second.close(1000);
-    const third = await open(openingFor(broker, me, { receive: async (message) => void seen.push(message) }), never);
+    const third = await open(openingFor(broker, { receive: async (message) => void seen.push(message) }), never);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(seen.length).toBe(2);
     await third.close(1000);
@@ -137,7 +124,7 @@ describe.skipIf(lack)("a real broker", () => {
   test("a command that was published as retained is told from one that was not", async () => {
     const broker = await brokerWith();
     const seen: Incoming[] = [];
-    const link = await open(openingFor(broker, me, { receive: async (message) => void seen.push(message) }), never);
+    const link = await open(openingFor(broker, { receive: async (message) => void seen.push(message) }), never);
     await link.subscribe([{ filter: `sw1/${me}/cmd/#`, retained: false }]);
     const ops = await broker.client("ops");
     await ops.publishAsync(`sw1/${me}/cmd/ping/1`, "{}", { qos: 1, retain: true });
@@ -147,7 +134,7 @@ describe.skipIf(lack)("a real broker", () => {
 
   test("what is larger than the broker takes is not sent, and the connection stays", async () => {
     const broker = await brokerWith(["max_packet_size 2000"]);
-    const link = await open(openingFor(broker, me), never);
+    const link = await open(openingFor(broker), never);
     const large = link.publish({ topic: `sw1/${me}/event/x`, payload: "x".repeat(3000), retain: false });
     await expect(large).rejects.toMatchObject({ kind: "oversize", code: 2000 });
     // To the byte: what fits is taken.
@@ -161,22 +148,22 @@ describe.skipIf(lack)("a real broker", () => {
 
   test("the broker dies: what was under way is not taken for delivered", async () => {
     const broker = await brokerWith();
-    const link = await open(openingFor(broker, me), never);
+    const link = await open(openingFor(broker), never);
     await broker.kill();
     await expect(link.publish({ topic: `sw1/${me}/event/x`, payload: "x", retain: false })).rejects.toMatchObject({
       kind: "lost",
     });
     expect((await link.ended).kind).toBe("lost");
-    await expect(open(openingFor(broker, me), never)).rejects.toMatchObject({ kind: "unreachable" });
+    await expect(open(openingFor(broker), never)).rejects.toMatchObject({ kind: "unreachable" });
   });
 
   test("a certificate of another authority is refused, and the sentence says that it is about TLS", async () => {
     const broker = await brokerWith();
     const other = await brokerWith();
-    const wrong = { ...openingFor(other, me), url: new URL(broker.url) };
+    const wrong = { ...openingFor(other), url: new URL(broker.url) };
     await expect(open(wrong, never)).rejects.toMatchObject({ kind: "certificate" });
-    const { tls } = openingFor(other, me);
-    const trusted = openingFor(broker, me);
+    const { tls } = openingFor(other);
+    const trusted = openingFor(broker);
     const stranger = {
       ...trusted,
       tls: { ca: trusted.tls?.ca, certificate: tls?.certificate ?? "", key: tls?.key ?? "" },
@@ -193,7 +180,7 @@ describe.skipIf(lack)("a real broker", () => {
     const broker = await brokerWith();
     const stop = new AbortController();
     const opening = open(
-      { ...openingFor(broker, me), url: new URL(`mqtt://127.0.0.1:${port}`), tls: undefined },
+      { ...openingFor(broker), url: new URL(`mqtt://127.0.0.1:${port}`), tls: undefined },
       stop.signal,
     );
     stop.abort();
@@ -211,19 +198,7 @@ describe("other brokers", () => {
     await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
     const address = server.address();
     const port = typeof address === "object" && address ? address.port : 0;
-    return {
-      url: new URL(`mqtt://127.0.0.1:${port}`),
-      tls: undefined,
-      clientId: "a/b/c",
-      keepalive: 60_000,
-      sessionExpiry: 0,
-      receiveMaximum: 8,
-      maxPacket: 65_536,
-      topicAliases: false,
-      connectTimeout: 2000,
-      will: { topic: "sw1/a/b/c/up", payload: "gone", delay: 0 },
-      receive: async () => {},
-    };
+    return openingTo(`mqtt://127.0.0.1:${port}`, { sessionExpiry: 0, connectTimeout: 2000 });
   }
 
   test("a real one that stops at MQTT 3.1.1 is named as such", async () => {

@@ -3,6 +3,7 @@ import { SystemClock } from "../../../agent/base/clock.ts";
 import type { Link } from "../../../agent/fleet/link.ts";
 import { mqttLinks } from "../../../agent/fleet/mqtt-link.ts";
 import { HostileBroker } from "../../support/hostile-broker.ts";
+import { openingTo } from "../../support/opening.ts";
 
 const me = "sw1/acme/plant7/pi-1";
 const brokers: HostileBroker[] = [];
@@ -19,22 +20,7 @@ async function brokerThatAllows(topicAliasMaximum: number | undefined): Promise<
 }
 
 const link = (broker: HostileBroker, topicAliases = true): Promise<Link> =>
-  mqttLinks(new SystemClock())(
-    {
-      url: new URL(broker.url),
-      tls: undefined,
-      clientId: "acme/plant7/pi-1",
-      keepalive: 60_000,
-      sessionExpiry: 60_000,
-      receiveMaximum: 8,
-      maxPacket: 65_536,
-      topicAliases,
-      connectTimeout: 5000,
-      will: { topic: `${me}/up`, payload: "gone", delay: 0 },
-      receive: async () => {},
-    },
-    new AbortController().signal,
-  );
+  mqttLinks(new SystemClock())(openingTo(broker.url, { topicAliases }), new AbortController().signal);
 
 async function publish(open: Link, ...documents: readonly string[]): Promise<void> {
   for (const document of documents)
