@@ -83,6 +83,11 @@ export class Drain {
     this.#bell.ring();
   }
 
+  /** What is told now or never. */
+  unwritten(): readonly Message[] {
+    return [...this.#parts.states.list()].filter(({ isUnwritten }) => isUnwritten);
+  }
+
   /** Until the signal aborts, which is when the link ends. Throws where the outbox cannot be read. */
   async run(link: Link, signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#ambient;

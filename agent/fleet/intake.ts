@@ -177,6 +177,6 @@ export class Intake {
   #tellUnwritten(message: Message, error: unknown): void {
     const { states } = this.#parts;
     this.#ambient.log.debug("an answer is not written down", { topic: message.topic, error });
-    if (states.size < mostInMemory) states.put(message);
+    if (states.size < mostInMemory) states.put({ ...message, isUnwritten: true });
   }
 }

@@ -118,10 +118,10 @@ async function report({ clock }: Ambient, parts: SessionParts, signal: AbortSign
 
 /** A clean DISCONNECT discards the will, so the board says itself that it goes. Never fails. */
 async function leave(ambient: Ambient, parts: SessionParts, stop: AbortSignal): Promise<void> {
-  const { link, reports } = parts;
+  const { link, drain, reports } = parts;
   const now = ambient.clock.now();
   const cause: Cause = stop.reason instanceof Reconnect ? "reload" : "stop";
-  const goodbyes = [reports.resignation(now), upMessage(parts, "offline", cause, now)];
+  const goodbyes = [...drain.unwritten(), reports.resignation(now), upMessage(parts, "offline", cause, now)];
   const said = Promise.allSettled([
     // Commands of the site are for the next leader: the broker must not keep them for this board.
     cause === "stop" ? link.unsubscribe(filtersOf(parts.identity).site) : undefined,

@@ -3,6 +3,8 @@ import type { Message } from "./link.ts";
 export interface State extends Message {
   /** The broker has it. */
   readonly delivered?: () => void;
+  /** No disk took it: with this life it would be gone. */
+  readonly isUnwritten?: boolean;
 }
 
 /**

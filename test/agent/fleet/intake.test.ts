@@ -203,6 +203,7 @@ test("an answer that the disk does not take waits in memory, and not without end
       expiry: 700_000,
       code: "200",
       correlation: "aGVsbG8=",
+      isUnwritten: true,
     },
   ]);
   for (let id = 2; id < 200; id++) await intake.receive(message(`${me}/cmd/ping/${id}`));

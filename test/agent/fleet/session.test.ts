@@ -57,7 +57,7 @@ function connection(link: FakeLink, standing: Standing = { isLeader: false, lead
   void live(ambient, { ...parts, standing: () => board.standing, ready }, stop.signal).then((error) => {
     board.ended = error;
   });
-  return { board, clock, stop: () => stop.abort(new Error("the agent ends")) };
+  return { board, clock, states, stop: () => stop.abort(new Error("the agent ends")) };
 }
 
 test("a link is of use when the broker has our presence and sends what comes for us, and not before", async () => {
@@ -87,6 +87,18 @@ test.each([
   expect([board.isReady, board.ended]).toEqual([isReady, undefined]);
   await clock.advance("500ms");
   expect(board.ended).toMatchObject({ kind: "stopped" });
+});
+
+test("an answer that no disk took is given before the goodbye, where the life that knows it ends at once", async () => {
+  const link = new FakeLink();
+  const { board, clock, states, stop } = connection(link);
+  await clock.advance("10s");
+  const before = link.topics.length;
+  states.put({ topic: `${me}/res/log.level/A`, payload: "{}", retain: true, isUnwritten: true });
+  stop();
+  await clock.advance("3s");
+  expect(board.ended).toMatchObject({ kind: "stopped" });
+  expect(link.topics.slice(before)).toEqual([`${me}/res/log.level/A`, `${me}/up`]);
 });
 
 test("an agent that ends while a subscription waits for its answer is let go as well", async () => {
