@@ -36,7 +36,10 @@ export function meantKubeconfig(configured: string | undefined, asker: Asker, { 
     fileOf(env.KUBECONFIG?.split(":").find((part) => part !== "")) ??
     (env.KUBERNETES_SERVICE_HOST === undefined ? undefined : { pod: true });
   // What a person may not look at is meant nevertheless: his own cluster would be another one.
-  const isThere = (file: string): boolean => look(file) === "filled" || (asker === "person" && look(file) === "hidden");
+  const isThere = (file: string): boolean => {
+    const seen = look(file);
+    return seen === "filled" || (seen === "hidden" && asker === "person");
+  };
   const ofBoard = fileOf(enrolled.find(isThere));
   const found = asker === "agent" ? (ofEnvironment ?? ofBoard) : (ofBoard ?? ofEnvironment);
   if (found) return found;

@@ -19,6 +19,7 @@ import { ListTurns } from "../../agent/informer/list-turns.ts";
 import { SharedInformer } from "../../agent/informer/shared-informer.ts";
 import { Database } from "../../storage/database.ts";
 import { cacheMigrations } from "../../storage/schema.ts";
+import { plainAccess } from "../support/plain-access.ts";
 import { RecordingLog } from "../support/recording-log.ts";
 import type { Order } from "./event-source.ts";
 import { type Bench, type BenchContext, type Figure, median } from "./figure.ts";
@@ -92,15 +93,7 @@ class Mirror {
     const server = fork(script, [String(objects), String(seed)], { stdio: "inherit" });
     this.#server = server;
     const [port] = await once(server, "message");
-    const access = {
-      server: new URL(`http://127.0.0.1:${port}`),
-      namespace: undefined,
-      tls: { ca: undefined, certificate: undefined, key: undefined, serverName: undefined, verify: true },
-      proxy: undefined,
-      authorization: async () => undefined,
-      outdated: false,
-      refused: () => {},
-    };
+    const access = plainAccess(`http://127.0.0.1:${port}`);
     const transport = new HttpTransport(this.#ambient, {
       credentials: { access: async () => access },
       proxies: { proxy: undefined, except: undefined },

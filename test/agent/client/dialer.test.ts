@@ -4,21 +4,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Access, TlsAccess } from "../../../agent/client/credentials.ts";
 import { Dialer } from "../../../agent/client/dialer.ts";
 import type { ProxySettings } from "../../../agent/client/proxy.ts";
+import { plainAccess } from "../../support/plain-access.ts";
 import { Authority, hasOpenssl, type Pair } from "./certificates.ts";
 import { eventually, LocalServer } from "./local-server.ts";
 
 const no: ProxySettings = { proxy: undefined, except: undefined };
-const noTls: TlsAccess = { ca: undefined, certificate: undefined, key: undefined, serverName: undefined, verify: true };
-
-const accessTo = (url: string, tls: Partial<TlsAccess> = {}, proxy?: string): Access => ({
-  server: new URL(url),
-  namespace: undefined,
-  tls: { ...noTls, ...tls },
-  proxy: proxy === undefined ? undefined : new URL(proxy),
-  outdated: false,
-  authorization: async () => undefined,
-  refused: () => {},
-});
+function accessTo(url: string, tls: Partial<TlsAccess> = {}, proxy?: string): Access {
+  const plain = plainAccess(url);
+  return { ...plain, tls: { ...plain.tls, ...tls }, proxy: proxy === undefined ? undefined : new URL(proxy) };
+}
 
 async function dial(access: Access, proxies = no, signal = new AbortController().signal): Promise<string> {
   const dialer = new Dialer(proxies);

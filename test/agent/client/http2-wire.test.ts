@@ -1,24 +1,14 @@
 import { type Duplex, duplexPair } from "node:stream";
 import { afterEach, expect, test } from "vitest";
 import { SystemClock } from "../../../agent/base/clock.ts";
-import type { Access } from "../../../agent/client/credentials.ts";
 import { defaultHealth, Http2Wire } from "../../../agent/client/http2-wire.ts";
 import type { HttpResponse } from "../../../agent/client/transport.ts";
+import { plainAccess } from "../../support/plain-access.ts";
 
 const endings: (() => void)[] = [];
 afterEach(() => {
   for (const end of endings.splice(0)) end();
 });
-
-const access: Access = {
-  server: new URL("https://board.test"),
-  namespace: undefined,
-  tls: { ca: undefined, certificate: undefined, key: undefined, serverName: undefined, verify: true },
-  proxy: undefined,
-  authorization: async () => undefined,
-  outdated: false,
-  refused: () => {},
-};
 
 /** One frame as RFC 9113 section 4.1 has it. */
 function frame(type: number, flags: number, stream: number, payload: Buffer | string = ""): Buffer {
@@ -50,7 +40,11 @@ function isAsked(received: Buffer): boolean {
 async function answeredWith(...pieces: readonly Buffer[]): Promise<HttpResponse> {
   const [socket, peer] = duplexPair();
   serve(peer, pieces);
-  const wire = new Http2Wire(new SystemClock(), { access, socket, health: defaultHealth });
+  const wire = new Http2Wire(new SystemClock(), {
+    access: plainAccess("https://board.test"),
+    socket,
+    health: defaultHealth,
+  });
   endings.push(() => wire.close());
   const { signal } = new AbortController();
   return await wire.send({ method: "GET", path: "/version", headers: {}, signal }, {}, signal);
