@@ -15,9 +15,9 @@ import { RequestLimiter, type RequestRate } from "./client/request-limiter.ts";
 import { Traffic } from "./client/traffic.ts";
 import type { Transport } from "./client/transport.ts";
 import type { Config } from "./config/settings.ts";
-import { lifecycleSettings } from "./control-loops.ts";
-import { workloadsOf } from "./controllers/registry.ts";
+import { lifecycleSettings } from "./controllers/node-lifecycle/settings.ts";
 import { freezeOnBoard } from "./controllers/sight.ts";
+import { workloadReads, workloadsOf } from "./controllers/workloads.ts";
 import { AgentSiteControls } from "./controls/site-controls.ts";
 import { InformerSet } from "./informer/informer-set.ts";
 import { isOutdated, linkOf } from "./judgement/link.ts";
@@ -36,7 +36,7 @@ import { siteAnnotations, siteLabels } from "./runtime/site-lease.ts";
 import { namespacesOf, siteNamespaces } from "./runtime/site-namespaces.ts";
 import type { Caches } from "./runtime/site-view.ts";
 import { uncontestedCaches } from "./runtime/uncontested-caches.ts";
-import { TermWork } from "./term-work.ts";
+import { type LoadControllers, TermWork } from "./term-work.ts";
 import { type AgentViews, viewsOf } from "./views.ts";
 
 /** What is known of this board itself, where somebody watches over it. */
@@ -52,6 +52,7 @@ export interface Edges {
   readonly transport: Transport;
   /** Tells one API server from another where its cluster may not be asked. */
   readonly address: () => Promise<string>;
+  readonly controllers: LoadControllers;
   readonly bootId: string;
   /** Names this very copy of the state folder in this very machine. */
   readonly place: string;
@@ -103,7 +104,8 @@ export class Agent {
   #self: WatchedBoard | undefined;
   #isListening = false;
 
-  constructor(ambient: Ambient, { config, folder, transport, address, bootId, place, version, rebuilt, news }: Edges) {
+  constructor(ambient: Ambient, edges: Edges) {
+    const { config, folder, transport, address, controllers, bootId, place, version, rebuilt, news } = edges;
     const { board, cache, client, leader, link, site } = config;
     this.#ambient = ambient;
     this.#config = config;
@@ -144,8 +146,8 @@ export class Agent {
     });
     const holds = (now: Instant): Holds => this.#holds.now(now);
     const sight = { settings: lifecycleSettings(config), judge: () => this.#work.judged(), holds };
-    const workloads = workloadsOf({ config, sight });
-    const mirrored = [...new Set([...alwaysMirrored(config), ...workloads.flatMap(({ reads }) => reads)])];
+    const workloads = workloadsOf(config);
+    const mirrored = [...new Set([...alwaysMirrored(config), ...workloads.flatMap((name) => workloadReads[name])])];
     for (const resource of mirrored) this.#informers.informer(resource);
 
     this.#claims = new SiteClaims(ambient, {
@@ -185,6 +187,7 @@ export class Agent {
       executor: this.#executor,
       sight,
       workloads,
+      controllers,
       holds: this.#holds,
       mirrored,
       whyToLeave: (now) => this.#whyToLeave(now),

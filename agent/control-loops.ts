@@ -1,8 +1,18 @@
+import type { Memo } from "../storage/memo.ts";
+import type { Ambient } from "./base/ambient.ts";
+import type { KubeClient } from "./client/kube-client.ts";
 import type { Config } from "./config/settings.ts";
-import type { NodeLifecycleSettings } from "./controllers/node-lifecycle/settings.ts";
-import { type ControllerParts, registry, type Workload } from "./controllers/registry.ts";
-import type { ControlLoop } from "./runtime/control-loop.ts";
+import { siteKey } from "./controllers/node-lifecycle/controller.ts";
+import type { SiteMemory } from "./controllers/node-lifecycle/memory.ts";
+import { type ControllerParts, registry, workloadRegistry } from "./controllers/registry.ts";
+import type { SightParts } from "./controllers/sight.ts";
+import type { WorkloadName } from "./controllers/workloads.ts";
+import { leaderOwnsAll } from "./runtime/assignment.ts";
+import { ControlLoop } from "./runtime/control-loop.ts";
 import type { Controller } from "./runtime/controller.ts";
+import type { Executor } from "./runtime/executor.ts";
+import { Permits } from "./runtime/permits.ts";
+import { CachedSiteView, type Caches } from "./runtime/site-view.ts";
 
 /** What is asked of every control loop, whatever its controller thinks about. */
 export type Loop = Pick<
@@ -10,25 +20,52 @@ export type Loop = Pick<
   "reads" | "restsOn" | "run" | "stats" | "progress" | "wakeAll" | "pause" | "resume"
 >;
 
-/**
- * Opens the loop of a controller. Controllers of boards do not see the boards that another site claims; those of
- * workloads see all there is: a service of ours goes on pointing at its pods there.
- */
-export type OpenLoop = (
-  of: "boards" | "workloads",
-) => <State, Memory>(controller: Controller<State, Memory>, workers: number) => ControlLoop<State, Memory>;
+export interface LoopParts extends ControllerParts {
+  readonly config: Config;
+  readonly sight: SightParts;
+  readonly workloads: readonly WorkloadName[];
+  readonly client: KubeClient;
+  readonly executor: Executor;
+  readonly memo: Memo;
+  readonly caches: Caches;
+  /** The same without the boards that another site claims. */
+  readonly uncontested: Caches;
+}
+
+export interface TermLoops {
+  readonly loops: readonly Loop[];
+  /** What those who judge the boards hold to be true of them. Left out: nobody judges here. */
+  readonly judged?: () => SiteMemory | undefined;
+}
 
 /** As many of them as kube-controller-manager has: they mostly wait for answers. */
 const judgeWorkers = 8;
 
-/** The loops of a term: those that the configuration asks for. `judge`: who judges the boards, if anybody does. */
-export function controlLoops(
-  { controllers, taintEviction }: Config,
-  parts: ControllerParts,
-  { workloads, open }: { readonly workloads: readonly Workload[]; readonly open: OpenLoop },
-) {
-  const ofBoards = open("boards");
-  const ofWorkloads = open("workloads");
+/**
+ * The loops of a term: those that the configuration asks for. Only the board that leads loads this file, and with it the
+ * controllers.
+ */
+export function controlLoops(ambient: Ambient, parts: LoopParts): TermLoops {
+  const { config, workloads, client, executor, memo } = parts;
+  const { controllers, taintEviction } = config;
+  const sweeps = new Permits(1);
+  const opened =
+    (caches: Caches) =>
+    <State, Memory>(controller: Controller<State, Memory>, workers: number): ControlLoop<State, Memory> =>
+      new ControlLoop(ambient, {
+        controller,
+        workers,
+        caches,
+        site: (pass) => new CachedSiteView({ caches, client }, pass),
+        executor,
+        assignment: leaderOwnsAll,
+        store: memo,
+        sweeps,
+      });
+  // Controllers of boards do not see the boards that another site claims; those of workloads see all there is: a service of
+  // ours goes on pointing at its pods there.
+  const ofBoards = opened(parts.uncontested);
+  const ofWorkloads = opened(parts.caches);
   const judge = controllers.nodeLifecycle.mode === "act" ? ofBoards(registry["node-lifecycle"](parts), 1) : undefined;
   const loops: Loop[] = [];
   if (judge) {
@@ -43,14 +80,6 @@ export function controlLoops(
     loops.push(ofBoards(registry["taint-eviction"](parts), taintEviction.workers));
   }
   if (controllers.podGC.mode === "act") loops.push(ofBoards(registry["pod-gc"](parts), 1));
-  for (const workload of workloads) loops.push(workload.open<Loop>(ofWorkloads));
-  return { judge, loops };
+  for (const name of workloads) loops.push(workloadRegistry[name](parts).open<Loop>(ofWorkloads));
+  return { loops, ...(judge && { judged: () => judge.memoryOf(siteKey) }) };
 }
-
-/** Its slice of the configuration. */
-export const lifecycleSettings = ({ judgement, nodeLifecycle, link }: Config): NodeLifecycleSettings => ({
-  ...nodeLifecycle,
-  ...judgement,
-  stall: link.watchStall,
-  blip: link.blip,
-});

@@ -6,15 +6,12 @@ import { elapsed, type Instant, type Millis, sleep } from "./base/clock.ts";
 import { TaskGroup } from "./base/tasks.ts";
 import type { KubeClient } from "./client/kube-client.ts";
 import type { Config } from "./config/settings.ts";
-import { controlLoops, type Loop, type OpenLoop } from "./control-loops.ts";
-import { decodeBudget, encodeBudget } from "./controllers/node-lifecycle/budget.ts";
-import { siteKey } from "./controllers/node-lifecycle/controller.ts";
+import type { Loop, LoopParts, TermLoops } from "./control-loops.ts";
+import { type Budget, decodeBudget, encodeBudget } from "./controllers/node-lifecycle/budget.ts";
 import type { BoardRecord, SiteMemory } from "./controllers/node-lifecycle/memory.ts";
-import type { Workload } from "./controllers/registry.ts";
 import type { SightParts } from "./controllers/sight.ts";
+import type { WorkloadName } from "./controllers/workloads.ts";
 import type { InformerSet } from "./informer/informer-set.ts";
-import { leaderOwnsAll } from "./runtime/assignment.ts";
-import { ControlLoop } from "./runtime/control-loop.ts";
 import type { Term } from "./runtime/controller.ts";
 import type { Executor } from "./runtime/executor.ts";
 import type { HoldBook } from "./runtime/hold-book.ts";
@@ -23,10 +20,9 @@ import type { LeaderMemo } from "./runtime/leader-memo.ts";
 import type { Found } from "./runtime/leadership.ts";
 import { budgetAnnotation, holdsAnnotation } from "./runtime/lease-lock.ts";
 import { memoryArea } from "./runtime/memory-store.ts";
-import { Permits } from "./runtime/permits.ts";
 import type { SiteClaims } from "./runtime/site-claims.ts";
 import { followNamespaces } from "./runtime/site-namespaces.ts";
-import { CachedSiteView, type Caches } from "./runtime/site-view.ts";
+import type { Caches } from "./runtime/site-view.ts";
 import { TermOver } from "./runtime/term.ts";
 
 export interface TermWorkParts {
@@ -44,7 +40,8 @@ export interface TermWorkParts {
   readonly uncontested: Caches;
   readonly executor: Executor;
   readonly sight: SightParts;
-  readonly workloads: readonly Workload[];
+  readonly workloads: readonly WorkloadName[];
+  readonly controllers: LoadControllers;
   readonly holds: HoldBook;
   readonly mirrored: readonly Resource<KubeObject>[];
   /** Why another board should lead instead of this one; asked again and again. */
@@ -56,6 +53,9 @@ export interface TermWorkParts {
   readonly news: () => void;
 }
 
+/** The controllers are loaded when a board leads for the first time: those that only follow are smaller without them. */
+export type LoadControllers = () => Promise<typeof import("./control-loops.ts")>;
+
 const fitnessLook: Millis = 5000;
 
 /** How often the end of an outage is looked for. */
@@ -65,10 +65,9 @@ const outageLook: Millis = 1000;
 export class TermWork {
   readonly #ambient: Ambient;
   readonly #parts: TermWorkParts;
-  readonly #sweeps = new Permits(1);
   #term: Term | undefined;
   #loops: readonly Loop[] = [];
-  #judge: { memoryOf(key: string): SiteMemory | undefined } | undefined;
+  #judged: TermLoops["judged"];
 
   constructor(ambient: Ambient, parts: TermWorkParts) {
     this.#ambient = ambient;
@@ -87,11 +86,11 @@ export class TermWork {
 
   /** What those who judge the boards hold to be true of them; undefined: they have not begun, or another board leads. */
   get site(): SiteMemory | undefined {
-    return this.#judge?.memoryOf(siteKey);
+    return this.#judged?.();
   }
 
   judged(): SiteMemory | "by nobody" | undefined {
-    return this.#judge ? this.#judge.memoryOf(siteKey) : "by nobody";
+    return this.#judged ? this.#judged() : "by nobody";
   }
 
   wakeAll(): void {
@@ -113,27 +112,53 @@ export class TermWork {
 
   /** Until the term is over. The caches are in step with the site before the first rule sees them. */
   async lead(term: Term, { annotations, written }: Found): Promise<void> {
-    const { config, claims: sites, informers, mirrored, workloads, bootId, sight, holds, news } = this.#parts;
+    const { config, holds, controllers, news } = this.#parts;
     const begun = this.#ambient.clock.now();
     this.#takeStock(term);
     const tasks = new TaskGroup(term.signal);
     const under: Term = { number: term.number, signal: tasks.signal, standsAt: (now) => term.standsAt(now) };
-    const budget = decodeBudget(annotations[budgetAnnotation], begun);
-    const judged = (board: string): BoardRecord | "by nobody" | undefined =>
-      this.#judge ? this.#judge.memoryOf(siteKey)?.boards.get(board) : "by nobody";
+    // Before anything is waited for: a renewal carries on what the Lease said of them.
     holds.begin(annotations[holdsAnnotation], written);
-    const left = { inherited: () => budget, boot: bootId, holds: (now: Instant) => holds.now(now) };
+    const budget = decodeBudget(annotations[budgetAnnotation], begun);
+    try {
+      const { controlLoops } = await controllers();
+      const { loops, judged } = controlLoops(
+        this.#ambient,
+        this.#loopParts(() => budget),
+      );
+      this.#judged = judged;
+      this.#loops = loops;
+      this.#term = under;
+      this.#obeyPauses();
+      this.#startAll(tasks, under);
+      news();
+      await tasks.join();
+    } finally {
+      holds.end();
+      this.#term = undefined;
+      this.#loops = [];
+      this.#judged = undefined;
+      if (config.standby === "cold") this.#rest(term);
+      news();
+    }
+  }
+
+  #loopParts(inherited: () => Budget | undefined): LoopParts {
+    const { bootId, sight, holds, config } = this.#parts;
     const { settings } = sight;
-    const parts = {
+    const left = { inherited, boot: bootId, holds: (now: Instant) => holds.now(now) };
+    const judged = (board: string): BoardRecord | "by nobody" | undefined =>
+      this.#judged ? this.#judged()?.boards.get(board) : "by nobody";
+    return {
+      ...this.#parts,
       nodeLifecycle: { settings, ...left },
       taintEviction: { settings, ...left, judged },
       podGC: { sight, terminatedThreshold: config.podGC.terminatedThreshold },
     };
-    const { judge, loops } = controlLoops(config, parts, { workloads, open: this.#open });
-    this.#judge = judge;
-    this.#loops = loops;
-    this.#term = under;
-    this.#obeyPauses();
+  }
+
+  #startAll(tasks: TaskGroup, under: Term): void {
+    const { config, claims: sites, informers, mirrored, holds } = this.#parts;
     if (config.standby === "cold") tasks.start("informers", (signal) => this.#parts.listen(signal));
     // Nothing is done to a board before it is known whether it is ours.
     const claims = sites.learn(tasks.signal);
@@ -149,17 +174,6 @@ export class TermWork {
     const cameOrWent = (signal: AbortSignal): Promise<void> =>
       followNamespaces(this.#ambient.clock, { caches: informers, changed: () => this.wakeAll() }, signal);
     if (mirrored.includes(namespaces)) tasks.start("namespaces", cameOrWent);
-    news();
-    try {
-      await tasks.join();
-    } finally {
-      holds.end();
-      this.#term = undefined;
-      this.#loops = [];
-      this.#judge = undefined;
-      if (config.standby === "cold") this.#rest(term);
-      news();
-    }
   }
 
   #obeyPauses(): void {
@@ -226,19 +240,4 @@ export class TermWork {
       last = latest;
     }
   }
-
-  readonly #open: OpenLoop = (of) => (controller, workers) => {
-    const { client, executor, memo } = this.#parts;
-    const caches = of === "boards" ? this.#parts.uncontested : this.#parts.caches;
-    return new ControlLoop(this.#ambient, {
-      controller,
-      workers,
-      caches,
-      site: (pass) => new CachedSiteView({ caches, client }, pass),
-      executor,
-      assignment: leaderOwnsAll,
-      store: memo,
-      sweeps: this.#sweeps,
-    });
-  };
 }

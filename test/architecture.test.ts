@@ -61,7 +61,10 @@ const layers: Readonly<Record<string, Layer>> = {
     ],
   },
   "agent/cli": { may: ["*"] },
-  "agent/control-loops.ts": { may: ["agent/controllers"], types: ["agent/config", "agent/runtime"] },
+  "agent/control-loops.ts": {
+    may: ["agent/runtime", "agent/controllers"],
+    types: ["agent/base", "agent/client", "agent/config", "storage"],
+  },
   "agent/assemble.ts": { may: ["*"] },
   "agent/term-work.ts": { may: ["*"] },
   "agent/peers.ts": { may: ["agent/api", "agent/board", "agent/controllers"], types: ["agent/runtime"] },

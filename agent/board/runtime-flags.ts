@@ -11,6 +11,8 @@
  *   saves 60 ms of the start.
  * - What did not run between two collections of the heap loses its bytecode until it runs again: most of a start. A follower is
  *   a megabyte smaller for it.
+ * - The agent may ask for a collection of the heap: the one that also gives back the young generation, which no flag brings
+ *   about (see agent/status/memory-guard.ts).
  * - Where a kubeconfig names no authority, those that the board trusts (/etc/ssl/certs) decide, as for kubectl: each is
  *   read when it is asked for. Those that Node brings are a megabyte, and are read whatever the kubeconfig says.
  */
@@ -25,6 +27,7 @@ export const nodeFlags: readonly string[] = [
   "--invocation-count-for-feedback-allocation=256",
   "--no-node-snapshot",
   "--bytecode-old-age=1",
+  "--expose-gc",
   "--use-openssl-ca",
 ];
 

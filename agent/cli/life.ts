@@ -18,6 +18,7 @@ import type { Told } from "../status/told.ts";
 import type { AgentViews } from "../views.ts";
 import { addressOf, credentialsOf, transportOf } from "./api-access.ts";
 import type { Io } from "./io.ts";
+import { loadControllers } from "./load-controllers.ts";
 import { version } from "./version.ts";
 
 export interface LifeParts {
@@ -99,6 +100,11 @@ export class Life {
     return [...this.#agent.progress(now), { name: "database", at: this.#probed ?? "idle" }];
   }
 
+  /** Undefined as long as there is no agent that could. */
+  get leads(): boolean | undefined {
+    return this.#agent && this.#agent.elector.view().role === "leader";
+  }
+
   /** Gives back memory whose content can be read or made again. */
   shed(): void {
     this.#agent?.shed();
@@ -119,6 +125,7 @@ export class Life {
       folder,
       transport: this.#transport.send,
       address: () => addressOf(this.#credentials),
+      controllers: loadControllers,
       bootId: boot,
       place: `${hardware(readFact) ?? boot} ${folder.copy}`,
       version,

@@ -83,10 +83,9 @@ export class Lives implements ProcessControls {
       startedAt: this.startedAt,
       limits: () => this.#settled.config.memory,
       rss: () => processMemory(readFact).rssBytes,
-      relieve: () => {
-        this.#life?.shed();
-        globalThis.gc?.();
-      },
+      isCalm: () => this.#life?.leads === false,
+      tidy: collect,
+      shed: () => this.#life?.shed(),
       restart: (message) => this.restart({ cause: "memory", message }),
     });
   }
@@ -339,3 +338,8 @@ const patienceOf = ({ client, leader }: Config): Parameters<typeof watchdogLimit
   longestRequest: Math.max(...Object.values(client.timeouts)),
   renewDeadline: leader.renewDeadline,
 });
+
+/** Does nothing where the program was started without --expose-gc: then V8 alone decides. */
+const collect = (): void => {
+  globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" });
+};

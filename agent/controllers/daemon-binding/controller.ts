@@ -4,6 +4,7 @@ import { controllerOf } from "../../api/owners.ts";
 import { boardOf, isFinished, isTerminating } from "../../api/pods.ts";
 import { daemonSets, nodes, pods } from "../../api/resources.ts";
 import { type Controller, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
+import { workloadReads } from "../workloads.ts";
 import { type BoardState, type BoundPods, decide, remember } from "./decide.ts";
 import { nothingTaken, takenWith } from "./fit.ts";
 import { needsOf } from "./pod-needs.ts";
@@ -14,7 +15,7 @@ import { needsOf } from "./pod-needs.ts";
  */
 export const daemonBinding: Controller<BoardState, BoundPods> = {
   name: "daemon-binding",
-  reads: [nodes, pods, daemonSets],
+  reads: workloadReads["daemon-binding"],
   restsOn: [nodes, pods],
   wakes: [wake(pods, boardsOfPod), wake(nodes, boardItself)],
   initialMemory: new Set(),

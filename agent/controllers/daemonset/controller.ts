@@ -1,6 +1,7 @@
-import { controllerRevisions, daemonSets, leases, nodes, pods } from "../../api/resources.ts";
+import { controllerRevisions, daemonSets, nodes, pods } from "../../api/resources.ts";
 import type { Controller } from "../../runtime/controller.ts";
 import type { SightParts } from "../sight.ts";
+import { workloadReads } from "../workloads.ts";
 import { decide, remember } from "./decide.ts";
 import { firstMemory, type SetMemory } from "./memory.ts";
 import { observe } from "./observe.ts";
@@ -14,7 +15,7 @@ export interface DaemonSetParts {
 /** Keeps one pod of each DaemonSet on every board that is eligible, and rolls out new templates (kubernetes 5). */
 export const daemonSet = ({ sight }: DaemonSetParts): Controller<SetState, SetMemory> => ({
   name: "daemonset",
-  reads: [nodes, leases, pods, daemonSets, controllerRevisions],
+  reads: workloadReads.daemonset,
   restsOn: [nodes, pods, daemonSets, controllerRevisions],
   wakes: setWakes,
   initialMemory: firstMemory,

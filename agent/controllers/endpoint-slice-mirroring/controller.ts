@@ -6,6 +6,7 @@ import { outstanding } from "../expectations.ts";
 import { leaderElection } from "../service/eligible.ts";
 import { noMemory, type SliceMemory } from "../slices/memory.ts";
 import { slicesOf, sliceWake } from "../slices/wake.ts";
+import { workloadReads } from "../workloads.ts";
 import { decide, type MirrorState, remember } from "./decide.ts";
 import { controllerName } from "./mirrored.ts";
 
@@ -17,7 +18,7 @@ export interface MirroringParts {
 /** Repeats Endpoints that somebody made by hand, for a service without a selector, as EndpointSlices. */
 export const endpointSliceMirroring = ({ most }: MirroringParts): Controller<MirrorState, SliceMemory> => ({
   name: "endpoint-slice-mirroring",
-  reads: [services, endpoints, endpointSlices],
+  reads: workloadReads["endpoint-slice-mirroring"],
   restsOn: [services, endpoints, endpointSlices],
   wakes: [wake(services, keysOfService), wake(endpoints, keysOfEndpoints), sliceWake(controllerName, 0)],
   initialMemory: noMemory,

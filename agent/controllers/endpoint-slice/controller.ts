@@ -1,7 +1,7 @@
 import type { EndpointSlice, Node, Pod, Service } from "../../api/core.ts";
 import { keyOf } from "../../api/meta.ts";
 import { boardOf } from "../../api/pods.ts";
-import { endpointSlices, leases, nodes, pods, services } from "../../api/resources.ts";
+import { endpointSlices, nodes, pods, services } from "../../api/resources.ts";
 import { asksForZones, zoneLabel } from "../../api/topology.ts";
 import type { Millis } from "../../base/clock.ts";
 import { type Controller, type Seen, type SiteView, wake, wakeOnChange } from "../../runtime/controller.ts";
@@ -14,6 +14,7 @@ import type { SightParts } from "../sight.ts";
 import { noMemory, type SliceMemory } from "../slices/memory.ts";
 import { endpointsOf } from "../slices/slice.ts";
 import { slicesOf, sliceWake } from "../slices/wake.ts";
+import { workloadReads } from "../workloads.ts";
 import { controllerName } from "./content.ts";
 import { decide, remember, type ServiceState } from "./decide.ts";
 import { isOverloaded, zoneSharesOf } from "./zone-shares.ts";
@@ -33,7 +34,7 @@ export const endpointSlicesOfServices = ({
   batch,
 }: EndpointSliceParts): Controller<ServiceState, SliceMemory> => ({
   name: "endpoint-slice",
-  reads: [services, endpointSlices, pods, nodes, leases],
+  reads: workloadReads["endpoint-slice"],
   restsOn: [services, endpointSlices, pods, nodes],
   wakes: [
     wake(services, ({ key }: Seen<Service>) => [key]),

@@ -1,5 +1,5 @@
 import type { Endpoints, Service } from "../../api/core.ts";
-import { endpoints, leases, nodes, pods, services } from "../../api/resources.ts";
+import { endpoints, nodes, pods, services } from "../../api/resources.ts";
 import type { Millis } from "../../base/clock.ts";
 import { type Controller, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
 import { outstanding } from "../expectations.ts";
@@ -7,6 +7,7 @@ import { isManaged, leaderElection } from "../service/eligible.ts";
 import { silenceOf } from "../service/silence.ts";
 import { podWake, selectedPods } from "../service/wakes.ts";
 import type { SightParts } from "../sight.ts";
+import { workloadReads } from "../workloads.ts";
 import { decide, remember, type ServiceState } from "./decide.ts";
 import { type EndpointsMemory, noMemory } from "./memory.ts";
 
@@ -19,7 +20,7 @@ export interface EndpointsParts {
 /** Keeps the Endpoints of services that select pods: one object of the service's name with the addresses of its pods. */
 export const endpointsOfServices = ({ sight, batch }: EndpointsParts): Controller<ServiceState, EndpointsMemory> => ({
   name: "endpoints",
-  reads: [services, endpoints, pods, nodes, leases],
+  reads: workloadReads.endpoints,
   restsOn: [services, endpoints, pods, nodes],
   wakes: [wake(services, ({ key }: Seen<Service>) => [key]), podWake(batch), wake(endpoints, leftovers)],
   initialMemory: noMemory,

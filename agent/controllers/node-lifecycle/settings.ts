@@ -1,4 +1,5 @@
 import type { Millis } from "../../base/clock.ts";
+import type { Config } from "../../config/settings.ts";
 import type { WatchLimits } from "../../informer/watch-health.ts";
 import type { Policy } from "../../judgement/verdict.ts";
 
@@ -17,3 +18,11 @@ export interface NodeLifecycleSettings extends WatchLimits {
   /** After a quarantine evictions go at the secondary rate for so long. */
   readonly recovery: Millis;
 }
+
+/** Its slice of the configuration. */
+export const lifecycleSettings = ({ judgement, nodeLifecycle, link }: Config): NodeLifecycleSettings => ({
+  ...nodeLifecycle,
+  ...judgement,
+  stall: link.watchStall,
+  blip: link.blip,
+});

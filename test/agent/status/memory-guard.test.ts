@@ -22,8 +22,63 @@ describe("what is done about memory", () => {
     ["a quarter of an hour later it may help", 151, 14, 15, "restart"],
   ] as const)("%s", (_, rss, relieved, now, expected) => {
     const relievedAt = relieved === undefined ? undefined : minutes(relieved);
-    expect(memoryStep({ rss, startedAt: started, relievedAt }, limits, minutes(now))).toBe(expected);
+    expect(memoryStep({ rss, startedAt: started, relievedAt, grown: undefined }, limits, minutes(now))).toBe(expected);
   });
+
+  test.each([
+    ["a calm process that grew is tidied", 90, 800_000, "tidy"],
+    ["not for a little", 90, 700_000, "fine"],
+    ["nor one that has work to do", 90, undefined, "fine"],
+    ["beyond the limit more is done than that", 101, 800_000, "relieve"],
+  ] as const)("%s", (_, rss, grown, expected) => {
+    expect(memoryStep({ rss, startedAt: started, relievedAt: undefined, grown }, limits, minutes(1))).toBe(expected);
+  });
+});
+
+test("a board that follows is tidied after its start, after a term, and whenever it has grown again", async () => {
+  const clock = new FakeClock();
+  const mib = 2 ** 20;
+  let rss = 58 * mib;
+  let isCalm = true;
+  let tidied = 0;
+  const guard = new MemoryGuard(
+    { clock, log: new RecordingLog(), random: new SeededRandom() },
+    {
+      startedAt: clock.now(),
+      limits: () => ({ soft: 100 * mib, hard: 150 * mib }),
+      rss: () => rss,
+      isCalm: () => isCalm,
+      tidy: () => {
+        tidied++;
+        rss = Math.min(rss, 55 * mib);
+      },
+      shed: () => {
+        throw new Error("nothing was too large");
+      },
+      restart: (why) => {
+        throw new Error(why);
+      },
+    },
+  );
+  const stop = new AbortController();
+  const running = guard.run(stop.signal);
+  await clock.advance("15s");
+  expect([tidied, rss / mib]).toEqual([1, 55]);
+  await clock.advance("1h");
+  expect(tidied).toBe(1);
+  rss = 56 * mib;
+  await clock.advance("15s");
+  expect([tidied, rss / mib]).toEqual([2, 55]);
+  // It leads now, and needs what it takes.
+  isCalm = false;
+  rss = 62 * mib;
+  await clock.advance("1h");
+  expect(tidied).toBe(2);
+  isCalm = true;
+  await clock.advance("15s");
+  expect([tidied, rss / mib]).toEqual([3, 55]);
+  stop.abort();
+  await running;
 });
 
 test("an agent that grows drops its caches, and ends in good order when that did not help", async () => {
@@ -38,7 +93,9 @@ test("an agent that grows drops its caches, and ends in good order when that did
       startedAt: clock.now(),
       limits: () => ({ soft: 100 * mib, hard: 150 * mib }),
       rss: () => rss,
-      relieve: () => happened.push("relieve"),
+      isCalm: () => false,
+      tidy: () => happened.push("tidy"),
+      shed: () => happened.push("shed"),
       restart: (why) => happened.push(why),
     },
   );
@@ -48,13 +105,13 @@ test("an agent that grows drops its caches, and ends in good order when that did
   expect(happened).toEqual([]);
   rss = 151 * mib;
   await clock.advance("15s");
-  expect(happened).toEqual(["relieve"]);
+  expect(happened).toEqual(["shed", "tidy"]);
   await clock.advance("15s");
-  expect(happened[1]).toBe("151 MiB of memory, more than memory.hard (150 MiB)");
+  expect(happened[2]).toBe("151 MiB of memory, more than memory.hard (150 MiB)");
   // A system that tells nothing is no reason for anything.
   rss = undefined;
   await clock.advance("1h");
-  expect(happened).toHaveLength(2);
+  expect(happened).toHaveLength(3);
   stop.abort();
   await running;
 });
@@ -70,7 +127,9 @@ test("a limit that is too low for the site is told, and costs no restart after r
       startedAt: clock.now(),
       limits: () => limits,
       rss: () => rss,
-      relieve: () => {},
+      isCalm: () => false,
+      tidy: () => {},
+      shed: () => {},
       restart: (why) => restarts.push(why),
     },
   );

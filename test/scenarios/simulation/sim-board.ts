@@ -3,6 +3,7 @@ import type { Millis } from "../../../agent/base/clock.ts";
 import { dispositionOf } from "../../../agent/base/errors.ts";
 import { silent } from "../../../agent/base/logger.ts";
 import type { Config } from "../../../agent/config/settings.ts";
+import * as controlLoops from "../../../agent/control-loops.ts";
 import { Kubelet, kubeletDefaults } from "../../../agent/embedded/kubelet.ts";
 import { SiteClient } from "../../../agent/embedded/site-client.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -115,6 +116,7 @@ export class SimBoard {
         folder: this.storage.folder(),
         transport: (request) => this.agentEdge.send(process, request),
         address: () => Promise.resolve("here"),
+        controllers: () => Promise.resolve(controlLoops),
         bootId: this.#boot,
         place: this.plate.name,
         version: "0.0.0",

@@ -1,0 +1,24 @@
+import type { Disposed } from "../base/errors.ts";
+import type { LoadControllers } from "../term-work.ts";
+
+/**
+ * An upgrade that has not come to the restart yet took the files away that this process would load. It must not lead: it ends,
+ * and whoever starts it again starts the new program.
+ */
+class ProgramReplaced extends Error implements Disposed {
+  readonly disposition = "exit";
+  readonly hint = "Start it again: the program that is installed now begins with its own files.";
+
+  constructor(cause: unknown) {
+    super("the controllers cannot be loaded, the program was replaced or damaged since its start", { cause });
+    this.name = "ProgramReplaced";
+  }
+}
+
+export const loadControllers: LoadControllers = async () => {
+  try {
+    return await import("../control-loops.ts");
+  } catch (error) {
+    throw new ProgramReplaced(error);
+  }
+};

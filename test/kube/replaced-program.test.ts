@@ -1,0 +1,60 @@
+import { cpSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { AgentProcess, until } from "../support/agent-process.ts";
+import { missingAssets } from "../support/kube-cluster.ts";
+import { KubeSite } from "../support/kube-site.ts";
+import { fill } from "../support/load.ts";
+
+const root = path.resolve(import.meta.dirname, "../..");
+const timing = { duration: "6s", renewDeadline: "4s", retry: "1s", followers: "poll" };
+
+describe.skipIf(missingAssets())("an upgrade takes away the files of a program that still runs", () => {
+  const site = new KubeSite();
+
+  beforeAll(async () => {
+    await site.start();
+    await fill(site.cluster, { nodes: 2, pods: 2, seed: 1 });
+    site.beat(0, 1);
+  });
+  afterAll(() => site.stop());
+
+  /** A program of its own, as an upgrade finds it in /usr/lib. */
+  function installed(): string {
+    const folder = path.join(site.cluster.dir, "installed");
+    for (const name of ["dist", "firmware-profiles", "package.json"]) {
+      cpSync(path.join(root, name), path.join(folder, name), { recursive: true });
+    }
+    symlinkSync(path.join(root, "node_modules"), path.join(folder, "node_modules"));
+    return path.join(folder, "dist");
+  }
+
+  test("a board that follows, and should lead then, ends and says why; the next start leads", async () => {
+    const first = site.agent("pi-1", { leader: timing });
+    await until("the first leads", () => first.isReady, 30);
+    const dist = installed();
+    const agent = new AgentProcess({
+      dir: site.cluster.dir,
+      board: "pi-2",
+      kubeconfig: site.cluster.kubeconfig,
+      config: { leader: timing },
+      program: [process.execPath, path.join(dist, "main.js")],
+    });
+    site.agents.push(agent);
+    agent.start();
+    await until("the second follows", () => agent.status()?.leader?.role === "standby", 30);
+    const taken = readdirSync(dist).filter((file) => file.startsWith("control-loops"));
+    expect(taken).toHaveLength(1);
+    for (const file of taken) rmSync(path.join(dist, file));
+    await first.stop();
+    await until("the second has ended", () => agent.exitCode !== null, 30);
+    expect(agent.exitCode).toBe(1);
+    expect(agent.log()).toContain("the program was replaced or damaged since its start");
+    expect(agent.log()).toContain("Start it again");
+    // Nothing of a term was begun, and the Lease waits for nobody.
+    expect((await site.lease()).spec.holderIdentity).toBe("");
+    cpSync(path.join(root, "dist"), dist, { recursive: true });
+    agent.start();
+    await until("it leads", () => agent.isReady, 30);
+  });
+});
