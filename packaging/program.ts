@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type BuildOptions, build, type Plugin } from "esbuild";
 
@@ -8,6 +8,8 @@ export interface ProgramOptions {
   /** How the bundle names the SQLite binding, which stays outside of it. */
   readonly sqlite: string;
   readonly plugins?: readonly Plugin[];
+  /** Keeps a source map beside each file, for who reads a stack (read-stack.ts). */
+  readonly maps?: boolean;
 }
 
 /**
@@ -15,26 +17,37 @@ export interface ProgramOptions {
  * own beside the rest (see agent/cli/agent-alone.ts). Answers the source files that are in it, below the root.
  */
 export async function buildProgram(options: ProgramOptions): Promise<readonly string[]> {
-  const agent = await bundled(options, "agent/cli/agent-alone.ts", []);
-  return [...new Set([...agent, ...(await bundled(options, "agent/main.ts", [agentApart]))])];
+  mkdirSync(options.outdir, { recursive: true });
+  const agent = await bundled(options, { entry: "agent/cli/agent-alone.ts", minifyIdentifiers: true });
+  const rest = await bundled(options, { entry: "agent/main.ts", minifyIdentifiers: false, own: [agentApart] });
+  return [...new Set([...agent, ...rest])];
+}
+
+interface Part {
+  readonly entry: string;
+  readonly minifyIdentifiers: boolean;
+  readonly own?: readonly Plugin[];
 }
 
 async function bundled(
-  { root, outdir, sqlite, plugins = [] }: ProgramOptions,
-  entry: string,
-  own: readonly Plugin[],
+  { root, outdir, sqlite, plugins = [], maps = false }: ProgramOptions,
+  { entry, minifyIdentifiers, own = [] }: Part,
 ): Promise<readonly string[]> {
   const options = {
     absWorkingDir: root,
     entryPoints: [entry],
-    outdir,
+    // Wherever the files go: their names depend on the maps, and these on the way from here to the sources.
+    outdir: path.join(root, "dist"),
+    write: false,
+    sourcemap: "external",
     bundle: true,
     splitting: true,
     platform: "node",
     target: "node24",
     format: "esm",
-    // Source text stays in memory; names stay, so that a stack says where in the program it is.
+    // Source text stays in memory as long as the process lives; the agent's long names are 0.4 MB of it.
     minifyWhitespace: true,
+    minifyIdentifiers,
     lineLimit: 160,
     external: [sqlite],
     alias: { ...substitutes(root), "better-sqlite3": sqlite },
@@ -42,7 +55,11 @@ async function bundled(
     metafile: true,
     logLevel: "warning",
   } satisfies BuildOptions;
-  return Object.keys((await build(options)).metafile.inputs);
+  const { metafile, outputFiles } = await build(options);
+  for (const { path: file, contents } of outputFiles) {
+    if (maps || !file.endsWith(".map")) writeFileSync(path.join(outdir, path.basename(file)), contents);
+  }
+  return Object.keys(metafile.inputs);
 }
 
 /** Each file of agent/builtin stands for the module of Node (.ts), or the package (.cjs), that it is called after. */

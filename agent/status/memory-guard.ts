@@ -30,7 +30,7 @@ const reliefEvery: Millis = 300_000;
  * Both halves of V8's young generation stay in memory once they were full, 1 MB each, however little is in use. A board that
  * follows fills them in half a minute, and needs 25 ms to give them back: 1.2 MB for a thousandth of a core.
  */
-const worthTidying = 768 * 1024;
+const worthTidying = 512 * 1024;
 
 /** A process that is too large so soon after its start would be so again: the limit is wrong, or the site too large for it. */
 const worthRestart: Millis = 900_000;

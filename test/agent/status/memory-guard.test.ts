@@ -27,7 +27,7 @@ describe("what is done about memory", () => {
 
   test.each([
     ["a calm process that grew is tidied", 90, 800_000, "tidy"],
-    ["not for a little", 90, 700_000, "fine"],
+    ["not for a little", 90, 500_000, "fine"],
     ["nor one that has work to do", 90, undefined, "fine"],
     ["beyond the limit more is done than that", 101, 800_000, "relieve"],
   ] as const)("%s", (_, rss, grown, expected) => {
