@@ -29,6 +29,16 @@ export function parseObject<T extends KubeObject>(value: unknown, resource: Reso
   return { ok: false, why: `${nameOf(value, resource)}: ${why}`, resourceVersion: resourceVersionOf(value) };
 }
 
+/** Which object it is, where that can be read although the rest cannot be relied on. */
+export function parseIdentity<T extends KubeObject>(value: unknown, resource: Resource<T>): T | undefined {
+  if (!isFields(value) || !isFields(value.metadata)) return undefined;
+  const { name, namespace, uid, resourceVersion } = value.metadata;
+  const metadata = { name, uid, resourceVersion, ...(namespace !== undefined && { namespace }) };
+  const { kind, apiVersion } = value;
+  const parsed = parseObject({ kind, apiVersion, metadata }, resource);
+  return parsed.ok ? parsed.object : undefined;
+}
+
 /** The resourceVersion of anything that looks like an object. */
 export function resourceVersionOf(value: unknown): string | undefined {
   if (!isFields(value) || !isFields(value.metadata)) return undefined;

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../api/meta.ts";
-import { parseObject, resourceVersionOf } from "../api/parse.ts";
+import { parseIdentity, parseObject, resourceVersionOf } from "../api/parse.ts";
 import type { Resource } from "../api/resources.ts";
 import { isFields } from "../api/shape-rules.ts";
 import type { ApiError, Attempt } from "./api-error.ts";
@@ -7,14 +7,16 @@ import { Scratch } from "./scratch.ts";
 import { brokenOffWith } from "./status-document.ts";
 
 /**
- * What a watch says. REJECTED: something came that cannot be used; whoever listens has missed an event, and
- * `resourceVersion` is that of the event where it could be found.
+ * What a watch says. REJECTED: an event came that cannot be used, and none of its kind ever could; `resourceVersion` is its own
+ * where it could be found. UNREADABLE: what came is no event at all. Which one it was is not known, a deletion perhaps: whoever
+ * listens has to ask for it again.
  */
 export type WatchEvent<T> =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: T }
   | { readonly type: "BOOKMARK"; readonly resourceVersion: string }
   | { readonly type: "ERROR"; readonly error: ApiError }
-  | { readonly type: "REJECTED"; readonly why: string; readonly resourceVersion: string | undefined };
+  | { readonly type: "REJECTED"; readonly why: string; readonly resourceVersion: string | undefined }
+  | { readonly type: "UNREADABLE"; readonly why: string };
 
 /** A line above this is skipped, not held: etcd takes 1.5 MiB by default, so no honest event has it. */
 const longestLine = 8 * 1024 * 1024;
@@ -71,16 +73,19 @@ function eventOf<T extends KubeObject>(line: string, resource: Resource<T>, atte
   try {
     event = JSON.parse(line);
   } catch {
-    return rejected(`a line of ${line.length} characters that is no JSON`, versionIn(line));
+    return { type: "UNREADABLE", why: `a line of ${line.length} characters that is no JSON` };
   }
-  if (!isFields(event)) return rejected("a line that is no event", undefined);
+  if (!isFields(event)) return { type: "UNREADABLE", why: "a line that is no event" };
   const { type, object } = event;
   switch (type) {
     case "ADDED":
     case "MODIFIED":
     case "DELETED": {
       const parsed = parseObject(object, resource);
-      return parsed.ok ? { type, object: parsed.object } : rejected(parsed.why, parsed.resourceVersion);
+      if (parsed.ok) return { type, object: parsed.object };
+      // Of what is gone nothing else is read.
+      const gone = type === "DELETED" ? parseIdentity(object, resource) : undefined;
+      return gone === undefined ? rejected(parsed.why, parsed.resourceVersion) : { type, object: gone };
     }
     case "BOOKMARK": {
       const resourceVersion = resourceVersionOf(object);
@@ -104,6 +109,6 @@ const rejected = (why: string, resourceVersion: string | undefined): WatchEvent<
   resourceVersion,
 });
 
-/** Of a line that cannot be read; where two events ran into each other, the first of them. */
+/** Of a line whose head alone is known. */
 const versionIn = (line: string): string | undefined =>
   /"resourceVersion"\s*:\s*"([^"\\]{1,64})"/.exec(line.slice(0, headOfLine))?.[1];

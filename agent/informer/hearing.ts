@@ -45,6 +45,11 @@ export class Hearing {
     this.#heard(isFlowing(this.#health, this.#limits, this.#clock.now()));
   }
 
+  /** Something came that says nothing about any object: the stream moves, and what it brought is not known. */
+  noise(): void {
+    this.#heard(false);
+  }
+
   bookmark(hasMoved: boolean): void {
     this.#heard(hasMoved);
   }

@@ -2,9 +2,9 @@ import type { DeltaType } from "../../storage/object.ts";
 import { type KubeObject, keyOf } from "../api/meta.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { elapsed, type Instant, type Millis, nextTurn, sleep } from "../base/clock.ts";
-import { dispositionOf, hintOf, sentenceOf } from "../base/errors.ts";
-import { ApiError, isNotFound, isOfLink } from "../client/api-error.ts";
+import { elapsed, type Instant, nextTurn, sleep } from "../base/clock.ts";
+import { dispositionOf, sentenceOf } from "../base/errors.ts";
+import { isOfLink } from "../client/api-error.ts";
 import type { WatchOptions } from "../client/kube-client.ts";
 import type { WatchEvent } from "../client/watch-stream.ts";
 import { CatchUp } from "./catch-up.ts";
@@ -19,6 +19,7 @@ import { type ReplaceableStore, replaceByPages } from "./replace-by-pages.ts";
 import { calmly, nextWait, type RetryPace } from "./retry-pace.ts";
 import type { Selection } from "./scope.ts";
 import { guardAgainstStall, type StallGuard } from "./stall-guard.ts";
+import { hintFor, isUsable, pauseAfter, ShortWatchError, UnreadableError } from "./watch-errors.ts";
 import type { WatchHealth, WatchLimits } from "./watch-health.ts";
 
 /** What a Reflector needs of a DeltaFIFO. `resourceVersion`: where to resume; undefined: it was never filled. */
@@ -71,21 +72,10 @@ const pendingPause = 50;
 /** A watch that ended sooner without a word would make a busy loop of watches; of one that was to last a second, less. */
 const [shortestWatch, shortestCatchUp] = [1000, 900];
 
-/** What is said of a collection that the API server does not know, and how soon it is asked for again. */
-const notServed =
-  "The API server does not serve it: it is too old, or the API group is turned off there; what needs it does not run";
-const pauseWhereNotServed: Millis = 60_000;
-
 const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } as const satisfies Record<
   string,
   DeltaType
 >;
-
-/** A watch that ended at once, without a word: no server that means well does that to a position that it knows. */
-class ShortWatchError extends Error {
-  override readonly name = "ShortWatchError";
-  readonly disposition = "retry";
-}
 
 /**
  * Mirrors a selection of one resource into a store: lists by pages, then watches, then again, as client-go's reflector
@@ -117,8 +107,10 @@ export class Reflector<T extends KubeObject> {
   #isDoubted = false;
   #lists = 0;
   #watches = 0;
-  /** What the last watch said. */
+  /** What the last watch said that could be used. */
   #events = 0;
+  /** Behind it came what could not be read. */
+  #unreadableAt: string | undefined;
   #problem: string | undefined;
   /** The problem that was last logged as one; said again only after something was heard. */
   #said: string | undefined;
@@ -173,11 +165,12 @@ export class Reflector<T extends KubeObject> {
     if (disposition === "rebuild" || disposition === "exit") throw error;
     if (disposition === "relist") this.#expired = true;
     if (isMeaningless(error)) this.#expired = this.#unavailable = true;
+    if (error instanceof UnreadableError) this.#lost();
     this.#isDoubted ||= error instanceof ShortWatchError || castsDoubt(error, this.#events);
     const kind = disposition === "relist" ? "history" : "connection";
     const [wait, pace] = nextWait(this.#paces[kind], clock.now(), random);
     this.#paces[kind] = pace;
-    const hint = isNotFound(error) ? notServed : hintOf(error);
+    const hint = hintFor(error);
     const problem = hint === undefined ? sentenceOf(error) : `${sentenceOf(error)}. ${hint}`;
     // Of a link that fails its own watcher tells, once for all who use it.
     const isNew = problem !== this.#said && disposition !== "relist" && !isOfLink(error);
@@ -187,8 +180,18 @@ export class Reflector<T extends KubeObject> {
     const { comeback, isUrgent } = this.#parts;
     const back = isOfLink(error) ? comeback?.lost(wait) : undefined;
     const least = back === undefined && isUrgent?.() === false ? calmly(wait, random) : wait;
-    await sleep(clock, Math.max(least, retryAfter(error), isNotFound(error) ? pauseWhereNotServed : 0), signal);
+    await sleep(clock, Math.max(least, pauseAfter(error)), signal);
     if (back !== undefined) await comeback?.until(back, signal);
+  }
+
+  /**
+   * What could not be read is sent again from where we stand, and a line that was cut by chance comes whole then. Where it
+   * does not, a list brings what it was about.
+   */
+  #lost(): void {
+    const { resourceVersion } = this.#parts.store;
+    if (this.#unreadableAt === resourceVersion) this.#expired = true;
+    this.#unreadableAt = resourceVersion;
   }
 
   /** Does our position mean anything to the server? A list of one object tells, for a few bytes. */
@@ -266,7 +269,7 @@ export class Reflector<T extends KubeObject> {
       guard.heard();
       this.#hearing.opened();
       for await (const event of stream) {
-        if (event.type !== "ERROR") this.#events++;
+        if (isUsable(event)) this.#events++;
         guard.heard();
         last = clock.now();
         this.#take(event, group);
@@ -307,11 +310,13 @@ export class Reflector<T extends KubeObject> {
         this.#catchUp.done();
         return;
       case "REJECTED":
-        this.#said = undefined;
-        this.#hearing.event();
+        this.#hearing.noise();
         this.#rejections.add([event.why]);
         if (event.resourceVersion !== undefined) group.add(undefined, event.resourceVersion);
         return;
+      case "UNREADABLE":
+        this.#rejections.add([event.why]);
+        throw new UnreadableError(`watch ${resourceName(this.#parts.resource)}: ${event.why}`);
       case "ERROR":
         throw event.error;
       default:
@@ -343,7 +348,3 @@ export class Reflector<T extends KubeObject> {
     return this.#parts.admits?.(object) ?? true;
   }
 }
-
-const longestRetryAfter: Millis = 300_000;
-const retryAfter = (error: unknown): Millis =>
-  error instanceof ApiError ? Math.min(error.retryAfter ?? 0, longestRetryAfter) : 0;

@@ -46,25 +46,39 @@ test("the last event counts although its line was not ended; half of one is repo
   expect(await events(line("ADDED", pod("a")).trim())).toMatchObject([{ type: "ADDED" }]);
   expect(await events(line("ADDED", pod("a")) + line("ADDED", pod("b", "8")).slice(0, -4))).toMatchObject([
     { type: "ADDED" },
-    { type: "REJECTED", resourceVersion: "8" },
+    { type: "UNREADABLE", why: "a line of 137 characters that is no JSON" },
   ]);
 });
 
 test.each([
-  ["garbage", "%$&/\n", undefined],
-  ["two events that ran into each other", `{"type":"ADDED","object":{"met${line("ADDED", pod("b", "8"))}`, "8"],
   ["an object without uid", line("ADDED", { metadata: { name: "b", namespace: "d", resourceVersion: "8" } }), "8"],
   ["an object of another kind", line("ADDED", { kind: "Node", metadata: { resourceVersion: "8" } }), "8"],
   ["no object", line("ADDED", undefined), undefined],
   ["a type that nobody knows", line("RENAMED", pod("b", "8")), "8"],
   ["no type", line("", pod("b", "8")), "8"],
-  ["a number", "5\n", undefined],
   ["a bookmark without position", line("BOOKMARK", { metadata: {} }), undefined],
 ])("%s is reported, and the watch goes on", async (_, bad, resourceVersion) => {
   const seen = await events(line("ADDED", pod("a")) + bad + line("ADDED", pod("c", "9")), 50);
   expect(seen).toHaveLength(3);
   expect(seen[1]).toMatchObject({ type: "REJECTED", why: expect.stringMatching(/./), resourceVersion });
   expect(seen[2]).toMatchObject({ type: "ADDED", object: { metadata: { name: "c" } } });
+});
+
+test.each([
+  ["garbage", "%$&/\n"],
+  ["two events that ran into each other", `{"type":"ADDED","object":{"met${line("ADDED", pod("b", "8"))}`],
+  ["a number", "5\n"],
+])("%s is no event: which one was lost nobody knows", async (_, bad) => {
+  const seen = await events(line("ADDED", pod("a")) + bad, 50);
+  expect(seen).toMatchObject([{ type: "ADDED" }, { type: "UNREADABLE", why: expect.stringMatching(/./) }]);
+});
+
+test("of what is gone nothing is read but which it was", async () => {
+  const odd = pod("odd", "8", { spec: { tolerations: "all" } });
+  expect(await events(line("MODIFIED", odd))).toMatchObject([{ type: "REJECTED", resourceVersion: "8" }]);
+  const [event] = await events(line("DELETED", odd));
+  expect(event).toMatchObject({ type: "DELETED", object: { metadata: { name: "odd", resourceVersion: "8" } } });
+  expect(await events(line("DELETED", { ...odd, metadata: { name: "odd" } }))).toMatchObject([{ type: "REJECTED" }]);
 });
 
 test("blank lines mean nothing", async () => {

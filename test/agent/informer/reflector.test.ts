@@ -579,6 +579,56 @@ describe("what arrives", () => {
     await end();
   });
 
+  test("and is no event is asked for again: a line that was cut may have been a deletion", async () => {
+    api.put(pods, pod("web-1"));
+    start();
+    await clock.settle();
+    const position = fifo.resourceVersion;
+    api.openWatch.say({ type: "UNREADABLE", why: "a line of 80 characters that is no JSON" });
+    await clock.settle();
+    expect(fifo.resourceVersion).toBe(position);
+    expect(reflector.stats.problem).toMatch(/no JSON.*proxies on the way/);
+    api.remove(pods, "default/web-1");
+    await clock.advance("5s");
+    expect(api.asked("watch").map(({ options }) => options.resourceVersion)).toEqual([position, position]);
+    expect(api.asked("list")).toHaveLength(1);
+    expect(stored()).toEqual([]);
+    await end();
+  });
+
+  test("and is no event a second time is listed, less and less often", async () => {
+    api.put(pods, pod("web-1"));
+    start();
+    await clock.settle();
+    // It is lost on the way each time; the server sends nothing after it.
+    for (let second = 0; second < 120; second++) {
+      if (api.watches.at(-1)?.isOpen) api.openWatch.say({ type: "UNREADABLE", why: "a line that is no event" });
+      await clock.advance("1s");
+    }
+    expect(api.asked("watch").length).toBeLessThan(14);
+    expect(api.asked("list").length).toBeGreaterThan(1);
+    expect(api.asked("list").length).toBeLessThan(9);
+    expect(reflector.stats.rejected.last.at(-1)).toBe("a line that is no event");
+    await end();
+  });
+
+  test("and cannot be used is no proof of anything, and a watch that says only that has said nothing", async () => {
+    start();
+    await clock.settle();
+    for (let second = 0; second < 30; second++) {
+      api.put(pods, pod("web"));
+      await clock.advance("1s");
+      fifo.pop(64);
+    }
+    const { lastProof } = reflector.health;
+    expect(lastProof).toBeDefined();
+    api.openWatch.say({ type: "REJECTED", why: "Pod default/odd: has no metadata.uid", resourceVersion: "300" });
+    await clock.advance("1s");
+    expect(reflector.health.lastProof).toEqual(lastProof);
+    expect(reflector.health.lastHeard?.mono).toBeGreaterThan(lastProof?.mono ?? 0);
+    await end();
+  });
+
   test("before a stop is written before the stop", async () => {
     start();
     await clock.settle();
