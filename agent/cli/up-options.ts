@@ -5,9 +5,9 @@ import { parseDuration } from "../base/duration.ts";
 import { ConfigError } from "../base/errors.ts";
 import { asRecord, type JsonRecord, memberOf } from "../base/json.ts";
 import { readText } from "../config/read-text.ts";
-import { conflicts } from "../config/rules.ts";
 import { type Config, settings } from "../config/settings.ts";
-import { defaultsOf, layTree, treeOf } from "../config/values.ts";
+import { defaultsOf, layTree } from "../config/values.ts";
+import { wholeConfig } from "../config/whole.ts";
 import { parseYaml, type YamlDocument } from "../config/yaml.ts";
 import { mostBoards, mostZones, type Scenario } from "../embedded/scenario.ts";
 import { readScenario } from "../embedded/scenario-reader.ts";
@@ -95,12 +95,7 @@ function agentsOf(file: string, document: YamlDocument): Config {
     return line === undefined ? file : `${file}:${line}`;
   };
   const values = defaultsOf(settings);
-  const problems = layTree(values, settings, sectionsIn(document), { where });
-  if (problems.length > 0) throw new ConfigError(problems);
-  const config = treeOf(settings, values);
-  const wrong = conflicts(config).map(({ path, message }) => `${where(path.split("."))}: ${path}: ${message}`);
-  if (wrong.length > 0) throw new ConfigError(wrong);
-  return config;
+  return wholeConfig(values, layTree(values, settings, sectionsIn(document), { where }));
 }
 
 /** Anything else than sections is the reader's complaint. */

@@ -1,6 +1,6 @@
 import { parse } from "node-cron";
 import { parseDuration } from "../base/duration.ts";
-import { exactDuration } from "./exact-duration.ts";
+import { exactDuration } from "../base/exact-duration.ts";
 import { type Setting, text } from "./schema.ts";
 
 /** When something happens: the local times of day, the days. All of them must fit, as node-cron has it. */

@@ -1,12 +1,13 @@
 import { readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ConfigError } from "../base/errors.ts";
+import { isRecord } from "../base/json.ts";
 import { nearest } from "../base/nearest.ts";
 import { codeOf, inWords, readText } from "./read-text.ts";
-import { conflicts } from "./rules.ts";
 import { type Config, settings } from "./settings.ts";
-import { defaultsOf, lay, layTree, quoted, settingsIn, treeOf, type Values } from "./values.ts";
-import { parseYaml } from "./yaml.ts";
+import { defaultsOf, doubt, lay, layTree, quoted, settingsIn, type Values } from "./values.ts";
+import { wholeConfig } from "./whole.ts";
+import { parseYaml, type YamlDocument } from "./yaml.ts";
 
 /** What is this board's own: its configuration, its credentials, the keys that it trusts. */
 export const etc = "/etc/siteward";
@@ -55,7 +56,7 @@ export function loadConfig(sources: Sources): Loaded {
   problems.push(...layEnvironment(values, sources.env, warnings));
   problems.push(...layNames(values, sources.hostname));
 
-  const config = whole(values, problems);
+  const config = wholeConfig(values, problems);
   const origins = new Map([...values].map(([path, { origin }]) => [path, origin]));
   return { config, origins, warnings, files };
 }
@@ -63,14 +64,14 @@ export function loadConfig(sources: Sources): Loaded {
 /** One file over the defaults, and nothing of this machine. Throws a ConfigError with everything that is wrong in it. */
 export function checkFile(file: string): void {
   const values = defaultsOf(settings);
-  whole(values, layFile(values, file));
+  wholeConfig(values, layFile(values, file));
 }
 
 /** What is wrong with the settings of a firmware profile, over the defaults and nothing of this machine. */
 export function profileProblems({ id, settings: tree }: NonNullable<Sources["profile"]>): readonly string[] {
   const values = defaultsOf(settings);
   try {
-    whole(values, layTree(values, settings, tree, { where: () => `profile ${id}` }));
+    wholeConfig(values, layTree(values, settings, tree, { where: () => `profile ${id}` }));
     return [];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -78,33 +79,33 @@ export function profileProblems({ id, settings: tree }: NonNullable<Sources["pro
   }
 }
 
-/** Values that belong together are judged together, and only if each of them is good by itself. */
-function whole(values: Values, problems: readonly string[]): Config {
-  if (problems.length > 0) throw new ConfigError(problems);
-  const config = treeOf(settings, values);
-  const wrong = conflicts(config).map(
-    ({ path, message }) => `${values.get(path)?.origin ?? "default"}: ${path}: ${message}`,
-  );
-  if (wrong.length > 0) throw new ConfigError(wrong);
-  return config;
-}
-
 function layFile(values: Values, file: string): readonly string[] {
   const source = readText(file);
-  if ("problem" in source) return [`${file}: ${source.problem}`];
+  if ("problem" in source) {
+    doubt(values, "");
+    return [`${file}: ${source.problem}`];
+  }
   const yaml = parseYaml(source.text);
-  const where = (path: readonly string[]): string => {
-    const line = yaml.lineOf(path);
-    return line === undefined ? file : `${file}:${line}`;
-  };
   const problems = yaml.problems.map(
     ({ line, message }) => `${line === undefined ? file : `${file}:${line}`}: ${message}`,
   );
-  if (yaml.value === undefined) return problems;
-  if (typeof yaml.value !== "object" || yaml.value === null || Array.isArray(yaml.value))
-    return [...problems, `${file}: must hold settings, not ${quoted(yaml.value)}`];
+  problems.push(...layDocument(values, file, yaml));
+  for (const { path } of yaml.problems) doubt(values, path?.join(".") ?? "");
+  return problems;
+}
 
-  const { apiVersion: version, kind: sort, ...tree } = yaml.value as Readonly<Record<string, unknown>>;
+function layDocument(values: Values, file: string, { value, lineOf }: YamlDocument): readonly string[] {
+  if (value === undefined) return [];
+  if (!isRecord(value)) {
+    doubt(values, "");
+    return [`${file}: must hold settings, not ${quoted(value)}`];
+  }
+  const where = (path: readonly string[]): string => {
+    const line = lineOf(path);
+    return line === undefined ? file : `${file}:${line}`;
+  };
+  const problems: string[] = [];
+  const { apiVersion: version, kind: sort, ...tree } = value;
   if (version !== apiVersion) problems.push(`${where(["apiVersion"])}: ${mustSay("apiVersion", apiVersion, version)}`);
   if (sort !== kind) problems.push(`${where(["kind"])}: ${mustSay("kind", kind, sort)}`);
   return [...problems, ...layTree(values, settings, tree, { where })];

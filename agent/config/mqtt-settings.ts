@@ -1,5 +1,5 @@
 import { identityName } from "./identity-name.ts";
-import { bytes, duration, flag, integer, optional, path, section, text } from "./schema.ts";
+import { bytes, duration, flag, integer, optional, path, section, text, url } from "./schema.ts";
 
 const credential = (name: string, what: string) =>
   optional(
@@ -10,7 +10,7 @@ const credential = (name: string, what: string) =>
 /** The link to the fleet. Without an address nothing of it is even loaded. */
 export const mqttSettings = section("The fleet's MQTT broker, which must speak MQTT 5.", {
   url: optional(
-    text("", "The broker's address.", {
+    url("The broker's address.", {
       pattern: /^mqtts?:\/\/([^\s/@:[\]]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?\/?$/,
       accepts: "mqtts://host:8883, or mqtt://host:1883 without TLS",
     }),

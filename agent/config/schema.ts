@@ -1,6 +1,6 @@
 import { parseDuration } from "../base/duration.ts";
+import { exactDuration } from "../base/exact-duration.ts";
 import { formatBytes, parseBytes } from "./bytes.ts";
-import { exactDuration } from "./exact-duration.ts";
 
 /** What a setting accepts, in the words of JSON schema. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -158,6 +158,17 @@ export function text(
 
 export const path = (standard: string, sentence: string): Setting<string> =>
   text(standard, sentence, { pattern: /^\/[^\0]*$/, accepts: "an absolute path" });
+
+/** Whatever else it looks like, it must be an address: a port of 70000 is none. */
+export function url(sentence: string, form: { readonly pattern: RegExp; readonly accepts: string }): Setting<string> {
+  const written = text("", sentence, form);
+  const address = (value: string | undefined) => (value !== undefined && URL.canParse(value) ? value : undefined);
+  return {
+    ...written,
+    parse: (value) => address(written.parse(value)),
+    parseText: (value) => address(written.parseText(value)),
+  };
+}
 
 /** A setting that may be left out; `otherwise` says what is done then. */
 export function optional<T>(setting: Setting<T>, otherwise: string): Setting<T | undefined> {

@@ -17,6 +17,7 @@ import {
   perSecond,
   section,
   text,
+  url,
 } from "./schema.ts";
 
 const objectName = {
@@ -69,7 +70,7 @@ export const settings = section("Configuration of the siteward agent.", {
       "its current context",
     ),
     proxy: optional(
-      text("", "The HTTP proxy on the way to the API server.", {
+      url("The HTTP proxy on the way to the API server.", {
         pattern: /^https?:\/\/[^/\s]+\/?$/,
         accepts: "a URL such as http://proxy:3128",
       }),

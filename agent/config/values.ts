@@ -6,6 +6,8 @@ import type { Entries, Infer, Section, Setting } from "./schema.ts";
 export interface Origin {
   readonly value: unknown;
   readonly origin: string;
+  /** Something else was written over it, or perhaps meant, that cannot be used: comparing it with others tells nothing. */
+  readonly isInDoubt?: true;
 }
 
 /** Values by dotted path. Layers are laid over each other here; the typed configuration is made from it at the end. */
@@ -39,24 +41,38 @@ export function defaultsOf(section: Section<Entries>): Values {
 /** Lays a tree, as YAML or JSON gave it, over the values. What is wrong in it is left out and reported. */
 export function layTree(values: Values, root: Section<Entries>, tree: unknown, layer: Layer): readonly string[] {
   const problems: string[] = [];
+  const doubted: string[] = [];
   const visit = (section: Section<Entries>, written: unknown, path: readonly string[]): void => {
     // A section whose settings are all commented out is null in YAML.
     if (written === null) return;
     if (typeof written !== "object" || Array.isArray(written)) {
       const inside = Object.keys(section.entries).join(", ");
       problems.push(`${layer.where(path)}: ${nameOf(path)} is a section with ${inside}, not ${quoted(written)}`);
+      doubted.push(path.join("."));
       return;
     }
     for (const [name, value] of Object.entries(written)) {
       const at = [...path, name];
       const entry = Object.hasOwn(section.entries, name) ? section.entries[name] : undefined;
-      if (!entry) problems.push(`${layer.where(at)}: ${at.join(".")} is not a setting${suggestion(root, path, name)}`);
-      else if (entry.kind === "section") visit(entry, value, at);
+      if (!entry) {
+        const meant = likelyMeant(root, path, name);
+        const suggestion = meant === undefined ? "" : `; did you mean ${meant}?`;
+        problems.push(`${layer.where(at)}: ${at.join(".")} is not a setting${suggestion}`);
+        if (meant !== undefined) doubted.push(meant);
+      } else if (entry.kind === "section") visit(entry, value, at);
       else lay(values, at.join("."), entry.parse(value), layer.where(at), entry, value, problems);
     }
   };
   visit(root, tree, []);
+  for (const path of doubted) doubt(values, path);
   return problems;
+}
+
+/** A setting, or all of a section, or with "" everything: until a later layer says it anew. */
+export function doubt(values: Values, path: string): void {
+  for (const [at, origin] of values) {
+    if (path === "" || at === path || at.startsWith(`${path}.`)) values.set(at, { ...origin, isInDoubt: true });
+  }
 }
 
 /** Lays one value over the others, or reports it. */
@@ -73,6 +89,7 @@ export function lay(
   else {
     const given = written === null ? "has no value" : `cannot be ${quoted(written)}`;
     problems.push(`${origin}: ${path} ${given}; it takes ${setting.accepts}`);
+    doubt(values, path);
   }
 }
 
@@ -97,16 +114,16 @@ export function quoted(written: unknown): string {
 const nameOf = (path: readonly string[]): string => (path.length === 0 ? "the file" : path.join("."));
 
 /** A slip of the fingers first; then a setting of that name that stands elsewhere. */
-function suggestion(root: Section<Entries>, path: readonly string[], name: string): string {
+function likelyMeant(root: Section<Entries>, path: readonly string[], name: string): string | undefined {
   let section: Section<Entries> | undefined = root;
   for (const step of path) {
     const inner: Entries[string] | undefined = section?.entries[step];
     section = inner?.kind === "section" ? inner : undefined;
   }
   const similar = nearest(name, Object.keys(section?.entries ?? {}));
-  if (similar) return `; did you mean ${[...path, similar].join(".")}?`;
+  if (similar) return [...path, similar].join(".");
   for (const { path: other } of settingsIn(root)) {
-    if (other.endsWith(`.${name}`)) return `; did you mean ${other}?`;
+    if (other.endsWith(`.${name}`)) return other;
   }
-  return "";
+  return undefined;
 }

@@ -2,6 +2,8 @@ import { constructFromEvents, EVENT_ID, type Event, getScalarValue, parseEvents,
 
 export interface YamlProblem {
   readonly line: number | undefined;
+  /** What it is about; undefined: the whole file. */
+  readonly path: readonly string[] | undefined;
   readonly message: string;
 }
 
@@ -31,14 +33,19 @@ export function parseYaml(source: string): YamlDocument {
     const keys = keysOf(source, events, lines);
     const documents = constructFromEvents(events, { source, json: true, maxAliases: 0 });
     const problems = [...keys.problems];
-    if (documents.length === 0) problems.push({ line: undefined, message: "the file is empty" });
-    if (documents.length > 1) problems.push({ line: undefined, message: "holds more than one document" });
+    if (documents.length === 0) problems.push({ line: undefined, path: undefined, message: "the file is empty" });
+    if (documents.length > 1)
+      problems.push({ line: undefined, path: undefined, message: "holds more than one document" });
     return { value: documents[0], lineOf: (path) => keys.lines.get(JSON.stringify(path)), problems };
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
     const words = inPlainWords.find(([pattern]) => pattern.test(error.reason))?.[1] ?? error.reason;
     const line = error.mark && error.mark.line + 1;
-    return { value: undefined, lineOf: () => undefined, problems: [{ line, message: `not valid YAML: ${words}` }] };
+    return {
+      value: undefined,
+      lineOf: () => undefined,
+      problems: [{ line, path: undefined, message: `not valid YAML: ${words}` }],
+    };
   }
 }
 
@@ -61,12 +68,11 @@ function keysOf(source: string, events: readonly Event[], starts: readonly numbe
   const open: Open[] = [];
 
   const keyAt = (parent: Open, key: string, offset: number): void => {
-    const path = JSON.stringify([...parent.path, key]);
+    const path = [...parent.path, key];
     const line = lineAt(starts, offset);
-    const first = lines.get(path);
-    if (first === undefined) lines.set(path, line);
-    else
-      problems.push({ line, message: `${[...parent.path, key].join(".")} is written twice, first on line ${first}` });
+    const first = lines.get(JSON.stringify(path));
+    if (first === undefined) lines.set(JSON.stringify(path), line);
+    else problems.push({ line, path, message: `${path.join(".")} is written twice, first on line ${first}` });
     parent.key = key;
   };
   /** The path of the value that begins here. */

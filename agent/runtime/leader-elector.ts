@@ -2,20 +2,14 @@ import type { Ambient } from "../base/ambient.ts";
 import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { ConfigError, hintOf, sentenceOf } from "../base/errors.ts";
+import { jitterFactor, writtenSeconds } from "../base/lease-timing.ts";
 import type { Progress } from "../base/progress.ts";
 import { jitter } from "../base/random.ts";
 import { isOfLink } from "../client/api-error.ts";
 import type { ObjectRef } from "./actions.ts";
 import { FencedError } from "./fence.ts";
 import { type Found, Leadership, type LeadershipParts } from "./leadership.ts";
-import {
-  type Candidate,
-  jitterFactor,
-  type LeaseRecord,
-  type LeaseStep,
-  timingProblems,
-  writtenSeconds,
-} from "./lease-rules.ts";
+import { type Candidate, candidateProblems, type LeaseRecord, type LeaseStep } from "./lease-rules.ts";
 import { LeaseSight, patience, within } from "./lease-sight.ts";
 import { isFatal } from "./reaction.ts";
 
@@ -183,7 +177,7 @@ export class LeaderElector {
 
   /** Ends when the signal aborts; the work of a term has ended by then, and its Lease is released. */
   async run(signal: AbortSignal): Promise<void> {
-    const problems = timingProblems(this.#parts.timing, this.#parts.identity);
+    const problems = candidateProblems(this.#parts);
     if (problems.length > 0) throw new ConfigError(problems);
     while (!signal.aborted) {
       const next = await this.#attempt(signal);

@@ -1,19 +1,5 @@
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
-
-export interface LeaseTiming {
-  /** How long followers leave a silent leader alone; written into the Lease. */
-  readonly duration: Millis;
-  /** A leader that could not renew for so long gives up. */
-  readonly renewDeadline: Millis;
-  /** The pause between two renewals, and about that between two attempts to lead. */
-  readonly retry: Millis;
-}
-
-/** Pauses of those who wait are stretched by up to so much, so that they do not all come at once. */
-export const jitterFactor = 1.2;
-
-/** No holder is believed to hold for longer, whatever it wrote. */
-const longestLease: Millis = 3_600_000;
+import { type LeaseTiming, longestLease, timingProblems, trust, writtenSeconds } from "../base/lease-timing.ts";
 
 /** leaseTransitions is an int32. Terms do not get that far by themselves, but a hand can write such a number. */
 export const lastTerm = 2 ** 31 - 2;
@@ -91,31 +77,12 @@ export type LeaseStep =
   | { readonly do: "wait"; readonly until: Instant }
   | { readonly do: "stepDown"; readonly why: string };
 
-/** Everything that is wrong with a timing, in sentences. */
-export function timingProblems({ duration, renewDeadline, retry }: LeaseTiming, identity: string): readonly string[] {
-  const names = { duration, renewDeadline, retry };
-  const problems = Object.entries(names)
-    .filter(([, value]) => !(value > 0 && Number.isFinite(value)))
-    .map(([name]) => `leader.${name} must be longer than nothing`);
-  if (problems.length === 0) {
-    if (duration <= renewDeadline) problems.push("leader.duration must be longer than leader.renewDeadline");
-    if (renewDeadline <= jitterFactor * retry) {
-      problems.push(`leader.renewDeadline must be longer than ${jitterFactor} times leader.retry`);
-    }
-    if (duration > longestLease) problems.push("leader.duration must not be longer than 1h");
-    if (trust(writtenSeconds(duration)) <= retry) {
-      problems.push("leader.duration must be longer than leader.retry by 10 % and at least 2s, or no term outlives it");
-    }
-  }
+/** Everything that is wrong with a candidate, in sentences. */
+export function candidateProblems({ timing, identity }: Candidate): readonly string[] {
+  const problems = timingProblems(timing).map(({ setting, message }) => `leader.${setting}: ${message}`);
   if (identity === "") problems.push("the identity that stands for election must not be empty");
   return problems;
 }
-
-/** A Lease counts whole seconds. */
-export const writtenSeconds = (duration: Millis): number => Math.floor(duration / 1000);
-
-/** How long a leader believes in a term after the attempt began that won or renewed it: less than followers wait. */
-const trust = (seconds: number): Millis => seconds * 1000 - Math.max(seconds * 100, 2000);
 
 /** Not from the answer on, but from the beginning of the attempt: nobody can have seen the renewal before. */
 export const trustedUntil = (attempt: Instant, duration: Millis): Instant =>

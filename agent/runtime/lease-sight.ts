@@ -1,13 +1,13 @@
 import type { Ambient } from "../base/ambient.ts";
 import { type Clock, deadline, type Instant, type Millis } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
+import type { LeaseTiming } from "../base/lease-timing.ts";
 import { isOvertaken } from "../client/api-error.ts";
 import { TransportError } from "../client/transport-error.ts";
 import {
   type Candidate,
   type LeaseRecord,
   type LeaseStep,
-  type LeaseTiming,
   nextLeaseStep,
   type Observation,
   observe,

@@ -64,6 +64,11 @@ test("a scenario's configuration of the agents is judged before anything starts,
   ]);
   const impossible = written("config:\n  nodeLifecycle:\n    gracePeriod: 1s\n");
   expect(problemsOf({ scenario: impossible })[0]).toMatch(/:3: nodeLifecycle\.gracePeriod: 1s must be longer/);
+  const both = written("config:\n  log: { level: loud }\n  nodeLifecycle: { gracePeriod: 1s }\n");
+  expect(problemsOf({ scenario: both })).toEqual([
+    expect.stringContaining(":2: log.level cannot be"),
+    expect.stringContaining(":3: nodeLifecycle.gracePeriod: 1s must be longer"),
+  ]);
 });
 
 test("what is wrong with the story and with the agents' configuration is said in one go", () => {

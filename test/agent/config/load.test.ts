@@ -145,6 +145,64 @@ test("client-go's own default timing is accepted, and its edges are not", () => 
   expect(timing("12001ms", "10s")).toEqual([]);
 });
 
+test("a term that nobody could believe in is a conflict with its line, not a surprise once the agent has begun", () => {
+  const timing = (retry: string): readonly string[] => {
+    write(`log: {level: debug}\nleader: {duration: 3s, renewDeadline: 2500ms, retry: ${retry}}\n`);
+    return problemsOf(() => checkFile(file));
+  };
+  expect(timing("1s")).toEqual([
+    "siteward.yaml:4: leader.duration: 3s must be longer than leader.retry (1s) by more than 2s and by more than 10 %, " +
+      "or no term outlives it",
+  ]);
+  expect(timing("999ms")).toEqual([]);
+});
+
+test("a value that is wrong by itself does not hide what others contradict", () => {
+  const contradictions = "memory: {soft: 1500MiB, hard: 1GiB}\nleader: {duration: 30s}\n";
+  const soft = "siteward.yaml:3: memory.soft: 1500MiB must not be more than memory.hard (1GiB)";
+  const deadline = "default: leader.renewDeadline: 40s must be shorter than leader.duration (30s)";
+  write(contradictions);
+  expect(problems()).toEqual([deadline, soft]);
+  write(`${contradictions}log: {level: loud}\n`);
+  expect(problems()).toEqual([
+    'siteward.yaml:5: log.level cannot be "loud"; it takes one of error, warn, info, debug',
+    deadline,
+    soft,
+  ]);
+});
+
+test.each([
+  ["is no duration", "leader: {renewDeadline: 5 s, duration: 30s}", "leader.renewDeadline cannot be"],
+  ["is misspelled", "leader: {renewDedline: 5s, duration: 30s}", "leader.renewDedline is not a setting"],
+  ["stands in the wrong place", "leader: {duration: 30s}\nrenewDeadline: 5s", "renewDeadline is not a setting"],
+  ["is in a section that is misspelled", "leadr: {renewDeadline: 5s}", "leadr is not a setting"],
+  ["is in a section that is none", "leader: 5s", "leader is a section"],
+  ["is written twice", "leader: {duration: 30s, renewDeadline: 5s, renewDeadline: 35s}", "is written twice"],
+  ["cannot be read", "leader: {renewDeadline: 5s", "not valid YAML"],
+])("where a value %s, nothing is said of what it would contradict", (_, body, complaint) => {
+  write("");
+  dropIn("10.yaml", "leader: {retry: 5s}\n");
+  dropIn("20.yaml", `${body}\n`);
+  const env = body.includes("30s") ? {} : { SITEWARD_LEADER_DURATION: "30s" };
+  expect(problems({ env })).toEqual([expect.stringContaining(complaint)]);
+  const put = { ...env, SITEWARD_LEADER_RENEW_DEADLINE: "31s", SITEWARD_LEADER_DURATION: "30s" };
+  expect(problems({ env: put })).toEqual([
+    expect.stringContaining(complaint),
+    "SITEWARD_LEADER_RENEW_DEADLINE: leader.renewDeadline: 31s must be shorter than leader.duration (30s)",
+  ]);
+});
+
+test.each([
+  ["mqtt: {fleet: north, url: %}", "mqtts://broker:65535", "mqtts://broker:65536"],
+  ["mqtt: {fleet: north, url: %}", "'mqtt://[fd00::1]'", "'mqtt://[fd00:::1]'"],
+  ["api: {proxy: %}", "http://proxy:3128", "http://proxy:99999"],
+])("an address in %s is one: %s is, %s is not", (body, good, bad) => {
+  write(`${body.replace("%", good)}\n`);
+  expect(problems()).toEqual([]);
+  write(`${body.replace("%", bad)}\n`);
+  expect(problems()).toEqual([expect.stringMatching(/^siteward\.yaml:3: (mqtt\.url|api\.proxy) cannot be/)]);
+});
+
 test("a file must say what it is", () => {
   writeFileSync(file, "kind: KubeletConfiguration\nlog: {level: debug}\n");
   expect(problems()).toEqual([

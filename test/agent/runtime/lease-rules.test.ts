@@ -3,11 +3,11 @@ import type { Instant } from "../../../agent/base/clock.ts";
 import { recordOf } from "../../../agent/runtime/lease-lock.ts";
 import {
   type Candidate,
+  candidateProblems,
   type LeaseRecord,
   nextLeaseStep,
   type Observation,
   observe,
-  timingProblems,
   trustedUntil,
 } from "../../../agent/runtime/lease-rules.ts";
 
@@ -365,36 +365,14 @@ describe("another process of the same name", () => {
   });
 });
 
-describe("LE-17: timing", () => {
-  const problems = (duration: number, renewDeadline: number, retry: number, identity = "baz") =>
-    timingProblems(
-      { duration: duration * 1000, renewDeadline: renewDeadline * 1000, retry: retry * 1000 },
-      identity,
-    ).join("; ");
-
-  test.each([
-    [15, 10, 2],
-    [60, 40, 10],
-    [6, 4, 1],
-    [3600, 40, 10],
-  ])("%s/%s/%s can be used", (duration, deadline, retry) => {
-    expect(problems(duration, deadline, retry)).toBe("");
-  });
-
-  test.each([
-    [15, 15, 2, "leader.duration must be longer than leader.renewDeadline"],
-    [15, 10, 9, "leader.renewDeadline must be longer than 1.2 times leader.retry"],
-    [15, 12, 10, "leader.renewDeadline must be longer than 1.2 times leader.retry"],
-    [0, 0, 0, "leader.duration must be longer than nothing"],
-    [15, 10, Number.NaN, "leader.retry must be longer than nothing"],
-    [3601, 40, 10, "must not be longer than 1h"],
-    [2, 1.5, 1, "no term outlives it"],
-  ])("%s/%s/%s cannot", (duration, deadline, retry, sentence) => {
-    expect(problems(duration, deadline, retry)).toContain(sentence);
-  });
-
-  test("nobody stands without a name", () => {
-    expect(problems(15, 10, 2, "")).toContain("identity");
+describe("LE-17: who may stand", () => {
+  test("nobody does without a name, or with a timing that cannot be used", () => {
+    const timing = { duration: 15_000, renewDeadline: 10_000, retry: 2000 };
+    expect(candidateProblems({ identity: "baz", timing })).toEqual([]);
+    expect(candidateProblems({ identity: "", timing: { ...timing, retry: 9000 } })).toEqual([
+      "leader.retry: 9s must be shorter than leader.renewDeadline (10s) divided by 1.2",
+      "the identity that stands for election must not be empty",
+    ]);
   });
 });
 

@@ -1,11 +1,11 @@
 import { type Clock, type Millis, sleep } from "../../../base/clock.ts";
 import { ConfigError, sentenceOf } from "../../../base/errors.ts";
+import type { LeaseTiming } from "../../../base/lease-timing.ts";
 import { type Logger, silent } from "../../../base/logger.ts";
 import type { EventAction } from "../../../runtime/actions.ts";
 import type { Term } from "../../../runtime/controller.ts";
 import { LeaderElector } from "../../../runtime/leader-elector.ts";
 import { LeaseLock } from "../../../runtime/lease-lock.ts";
-import type { LeaseTiming } from "../../../runtime/lease-rules.ts";
 import { TermOver } from "../../../runtime/term.ts";
 import { BoardClock } from "./board-clock.ts";
 import type { CandidateGiven, Config } from "./forms.ts";

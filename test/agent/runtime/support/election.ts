@@ -1,9 +1,9 @@
 import type { Millis } from "../../../../agent/base/clock.ts";
 import { sleep } from "../../../../agent/base/clock.ts";
+import type { LeaseTiming } from "../../../../agent/base/lease-timing.ts";
 import { FencedError } from "../../../../agent/runtime/fence.ts";
 import { type ElectorParts, LeaderElector } from "../../../../agent/runtime/leader-elector.ts";
 import { budgetAnnotation } from "../../../../agent/runtime/lease-lock.ts";
-import type { LeaseTiming } from "../../../../agent/runtime/lease-rules.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { RecordingLog } from "../../../support/recording-log.ts";
 import { SeededRandom } from "../../../support/seeded-random.ts";

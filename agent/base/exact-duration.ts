@@ -1,4 +1,4 @@
-import type { Millis } from "../base/clock.ts";
+import type { Millis } from "./clock.ts";
 
 const units: readonly (readonly [string, Millis])[] = [
   ["d", 86_400_000],

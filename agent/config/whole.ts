@@ -1,0 +1,18 @@
+import { ConfigError } from "../base/errors.ts";
+import { conflicts } from "./rules.ts";
+import { type Config, settings } from "./settings.ts";
+import { treeOf, type Values } from "./values.ts";
+
+/**
+ * The configuration that the values make, where nothing is wrong with any of them or between them. Throws a ConfigError
+ * with everything: `problems`, as found while they were laid, and the conflicts of those that are not in doubt.
+ */
+export function wholeConfig(values: Values, problems: readonly string[]): Config {
+  const config = treeOf(settings, values);
+  const isSure = (path: string): boolean => !values.get(path)?.isInDoubt;
+  const wrong = conflicts(config)
+    .filter(({ path, against }) => [path, ...against].every(isSure))
+    .map(({ path, message }) => `${values.get(path)?.origin ?? "default"}: ${path}: ${message}`);
+  if (problems.length + wrong.length > 0) throw new ConfigError([...problems, ...wrong]);
+  return config;
+}
