@@ -7,6 +7,7 @@ import type { Millis } from "../base/clock.ts";
 import { sentenceOf } from "../base/errors.ts";
 import type { Mirror } from "./mirror.ts";
 import { loadOf, placementOf } from "./scheduling.ts";
+import { SchedulingEvents } from "./scheduling-events.ts";
 import { isNotFound, isTaken, type SiteClient } from "./site-client.ts";
 
 /** What a pass could not do is tried again after this even if nothing changes. */
@@ -21,6 +22,7 @@ export class Scheduler {
   readonly #client: SiteClient;
   readonly #nodes: Mirror<Node>;
   readonly #pods: Mirror<Pod>;
+  readonly #events: SchedulingEvents;
   /** Where it has put pods, by uid, until the mirror shows them there. */
   readonly #bound = new Map<string, string>();
 
@@ -32,6 +34,7 @@ export class Scheduler {
     this.#client = parts.client;
     this.#nodes = parts.nodes;
     this.#pods = parts.pods;
+    this.#events = new SchedulingEvents(ambient, { client: parts.client });
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -53,6 +56,7 @@ export class Scheduler {
       if (!this.#bound.has(pod.metadata.uid)) unbound.push(pod);
     }
     for (const uid of this.#bound.keys()) if (!waiting.has(uid)) this.#bound.delete(uid);
+    this.#events.keep(waiting);
     for (const pod of unbound) {
       if (signal.aborted) return;
       await this.#place(pod, signal);
@@ -64,8 +68,10 @@ export class Scheduler {
     for (const board of this.#bound.values()) load.set(board, (load.get(board) ?? 0) + 1);
     const { board, why } = placementOf(pod, [...this.#nodes.values()], load);
     try {
-      if (board === undefined) await this.#explain(pod, why, signal);
-      else {
+      if (board === undefined) {
+        await this.#explain(pod, why, signal);
+        await this.#events.tell(pod, why, signal);
+      } else {
         await this.#client.bind(pods, pod, board, signal);
         this.#bound.set(pod.metadata.uid, board);
       }

@@ -100,11 +100,16 @@ export const methodNotAllowed = (): Failure =>
     details: {},
   });
 
-export const alreadyExists = (of: Named, name: string): Failure =>
+export const alreadyExists = (of: Named, name: string): Failure => taken(of, name, "");
+
+/** The name will be free again. */
+export const beingDeleted = (of: Named, name: string): Failure => taken(of, name, "object is being deleted: ");
+
+const taken = (of: Named, name: string, why: string): Failure =>
   new Failure({
     code: 409,
     reason: "AlreadyExists",
-    message: `${qualified(of.group, of.plural)} "${name}" already exists`,
+    message: `${why}${qualified(of.group, of.plural)} "${name}" already exists`,
     details: detailsOf(of, name),
   });
 
@@ -117,7 +122,8 @@ export const conflict = (of: Named, name: string, why: string): Failure =>
   });
 
 export const modified = (of: Named, name: string): Failure =>
-  conflict(of, name, "the object has been modified; read it again and repeat the change");
+  // Word for word as the real server: scripts look for it.
+  conflict(of, name, "the object has been modified; please apply your changes to the latest version and try again");
 
 export const forbidden = (of: Named, name: string, why: string, causes?: readonly Cause[]): Failure =>
   new Failure({

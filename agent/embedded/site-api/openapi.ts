@@ -1,3 +1,4 @@
+import { schemaName, schemasOf } from "./openapi-schemas.ts";
 import { servedKinds } from "./served.ts";
 import { apiVersionOf, type ServedKind } from "./served-kind.ts";
 
@@ -14,10 +15,9 @@ export const openApiIndex = {
 };
 
 /**
- * The document of one group and version ("apis/apps/v1"), undefined where that is not served. It names kinds, paths and
- * parameters, and says of objects only that they are objects: fields are not described, so none is unknown. For the same
- * reason strategic merge patch is not offered here, although it is served: a client that took merge keys from this
- * document would find none; it takes those it was built with instead.
+ * The document of one group and version ("apis/apps/v1"), undefined where that is not served. It names kinds with their
+ * fields, paths and parameters. It has no merge keys, so strategic merge patch is not offered here, although it is
+ * served: a client that took the keys from this document would find none; it takes those it was built with instead.
  */
 export function openApiDocument(path: string): object | undefined {
   const kinds = servedKinds.filter((kind) => groupVersionPath(kind) === path);
@@ -26,16 +26,16 @@ export function openApiDocument(path: string): object | undefined {
     openapi: "3.0.0",
     info,
     paths: Object.fromEntries(kinds.flatMap(pathsOf)),
-    components: { schemas: Object.fromEntries(kinds.map((kind) => [schemaName(kind), schemaOf(kind)])) },
+    components: { schemas: schemasOf(kinds) },
   };
 }
 
-/** The same kinds for clients that know only the older form. */
+/** The same kinds, without their fields, for clients that know only the older form: to them no field is unknown. */
 export const openApiV2 = (): object => ({
   swagger: "2.0",
   info,
   paths: {},
-  definitions: Object.fromEntries(servedKinds.map((kind) => [schemaName(kind), schemaOf(kind)])),
+  definitions: Object.fromEntries(servedKinds.map((kind) => [schemaName(kind), undescribed(kind)])),
 });
 
 /** That form as protobuf, with no kinds in it: to a client, a kind that is not described has nothing to be checked. */
@@ -45,13 +45,9 @@ export const openApiV2Protobuf = (): string =>
 /** A field of a protobuf message. Short ASCII only: number and length are one byte each. */
 const textField = (number: number, text: string): string => String.fromCharCode(number * 8 + 2, text.length) + text;
 
-/** The name that clients know a type by: "io.k8s.api.apps.v1.DaemonSet". */
-const schemaName = ({ group, version, kind }: ServedKind): string =>
-  `io.k8s.api.${group === "" ? "core" : (group.split(".")[0] ?? group)}.${version}.${kind}`;
-
 const preserved = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 
-const schemaOf = (kind: ServedKind): object => ({
+const undescribed = (kind: ServedKind): object => ({
   description: `${kind.kind}, served by an embedded site. Its fields are those of Kubernetes ${apiVersionOf(kind)}; they are not described here.`,
   ...preserved,
   properties: {

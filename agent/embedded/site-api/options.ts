@@ -1,8 +1,8 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, member } from "../../api/json.ts";
 import {
-  type FieldSelector,
+  type FieldRequirement,
+  fieldOf,
   type LabelSelector,
-  matchesFields,
   matchesLabels,
   parseFieldSelector,
   parseLabelSelector,
@@ -11,7 +11,7 @@ import {
 import { badRequest, invalidOptions } from "./failure.ts";
 import type { ApiObject } from "./object.ts";
 import { forbiddenField, invalidValue, type Problem, unsupportedValue } from "./problems.ts";
-import type { ServedKind } from "./served-kind.ts";
+import type { SelectableField, ServedKind } from "./served-kind.ts";
 
 /** A whole number in a query; `undefined` where it is not given or empty. */
 export function numberIn(query: URLSearchParams, name: string): number | undefined {
@@ -25,12 +25,14 @@ export function numberIn(query: URLSearchParams, name: string): number | undefin
 export const flagIn = (query: URLSearchParams, name: string): boolean =>
   query.has(name) && query.get(name) !== "0" && query.get(name) !== "false";
 
-/** Fields that are selected by another name than they have. */
-const aliases: Readonly<Record<string, string>> = { source: "source.component" };
+/** What a field is to be, and as what it reads where an object does not have it. */
+interface FieldWish extends FieldRequirement {
+  readonly absent: string;
+}
 
 export interface Selection {
   readonly labels: LabelSelector;
-  readonly fields: FieldSelector;
+  readonly fields: readonly FieldWish[];
   /** The one name that can match. */
   readonly name: string | undefined;
 }
@@ -38,11 +40,7 @@ export interface Selection {
 export function selectionIn(query: URLSearchParams, kind: ServedKind): Selection {
   try {
     const labels = parseLabelSelector(query.get("labelSelector") ?? "");
-    const named = parseFieldSelector(query.get("fieldSelector") ?? "");
-    const known = ["metadata.name", "metadata.namespace", ...(kind.fields ?? [])];
-    const unknown = named.find(({ field }) => !known.includes(field));
-    if (unknown !== undefined) throw badRequest(`field label not supported: ${unknown.field}`);
-    const fields = named.map((one) => ({ ...one, field: aliases[one.field] ?? one.field }));
+    const fields = parseFieldSelector(query.get("fieldSelector") ?? "").map((one) => wishOf(one, kind));
     const name = fields.find(({ field, equal }) => field === "metadata.name" && equal)?.value;
     // A name that cannot be one selects nothing, and must not reach the log as a part of a key.
     return { labels, fields, name: name === undefined || /^[^/\0]+$/.test(name) ? name : "\0" };
@@ -52,11 +50,22 @@ export function selectionIn(query: URLSearchParams, kind: ServedKind): Selection
   }
 }
 
+const everyKind: readonly SelectableField[] = [{ name: "metadata.name" }, { name: "metadata.namespace" }];
+
+function wishOf(requirement: FieldRequirement, kind: ServedKind): FieldWish {
+  const known = [...everyKind, ...(kind.fields ?? [])].find(({ name }) => name === requirement.field);
+  if (known === undefined) throw badRequest(`field label not supported: ${requirement.field}`);
+  return { ...requirement, field: known.path ?? known.name, absent: known.absent ?? "" };
+}
+
 export const isEverything = ({ labels, fields }: Selection): boolean => labels.length === 0 && fields.length === 0;
 
 export function isSelected({ labels, fields }: Selection, object: ApiObject): boolean {
-  return matchesLabels(labels, textsOf(object.metadata.labels)) && matchesFields(fields, object);
+  return matchesLabels(labels, textsOf(object.metadata.labels)) && fields.every((one) => holds(one, object));
 }
+
+const holds = ({ field, equal, value, absent }: FieldWish, object: ApiObject): boolean =>
+  ((fieldOf(object, field) || absent) === value) === equal;
 
 function textsOf(labels: JsonValue | undefined): Readonly<Record<string, string>> | undefined {
   // Labels are checked when an object is written: all of them are texts.

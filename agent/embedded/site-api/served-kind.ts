@@ -31,7 +31,7 @@ export interface Traits {
   readonly gracePeriod?: (object: ApiObject, asked: number | undefined) => number;
   readonly names?: "subdomain" | "label";
   /** What a field selector may name besides metadata.name and metadata.namespace. */
-  readonly fields?: readonly string[];
+  readonly fields?: readonly SelectableField[];
   readonly columns?: readonly Column[];
   readonly rules?: Rules;
   /** What it is for does not happen here. Whoever creates one is told so. */
@@ -40,6 +40,15 @@ export interface Traits {
   readonly unattended?: string;
   /** Subresources besides status, with the verbs of their discovery entry. */
   readonly subresources?: readonly Subresource[];
+}
+
+/** A field that a selector may name. */
+export interface SelectableField {
+  readonly name: string;
+  /** Where an object has it, if that is not its name. */
+  readonly path?: string;
+  /** As what it reads where an object does not have it, if that is not "". */
+  readonly absent?: string;
 }
 
 export interface Subresource {

@@ -9,6 +9,8 @@ import {
   secretColumns,
   serviceColumns,
 } from "./columns/core.ts";
+import { ingressColumns } from "./columns/ingresses.ts";
+import { cronJobColumns, jobColumns } from "./columns/jobs.ts";
 import { podColumns } from "./columns/pods.ts";
 import {
   controllerRevisionColumns,
@@ -37,7 +39,7 @@ import {
   replicationControllerRules,
   statefulSetRules,
 } from "./kinds/workloads.ts";
-import type { ServedKind, Subresource, Traits } from "./served-kind.ts";
+import type { SelectableField, ServedKind, Subresource, Traits } from "./served-kind.ts";
 
 function served(
   apiVersion: string,
@@ -60,28 +62,34 @@ const podSubresources: readonly Subresource[] = [
   { name: "portforward", kind: "PodPortForwardOptions", verbs: ["create", "get"] },
 ];
 
-const podFields = [
-  "spec.nodeName",
-  "spec.restartPolicy",
-  "spec.schedulerName",
-  "spec.serviceAccountName",
-  "spec.hostNetwork",
-  "status.phase",
-  "status.podIP",
-  "status.nominatedNodeName",
+const named = (...names: readonly string[]): readonly SelectableField[] => names.map((name) => ({ name }));
+
+const podFields: readonly SelectableField[] = [
+  ...named(
+    "spec.nodeName",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "spec.serviceAccountName",
+    "status.phase",
+    "status.podIP",
+    "status.nominatedNodeName",
+  ),
+  { name: "spec.hostNetwork", absent: "false" },
 ];
-const eventFields = [
-  "involvedObject.kind",
-  "involvedObject.namespace",
-  "involvedObject.name",
-  "involvedObject.uid",
-  "involvedObject.apiVersion",
-  "involvedObject.resourceVersion",
-  "involvedObject.fieldPath",
-  "reason",
-  "reportingComponent",
-  "source",
-  "type",
+const eventFields: readonly SelectableField[] = [
+  ...named(
+    "involvedObject.kind",
+    "involvedObject.namespace",
+    "involvedObject.name",
+    "involvedObject.uid",
+    "involvedObject.apiVersion",
+    "involvedObject.resourceVersion",
+    "involvedObject.fieldPath",
+    "reason",
+    "reportingComponent",
+    "type",
+  ),
+  { name: "source", path: "source.component" },
 ];
 const all = ["all"];
 /** A kind whose work is done by controllers that a site does not have. It is kept, so that tools that ask for it go on. */
@@ -99,7 +107,7 @@ export const namespacesServed = served("v1", "Namespace", "namespaces", "Cluster
   shortNames: ["ns"],
   names: "label",
   status: true,
-  fields: ["status.phase"],
+  fields: named("status.phase"),
   columns: namespaceColumns,
   rules: namespaceRules,
 });
@@ -145,7 +153,7 @@ export const servedKinds: readonly ServedKind[] = [
   served("v1", "Node", "nodes", "Cluster", {
     shortNames: ["no"],
     status: true,
-    fields: ["spec.unschedulable"],
+    fields: [{ name: "spec.unschedulable", absent: "false" }],
     columns: nodeColumns,
     rules: nodeRules,
   }),
@@ -158,7 +166,11 @@ export const servedKinds: readonly ServedKind[] = [
     columns: replicaSetColumns,
     rules: replicationControllerRules,
   }),
-  served("v1", "Secret", "secrets", "Namespaced", { fields: ["type"], columns: secretColumns, rules: secretRules }),
+  served("v1", "Secret", "secrets", "Namespaced", {
+    fields: named("type"),
+    columns: secretColumns,
+    rules: secretRules,
+  }),
   served("v1", "ServiceAccount", "serviceaccounts", "Namespaced", { shortNames: ["sa"], returnsDeleted: true }),
   served("v1", "Service", "services", "Namespaced", {
     shortNames: ["svc"],
@@ -167,7 +179,7 @@ export const servedKinds: readonly ServedKind[] = [
     status: true,
     createOnUpdate: true,
     returnsDeleted: true,
-    fields: ["spec.clusterIP", "spec.type"],
+    fields: named("spec.clusterIP", "spec.type"),
     columns: serviceColumns,
     rules: serviceRules,
   }),
@@ -191,7 +203,7 @@ export const servedKinds: readonly ServedKind[] = [
     status: true,
     generation: true,
     shortNames: ["rs"],
-    fields: ["status.replicas"],
+    fields: [{ name: "status.replicas", absent: "0" }],
     subresources: [
       { name: "scale", kind: "Scale", group: "autoscaling", version: "v1", verbs: ["get", "patch", "update"] },
     ],
@@ -204,8 +216,13 @@ export const servedKinds: readonly ServedKind[] = [
     columns: statefulSetColumns,
     rules: statefulSetRules,
   }),
-  served("batch/v1", "CronJob", "cronjobs", "Namespaced", { ...inert, shortNames: ["cj"] }),
-  served("batch/v1", "Job", "jobs", "Namespaced", inert),
+  served("batch/v1", "CronJob", "cronjobs", "Namespaced", { ...inert, shortNames: ["cj"], columns: cronJobColumns }),
+  served("batch/v1", "Job", "jobs", "Namespaced", {
+    ...inert,
+    // As the real server: that is the name of the field, and not of the member.
+    fields: [{ name: "status.successful", path: "status.succeeded", absent: "0" }],
+    columns: jobColumns,
+  }),
   served("coordination.k8s.io/v1", "Lease", "leases", "Namespaced", {
     createOnUpdate: true,
     versionedUpdate: true,
@@ -217,6 +234,10 @@ export const servedKinds: readonly ServedKind[] = [
     columns: endpointSliceColumns,
     rules: endpointSliceRules,
   }),
-  served("networking.k8s.io/v1", "Ingress", "ingresses", "Namespaced", { shortNames: ["ing"], status: true }),
+  served("networking.k8s.io/v1", "Ingress", "ingresses", "Namespaced", {
+    shortNames: ["ing"],
+    status: true,
+    columns: ingressColumns,
+  }),
   budgetsServed,
 ];

@@ -3,7 +3,7 @@ import { timestamp } from "../../api/timestamps.ts";
 import { admitChange, admitNew, type Change } from "./admission.ts";
 import type { Site } from "./call.ts";
 import type { Sent } from "./document.ts";
-import { alreadyExists, badRequest, forbidden, invalid, modified, notFound } from "./failure.ts";
+import { alreadyExists, badRequest, beingDeleted, forbidden, invalid, modified, notFound } from "./failure.ts";
 import { type ApiObject, Entry, normalized } from "./object.ts";
 import { keyOf } from "./object-store.ts";
 import { required } from "./problems.ts";
@@ -32,8 +32,9 @@ export function createObject(
   if (namespace !== undefined) checkNamespace(site, kind, namespace, String(name ?? generateName ?? ""));
   if (typeof name === "string" && name !== "") {
     const created = tryName(site, kind, namespace, name, sent, dryRun);
-    if (created === undefined) throw alreadyExists(kind, name);
-    return created;
+    if (created !== undefined) return created;
+    const before = site.store.get(kind, namespace, name);
+    throw (before !== undefined && isTerminating(before.object) ? beingDeleted : alreadyExists)(kind, name);
   }
   if (typeof generateName !== "string" || generateName === "") {
     throw invalid(kind, "", [required("metadata.name", "name or generateName is required")]);

@@ -5,7 +5,7 @@ import type { ApiObject } from "../object.ts";
 /** One column of the table that `kubectl get` shows of a kind. */
 export interface Column {
   readonly name: string;
-  readonly type: "string" | "integer";
+  readonly type: "string" | "integer" | "boolean";
   /** What it says; `kubectl explain` is not the place for more. */
   readonly description: string;
   /** Shown only with `-o wide`. */
@@ -53,6 +53,9 @@ export function age(timestamp: JsonValue | undefined, wall: Millis): string {
   const then = typeof timestamp === "string" ? Date.parse(timestamp) : Number.NaN;
   return Number.isNaN(then) ? "<unknown>" : shortDuration(wall - then);
 }
+
+/** Time from one timestamp to another, shown in the same way. */
+export const timeBetween = (begin: string, end: string): string => shortDuration(Date.parse(end) - Date.parse(begin));
 
 /** Two units while the smaller one still says something. */
 function shortDuration(duration: Millis): string {

@@ -5,18 +5,22 @@ import { labelsText } from "./core.ts";
 
 const count = (object: ApiObject, ...path: readonly string[]): number => numberAt(object, ...path) ?? 0;
 
-const ofContainers =
-  (name: "name" | "image") =>
-  (object: ApiObject): string =>
-    itemsAt(object, "spec", "template", "spec", "containers")
-      .map((container) => textAt(container, name))
-      .join(",");
+/** Of what makes pods of a template; `path`: where its template and its selector lie. */
+export function templateColumnsAt(...path: readonly string[]): readonly Column[] {
+  const ofContainers =
+    (name: "name" | "image") =>
+    (object: ApiObject): string =>
+      itemsAt(object, ...path, "template", "spec", "containers")
+        .map((container) => textAt(container, name))
+        .join(",");
+  return [
+    wideColumn("Containers", "Names of its containers.", ofContainers("name")),
+    wideColumn("Images", "What its containers run.", ofContainers("image")),
+    wideColumn("Selector", "Labels of its pods.", (object) => selectorText(valueAt(object, ...path, "selector"))),
+  ];
+}
 
-const templateColumns: readonly Column[] = [
-  wideColumn("Containers", "Names of its containers.", ofContainers("name")),
-  wideColumn("Images", "What its containers run.", ofContainers("image")),
-  wideColumn("Selector", "Labels of its pods.", (object) => selectorText(valueAt(object, "spec", "selector"))),
-];
+const templateColumns = templateColumnsAt("spec");
 
 function selectorText(selector: JsonValue | undefined): string {
   const equal = isJsonObject(valueAt(selector, "matchLabels")) ? labelsText(valueAt(selector, "matchLabels")) : "";

@@ -28,7 +28,7 @@ const byName = new Map(
 );
 
 /** What is inlined is a member of the object around it. */
-function membersOf(message: string): readonly Field[] {
+export function membersOf(message: string): readonly Field[] {
   const fields = [...(schema.get(message)?.values() ?? [])];
   return fields.flatMap((field) => (field.form === "inline" ? membersOf(field.type) : [field]));
 }

@@ -53,6 +53,18 @@ describe("an object", () => {
     expect(await watch.told()).toEqual(["MODIFIED a", "MODIFIED a", "DELETED a"]);
   });
 
+  test("that waits for its end still has its name, and whoever wants that is told so", async () => {
+    await using site = new TestSite();
+    await site.create(configMaps, configMap("a", { finalizers: ["x/y"] }));
+    const told = async () => (await site.ask("POST", configMaps, configMap("a"))).body;
+    expect(await told()).toMatchObject({ reason: "AlreadyExists", message: 'configmaps "a" already exists' });
+    await site.ask("DELETE", `${configMaps}/a`);
+    expect(await told()).toMatchObject({
+      reason: "AlreadyExists",
+      message: 'object is being deleted: configmaps "a" already exists',
+    });
+  });
+
   test("stays where it is only a dry run", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));

@@ -104,12 +104,38 @@ test("the documentation names every kind, and offers what clients look for", asy
   });
   expect(itemsAt(patch, "parameters").map((parameter) => textAt(parameter, "name"))).toContain("fieldValidation");
   expect(valueAt(body, "components", "schemas", "io.k8s.api.apps.v1.DaemonSet")).toMatchObject({
-    "x-kubernetes-preserve-unknown-fields": true,
     "x-kubernetes-group-version-kind": [{ group: "apps", version: "v1", kind: "DaemonSet" }],
   });
   expect((await site.get("/openapi/v3/apis/none/v1")).status).toBe(404);
   expect((await site.get("/openapi/v2")).body).toMatchObject({ swagger: "2.0" });
   expect(failureOf(await site.get("/openapi/v2", "text/html"))).toBe("406 NotAcceptable");
+});
+
+test("the documentation has the fields of every kind, and every type that these refer to", async () => {
+  await using site = new TestSite();
+  const paths = valueAt((await site.get("/openapi/v3")).body, "paths") ?? {};
+  for (const path of Object.keys(paths)) {
+    const { body, text } = await site.get(`/openapi/v3/${path}`);
+    const schemas = valueAt(body, "components", "schemas") ?? {};
+    const referred = [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name);
+    expect(Object.keys(schemas)).toEqual(expect.arrayContaining([...new Set(referred)]));
+  }
+  const schemas = valueAt((await site.get("/openapi/v3/api/v1")).body, "components", "schemas");
+  const fields = (type: string) => valueAt(schemas, type, "properties");
+  const to = (type: string) => ({ $ref: `#/components/schemas/${type}` });
+  expect(fields("io.k8s.api.core.v1.Node")).toMatchObject({ metadata: to("ObjectMeta"), spec: to("NodeSpec") });
+  expect(fields("NodeSpec")).toMatchObject({
+    taints: { type: "array", items: to("Taint") },
+    unschedulable: { type: "boolean" },
+  });
+  expect(fields("NodeStatus")).toMatchObject({ capacity: { type: "object", additionalProperties: to("Quantity") } });
+  expect(fields("Taint")).toMatchObject({ key: { type: "string" }, timeAdded: { format: "date-time" } });
+  // What is inlined is a member of the type around it.
+  expect(fields("Probe")).toMatchObject({ httpGet: to("HTTPGetAction"), periodSeconds: { type: "integer" } });
+  const slices = (await site.get("/openapi/v3/apis/discovery.k8s.io/v1")).body;
+  expect(valueAt(slices, "components", "schemas", "EndpointPort", "properties")).toMatchObject({
+    port: { type: "integer" },
+  });
 });
 
 test("the documentation that kubectl wants before it checks a List is there, and describes nothing", async () => {

@@ -154,6 +154,17 @@ spec:
     expect(err).toContain("Warning: no controller of this embedded site looks after a Job");
     await kubectl("create cronjob often --image=busybox:1 --schedule=@daily");
     await kubectl("create ingress way --rule=a/b=web:80");
+    expect(rows(await kubectl("get jobs"))[1]?.slice(0, 3)).toEqual(["once", "Running", "0/1"]);
+    expect(await kubectl("get jobs -o name --field-selector status.successful=0")).toBe("job.batch/once\n");
+    expect(rows(await kubectl("get cronjobs"))[1]?.slice(0, 6)).toEqual([
+      "often",
+      "@daily",
+      "<none>",
+      "False",
+      "0",
+      "<none>",
+    ]);
+    expect(rows(await kubectl("get ingresses"))[1]?.slice(0, 4)).toEqual(["way", "<none>", "a", "80"]);
     expect(await kubectl("describe job once")).toContain("busybox:1");
     const set = (image: string): string => `
 apiVersion: apps/v1
@@ -269,7 +280,9 @@ spec:
     expect(await kubectl("taint node mark-1 gone-")).toBe("node/mark-1 untainted\n");
     expect(await kubectl("cordon mark-1")).toBe("node/mark-1 cordoned\n");
     expect(rows(await kubectl("get nodes"))[1]?.[1]).toBe("Ready,SchedulingDisabled");
+    expect(await kubectl("get nodes -o name --field-selector spec.unschedulable=false")).toBe("");
     expect(await kubectl("uncordon mark-1")).toBe("node/mark-1 uncordoned\n");
+    expect(await kubectl("get nodes -o name --field-selector spec.unschedulable=false")).toBe("node/mark-1\n");
     await kubectl('patch node mark-1 -p \'{"metadata":{"labels":{"a":"1"}}}\'');
     await kubectl('patch node mark-1 --type=merge -p \'{"metadata":{"labels":{"b":"2"}}}\'');
     await kubectl('patch node mark-1 --type=json -p \'[{"op":"add","path":"/metadata/labels/c","value":"3"}]\'');
@@ -318,6 +331,13 @@ spec:
     parts.start("keeper", (signal) => keeper.run(signal));
     parts.start("scheduler", (signal) => new Scheduler(ambient, { client, ...mirrors }).run(signal));
     await kubectl("create -f -", board("keep-1"));
+    // Of several pods it shows no Events.
+    const waits = async (): Promise<string> => {
+      const [name = ""] = (await kubectl("get pods -l app=web -o name")).split("\n");
+      return kubectl(`describe ${name}`);
+    };
+    const told = /Warning +FailedScheduling .* none of 1 boards fits: 1 tainted node.kubernetes.io\/not-ready\n/;
+    await expect.poll(waits, { timeout: 20_000, interval: 500 }).toMatch(told);
     await kubectl("taint node keep-1 node.kubernetes.io/not-ready-");
     const shown = async (): Promise<string[] | undefined> => rows(await kubectl("get rs web"))[1]?.slice(0, 4);
     await expect.poll(shown, { timeout: 10_000 }).toEqual(["web", "2", "2", "0"]);
@@ -356,6 +376,11 @@ spec:
     expect(served.map(([name]) => name)).toEqual(expect.arrayContaining(["leases", "daemonsets", "endpointslices"]));
     expect(await kubectl("version")).toContain("Server Version: v1.36.");
     expect(await kubectl("explain pod.spec")).toContain("KIND:       Pod");
+    expect(await kubectl("explain node.spec.taints")).toMatch(/FIELD: taints <\[\]Taint>.*\n {2}effect\t<string>/s);
+    expect(await kubectl("explain ds --recursive")).toMatch(
+      /\n {8}containers\t<\[\]Container>\n {10}args\t<\[\]string>\n/,
+    );
+    expect((await tried("explain pod.spec.chair")).err).toBe('error: field "chair" does not exist\n');
     expect(await kubectl("get --raw /readyz")).toBe("ok");
   });
 

@@ -88,6 +88,7 @@ describe("selectors", () => {
     expect(await selected("spec.nodeName=n1")).toEqual(["on-1"]);
     expect(await selected("spec.nodeName=")).toEqual(["nowhere"]);
     expect(await selected("spec.nodeName!=,status.phase!=Running")).toEqual(["on-2"]);
+    expect(await selected("spec.hostNetwork=false,spec.nodeName=n1")).toEqual(["on-1"]);
   });
 
   test("events are selected by what they are about and by who reported them", async () => {
@@ -109,7 +110,23 @@ describe("selectors", () => {
     await using site = new TestSite();
     await site.create("/api/v1/nodes", node("open"));
     await site.create("/api/v1/nodes", node("closed", { spec: { unschedulable: true } }));
-    expect(namesIn(await site.get("/api/v1/nodes?fieldSelector=spec.unschedulable=true"))).toEqual(["closed"]);
+    const selected = async (selector: string): Promise<string[]> =>
+      namesIn(await site.get(`/api/v1/nodes?fieldSelector=${encodeURIComponent(selector)}`));
+    expect(await selected("spec.unschedulable=true")).toEqual(["closed"]);
+    expect(await selected("spec.unschedulable=false")).toEqual(["open"]);
+    expect(await selected("spec.unschedulable!=false")).toEqual(["closed"]);
+    expect(await selected("spec.unschedulable=")).toEqual([]);
+  });
+
+  test("jobs are selected by how many of their pods ended well", async () => {
+    await using site = new TestSite();
+    const jobs = "/apis/batch/v1/namespaces/default/jobs";
+    const template = { spec: { containers: [{ name: "c", image: "i" }], restartPolicy: "Never" } };
+    for (const name of ["done", "new"]) await site.create(jobs, { metadata: { name }, spec: { template } });
+    await site.ask("PATCH", `${jobs}/done/status`, { status: { succeeded: 1 } }, { type: merge });
+    expect(namesIn(await site.get(`${jobs}?fieldSelector=status.successful=1`))).toEqual(["done"]);
+    expect(namesIn(await site.get(`${jobs}?fieldSelector=status.successful=0`))).toEqual(["new"]);
+    expect((await site.get(`${jobs}?fieldSelector=status.succeeded=1`)).status).toBe(400);
   });
 });
 

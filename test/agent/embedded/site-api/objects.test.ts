@@ -189,6 +189,9 @@ describe("replacing", () => {
     const late = await site.ask("PUT", `${configMaps}/a`, { ...first, data: { n: "3" } });
     expect(failureOf(late)).toBe("409 Conflict");
     expect(late.body.details).toEqual({ name: "a", kind: "configmaps" });
+    expect(late.body.message).toBe(
+      'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again',
+    );
     expect((await site.get(`${configMaps}/a`)).body).toEqual(second.body);
   });
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { JsonObject, JsonValue } from "../../../../agent/api/json.ts";
+import { itemsAt, type JsonObject, type JsonValue, textAt } from "../../../../agent/api/json.ts";
 import { SiteApi } from "../../../../agent/embedded/site-api/site-api.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { RecordingLog } from "../../../support/recording-log.ts";
@@ -186,3 +186,11 @@ export async function partsOf(body: AsyncIterable<Uint8Array>): Promise<string[]
 
 /** The part of a Status that programs look at. */
 export const failureOf = ({ status, body }: Answer): string => `${status} ${String(body.reason)}`;
+
+/** The cells of the only row of a table, by the name of their column. */
+export async function row(site: TestSite, path: string): Promise<Record<string, unknown>> {
+  const { body } = await site.get(path, table);
+  const names = itemsAt(body, "columnDefinitions").map((column) => textAt(column, "name"));
+  const cells = itemsAt(itemsAt(body, "rows")[0], "cells");
+  return Object.fromEntries(names.map((name, i) => [name, cells[i]]));
+}

@@ -1,14 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { itemsAt, type JsonObject, textAt, valueAt } from "../../../../agent/api/json.ts";
-import { configMap, configMaps, merge, node, pod, pods, TestSite, table } from "./site.ts";
-
-/** The cells of the only row, by the name of their column. */
-async function row(site: TestSite, path: string): Promise<Record<string, unknown>> {
-  const { body } = await site.get(path, table);
-  const names = itemsAt(body, "columnDefinitions").map((column) => textAt(column, "name"));
-  const cells = itemsAt(itemsAt(body, "rows")[0], "cells");
-  return Object.fromEntries(names.map((name, i) => [name, cells[i]]));
-}
+import { itemsAt, type JsonObject, valueAt } from "../../../../agent/api/json.ts";
+import { configMap, configMaps, merge, node, pod, pods, row, TestSite, table } from "./site.ts";
 
 test("a table has columns, rows, and with each row the object's metadata", async () => {
   await using site = new TestSite();
