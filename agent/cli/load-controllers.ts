@@ -7,7 +7,8 @@ import type { LoadControllers } from "../term-work.ts";
  */
 class ProgramReplaced extends Error implements Disposed {
   readonly disposition = "exit";
-  readonly hint = "Start it again: the program that is installed now begins with its own files.";
+  readonly hint =
+    "Start it again: the program that is installed now begins with its own files. If that fails as well, reinstall the package.";
 
   constructor(cause: unknown) {
     super("the controllers cannot be loaded, the program was replaced or damaged since its start", { cause });

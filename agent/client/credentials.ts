@@ -1,3 +1,5 @@
+import type { CredentialsError } from "./credentials-error.ts";
+
 /** How to reach and convince one API server, as read for a new connection. */
 export interface Access {
   readonly server: URL;
@@ -8,10 +10,12 @@ export interface Access {
   readonly proxy: URL | undefined;
   /** The Authorization header of a request that is sent now. */
   authorization(): Promise<string | undefined>;
-  /** True once `authorization` found that the client certificate was replaced: a new connection is needed. */
+  /** True once `authorization` found that the client certificate or what it was read from was replaced: dial anew. */
   readonly outdated: boolean;
   /** The server said 401: whatever is remembered is fetched anew next time. */
   refused(): void;
+  /** An answer that another server, or the server to another user, would not give. Left out: nothing can be corrected. */
+  doubted?(): void;
 }
 
 export interface TlsAccess {
@@ -27,4 +31,6 @@ export interface TlsAccess {
 /** Where access comes from. Asked for each new connection; throws CredentialsError where it cannot be had. */
 export interface Credentials {
   access(): Promise<Access>;
+  /** What an access or its authorization is waited for at present, as a reason to give up waiting; undefined: nothing. */
+  waitsFor?(): CredentialsError | undefined;
 }

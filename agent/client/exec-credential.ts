@@ -4,6 +4,7 @@ import { type Fields, isFields } from "../api/shape-rules.ts";
 import { type Clock, elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { readTime } from "../base/iso-time.ts";
 import { killGroup } from "../base/process-group.ts";
+import { bearerToken } from "./bearer-token.ts";
 import { CredentialsError } from "./credentials-error.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -39,7 +40,8 @@ export class ExecPlugin {
   readonly #environment: Environment;
   readonly #cluster: Fields;
   #kept: { readonly credential: ExecCredential; readonly until: Instant | undefined } | undefined;
-  #running: Promise<ExecCredential> | undefined;
+  #running: { readonly answer: Promise<ExecCredential>; readonly since: Instant } | undefined;
+  #stop: ((why: CredentialsError) => void) | undefined;
 
   constructor(
     clock: Clock,
@@ -65,14 +67,33 @@ export class ExecPlugin {
     if (kept && (kept.until === undefined || elapsed(this.#clock.now(), kept.until) > 0)) {
       return Promise.resolve(kept.credential);
     }
-    this.#running ??= this.#fetch().finally(() => {
-      this.#running = undefined;
-    });
-    return this.#running;
+    this.#running ??= { answer: this.#fetch().finally(() => this.#ended()), since: this.#clock.now() };
+    return this.#running.answer;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** How long the run under way has kept everybody waiting; in few steps, since each sentence is told as news. */
+  delay(): CredentialsError | undefined {
+    if (this.#running === undefined) return undefined;
+    const seconds = Math.max(1, elapsed(this.#running.since, this.#clock.now()) / 1000);
+    return this.#error(`has not answered for ${2 ** Math.floor(Math.log2(seconds))}s and longer`);
+  }
+
+  /** Ends the run under way: what named this plugin was changed. */
+  giveUp(): void {
+    this.#stop?.(this.#error("was given up, the kubeconfig was changed", "Look again: the new one is read now."));
   }
 
   forget(): void {
     this.#kept = undefined;
+  }
+
+  #ended(): void {
+    this.#running = undefined;
+    this.#stop = undefined;
   }
 
   async #fetch(): Promise<ExecCredential> {
@@ -82,7 +103,8 @@ export class ExecPlugin {
       if (typeof value !== "string") throw this.#error(`answered a ${name} that is no text`);
       return value === "" ? undefined : value;
     });
-    const [token, certificate, key, expiration] = texts;
+    const [text, certificate, key, expiration] = texts;
+    const token = text && bearerToken(text, `${this.#name}: its token`);
     if (token === undefined && certificate === undefined) throw this.#error("answered neither token nor certificate");
     if ((certificate === undefined) !== (key === undefined)) throw this.#error("answered half a client certificate");
     const credential = { token, certificate, key };
@@ -131,6 +153,7 @@ export class ExecPlugin {
         child.stderr.destroy();
         killGroup(child.pid);
       };
+      this.#stop = stop;
       const timer = this.#clock.after(patience, () => stop(this.#error(`did not end within ${patience / 1000}s`)));
       child.stdout.setEncoding("utf8").on("data", (text: string) => {
         output += text;
@@ -156,10 +179,13 @@ export class ExecPlugin {
     });
   }
 
+  get #name(): string {
+    return `${this.#where}: the credential plugin ${this.#spec.command}`;
+  }
+
   #error(what: string, hint?: string, cause?: unknown): CredentialsError {
-    const command = this.#spec.command;
     return new CredentialsError(
-      `${this.#where}: the credential plugin ${command} ${what}`,
+      `${this.#name} ${what}`,
       hint ?? "Run it by hand, as the user that the agent runs as, and see what it says.",
       { cause },
     );

@@ -70,12 +70,12 @@ export class HttpTransport {
   }
 
   async #exchange(request: HttpRequest, limit: AbortSignal): Promise<HttpResponse> {
-    let wire = await rejectOnAbort(this.#current(), limit);
-    let authorization = await rejectOnAbort(wire.access.authorization(), limit);
+    let wire = await this.#inTime(this.#current(), limit);
+    let authorization = await this.#inTime(wire.access.authorization(), limit);
     if (wire.access.outdated) {
       this.#drop(wire);
-      wire = await rejectOnAbort(this.#current(), limit);
-      authorization = await rejectOnAbort(wire.access.authorization(), limit);
+      wire = await this.#inTime(this.#current(), limit);
+      authorization = await this.#inTime(wire.access.authorization(), limit);
     }
     const headers = authorization === undefined ? request.headers : { ...request.headers, authorization };
     const response = await wire.send(request, headers, limit);
@@ -83,8 +83,16 @@ export class HttpTransport {
       // Perhaps a person or a rotation has put new credentials in place: the next request looks.
       wire.access.refused();
       this.#drop(wire);
-    }
+    } else if (isDoubtful(response)) wire.access.doubted?.();
     return response;
+  }
+
+  /** Where the time is over, it is told what took it: a link that is slow is not to blame for a credential plugin. */
+  #inTime<T>(promise: Promise<T>, limit: AbortSignal): Promise<T> {
+    return rejectOnAbort(promise, limit, () => {
+      const isLate = limit.reason instanceof TransportError && limit.reason.reason === "Timeout";
+      return (isLate ? this.#parts.credentials.waitsFor?.() : undefined) ?? limit.reason;
+    });
   }
 
   #current(): Promise<Wire> {
@@ -140,10 +148,14 @@ export class HttpTransport {
   }
 }
 
-/** The promise, or the signal's reason if that comes first; what the promise does then concerns nobody here. */
-function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+/** What a wrong address answers, and the right one to a wrong user. An API server's own answers are JSON or protobuf. */
+const isDoubtful = ({ status, headers }: HttpResponse): boolean =>
+  status === 403 || status === 404 || !headers["content-type"]?.startsWith("application/");
+
+/** The promise, or the reason if the signal aborts first; what the promise does then concerns nobody here. */
+function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal, reason: () => unknown): Promise<T> {
   return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason);
+    const stop = (): void => reject(reason());
     if (signal.aborted) stop();
     signal.addEventListener("abort", stop, { once: true });
     const done = (): void => signal.removeEventListener("abort", stop);

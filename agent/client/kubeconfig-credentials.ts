@@ -1,8 +1,10 @@
 import { dirname, resolve } from "node:path";
 import type { Ambient } from "../base/ambient.ts";
+import { bearerToken } from "./bearer-token.ts";
 import { certificateOf, checkClientCertificate } from "./client-certificate.ts";
-import { readCredentialFile } from "./credential-file.ts";
+import { CredentialSources } from "./credential-sources.ts";
 import type { Access, Credentials, TlsAccess } from "./credentials.ts";
+import type { CredentialsError } from "./credentials-error.ts";
 import { type Environment, type ExecCredential, ExecPlugin } from "./exec-credential.ts";
 import { kubeconfigContext, type Section } from "./kubeconfig.ts";
 import { TokenFile } from "./token-file.ts";
@@ -44,25 +46,31 @@ export class KubeconfigCredentials implements Credentials {
   }
 
   async access(): Promise<Access> {
-    const text = await readCredentialFile(this.#file, "kubeconfig");
+    const sources = new CredentialSources(this.#ambient.clock);
+    const text = await sources.read(this.#file, "kubeconfig");
     const { cluster, user, namespace } = kubeconfigContext(text, this.#file, this.#context);
-    const identity = await this.#identity(user, cluster);
-    const tls = await this.#tls(cluster, user, identity.credential);
-    return new KubeconfigAccess(serverOf(cluster, tls), namespace, tls, proxyOf(cluster), identity);
+    const identity = await this.#identity(user, cluster, sources);
+    const tls = await this.#tls(cluster, user, { credential: identity.credential, sources });
+    const way = { server: serverOf(cluster, tls), namespace, tls, proxy: proxyOf(cluster) };
+    return new KubeconfigAccess(way, identity, sources);
   }
 
-  async #identity(user: Section, cluster: Section): Promise<Identity> {
+  waitsFor(): CredentialsError | undefined {
+    return this.#plugin?.plugin.delay();
+  }
+
+  async #identity(user: Section, cluster: Section, sources: CredentialSources): Promise<Identity> {
     for (const field of ["auth-provider", "as", "as-uid", "as-groups", "as-user-extra"]) {
       if (!user.has(field)) continue;
       throw user.error(`${field} is not supported`, "Use a token, a client certificate or a credential plugin (exec).");
     }
-    const token = user.text("token");
+    const token = bearerToken(user.text("token") ?? "", `${user.where}: token`);
     const tokenPath = user.text("tokenFile");
     const name = user.text("username");
     if (name !== undefined && (token !== undefined || tokenPath !== undefined)) {
       throw user.error("has a user name and a token", "Keep one of them.");
     }
-    const tokenFile = tokenPath === undefined ? undefined : new TokenFile(this.#ambient.clock, this.#path(tokenPath));
+    const tokenFile = tokenPath === undefined ? undefined : this.#tokenFile(tokenPath, sources);
     const header = token === undefined ? basic(name, user.text("password")) : `Bearer ${token}`;
     const exec = user.fields("exec");
     if (tokenFile !== undefined || header !== undefined || exec === undefined) {
@@ -71,7 +79,13 @@ export class KubeconfigCredentials implements Credentials {
       return { plugin: undefined, credential: undefined, tokenFile, header };
     }
     const plugin = this.#pluginFor(exec, user, cluster);
-    return { plugin, credential: await plugin.credential(), tokenFile, header };
+    return { plugin, credential: await sources.answerOf(plugin), tokenFile, header };
+  }
+
+  #tokenFile(path: string, sources: CredentialSources): TokenFile {
+    const file = this.#path(path);
+    sources.note(file);
+    return new TokenFile(this.#ambient.clock, file);
   }
 
   #pluginFor(exec: Readonly<Record<string, unknown>>, user: Section, cluster: Section): ExecPlugin {
@@ -90,11 +104,16 @@ export class KubeconfigCredentials implements Credentials {
     return this.#plugin.plugin;
   }
 
-  async #tls(cluster: Section, user: Section, credential: ExecCredential | undefined): Promise<TlsAccess> {
+  async #tls(
+    cluster: Section,
+    user: Section,
+    { credential, sources }: { readonly credential: ExecCredential | undefined; readonly sources: CredentialSources },
+  ): Promise<TlsAccess> {
+    const pem = (section: Section, name: string): Promise<string | undefined> => this.#pem(section, name, sources);
     const verify = !cluster.flag("insecure-skip-tls-verify");
-    const ca = verify ? await this.#pem(cluster, "certificate-authority") : undefined;
-    const certificate = credential?.certificate ?? (await this.#pem(user, "client-certificate"));
-    const key = credential?.key ?? (await this.#pem(user, "client-key"));
+    const ca = verify ? await pem(cluster, "certificate-authority") : undefined;
+    const certificate = credential?.certificate ?? (await pem(user, "client-certificate"));
+    const key = credential?.key ?? (await pem(user, "client-key"));
     if (ca !== undefined) certificateOf(cluster.where, "certificate authority", ca);
     if (certificate !== undefined && key !== undefined) {
       checkClientCertificate(user.where, certificate, key, this.#ambient.clock.now());
@@ -106,11 +125,11 @@ export class KubeconfigCredentials implements Credentials {
   }
 
   /** The "-data" field, or the file that the field without it names. */
-  async #pem(section: Section, name: string): Promise<string | undefined> {
+  async #pem(section: Section, name: string, sources: CredentialSources): Promise<string | undefined> {
     const data = section.decoded(`${name}-data`);
     if (data !== undefined) return data;
     const file = section.text(name);
-    return file === undefined ? undefined : readCredentialFile(this.#path(file), `${name} file`);
+    return file === undefined ? undefined : sources.read(this.#path(file), `${name} file`);
   }
 
   /** Paths in a kubeconfig are meant from its own folder. */
@@ -125,28 +144,49 @@ class KubeconfigAccess implements Access {
   readonly tls: TlsAccess;
   readonly proxy: URL | undefined;
   readonly #identity: Identity;
+  readonly #sources: CredentialSources;
   outdated = false;
 
-  constructor(server: URL, namespace: string | undefined, tls: TlsAccess, proxy: URL | undefined, identity: Identity) {
-    this.server = server;
-    this.namespace = namespace;
-    this.tls = tls;
-    this.proxy = proxy;
+  constructor(
+    way: Pick<Access, "server" | "namespace" | "tls" | "proxy">,
+    identity: Identity,
+    sources: CredentialSources,
+  ) {
+    this.server = way.server;
+    this.namespace = way.namespace;
+    this.tls = way.tls;
+    this.proxy = way.proxy;
     this.#identity = identity;
+    this.#sources = sources;
   }
 
   async authorization(): Promise<string | undefined> {
-    const { plugin, credential, tokenFile, header } = this.#identity;
+    this.outdated ||= this.#sources.haveChanged();
+    if (this.outdated) return undefined;
+    const { plugin, tokenFile, header } = this.#identity;
     if (tokenFile) return this.#fromFile(tokenFile, header);
-    if (!plugin) return header;
-    const current = await plugin.credential();
-    this.outdated = current.certificate !== credential?.certificate;
-    return current.token === undefined ? undefined : `Bearer ${current.token}`;
+    return plugin ? this.#fromPlugin(plugin) : header;
   }
 
   refused(): void {
     this.#identity.plugin?.forget();
     this.#identity.tokenFile?.forget();
+  }
+
+  doubted(): void {
+    this.#sources.doubt();
+  }
+
+  async #fromPlugin(plugin: ExecPlugin): Promise<string | undefined> {
+    try {
+      const { certificate, token } = await this.#sources.answerOf(plugin);
+      this.outdated = certificate !== this.#identity.credential?.certificate;
+      return token === undefined ? undefined : `Bearer ${token}`;
+    } catch (error) {
+      // The connection stands, so that nothing else would bring the kubeconfig that names a plugin that works.
+      this.doubted();
+      throw error;
+    }
   }
 
   /** Where a kubeconfig has both, the file goes before the token in it, as long as it can be read. */

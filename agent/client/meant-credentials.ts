@@ -74,6 +74,7 @@ export function meantCredentials(
   const environment = forPlugins(places.env);
   // Kept, since what a credential plugin answered is kept in them.
   const opened = new Map<string, Credentials>();
+  let current: Credentials | undefined;
   const open = (file: string | undefined): Credentials =>
     file === undefined
       ? new ServiceAccountCredentials(ambient, { folder: serviceAccountFolder, environment })
@@ -83,10 +84,11 @@ export function meantCredentials(
       const meant = meantKubeconfig(api.kubeconfig, asker, places);
       if (!meant) throw new CredentialsError("this board was given no credentials for the API", enrollHint);
       const file = "file" in meant ? meant.file : undefined;
-      const credentials = opened.get(file ?? "") ?? open(file);
-      opened.set(file ?? "", credentials);
-      return await credentials.access();
+      current = opened.get(file ?? "") ?? open(file);
+      opened.set(file ?? "", current);
+      return await current.access();
     },
+    waitsFor: () => current?.waitsFor?.(),
   };
 }
 

@@ -1,4 +1,5 @@
 import { type Clock, elapsed, type Instant } from "../base/clock.ts";
+import { bearerToken } from "./bearer-token.ts";
 import { readCredentialFile } from "./credential-file.ts";
 import { CredentialsError } from "./credentials-error.ts";
 
@@ -34,8 +35,8 @@ export class TokenFile {
   }
 
   async #read(): Promise<string> {
-    const token = (await readCredentialFile(this.#file, "token file")).trim();
-    if (token === "") throw new CredentialsError(`token file ${this.#file} is empty`, "Put a token into it.");
+    const token = bearerToken(await readCredentialFile(this.#file, "token file"), `token file ${this.#file}`);
+    if (token === undefined) throw new CredentialsError(`token file ${this.#file} is empty`, "Put a token into it.");
     return token;
   }
 }

@@ -61,8 +61,9 @@ export class ApiLink {
       this.#answered(response);
       return response;
     } catch (error) {
-      // A request that we gave up ourselves says nothing about the link, unless we gave up waiting.
-      this.#failed(request.signal.aborted ? request.signal.reason : error);
+      // A request that we gave up ourselves says nothing about the link, unless we gave up waiting, perhaps for credentials.
+      const isGivenUp = request.signal.aborted && !(error instanceof CredentialsError);
+      this.#failed(isGivenUp ? request.signal.reason : error);
       throw error;
     }
   };

@@ -219,7 +219,7 @@ export class LeaderElector {
     } catch (error) {
       if (signal.aborted) return { pause };
       const isFirst = this.#error === undefined;
-      if (isFirst) log[isOfLink(error) ? "debug" : "warn"]("lease not taken", { error });
+      if (isFirst) log[isOfLink(error) ? "debug" : "warn"]("lease not taken", { error, hint: hintOf(error) });
       this.#error = error;
       return { pause: this.#parts.followers === "poll" ? pause : this.#pauseAfterFailure(isFirst) };
     } finally {

@@ -88,9 +88,9 @@ test("it is told what it may know: its variables, ours, and the cluster if it as
   });
 });
 
-test("v1beta1 is spoken as well", async () => {
+test("v1beta1 is spoken as well, and a line end behind the token does no harm", async () => {
   const beta = "client.authentication.k8s.io/v1beta1";
-  const { make } = plugin(answering(credential({ token: "t" }, { apiVersion: beta })), { apiVersion: beta });
+  const { make } = plugin(answering(credential({ token: "t\n" }, { apiVersion: beta })), { apiVersion: beta });
   expect(await make().credential()).toEqual({ token: "t", certificate: undefined, key: undefined });
 });
 
@@ -101,6 +101,7 @@ test.each([
   ["no status", answering(credential(undefined)), "answered no credentials"],
   ["nothing in it", answering(credential({})), "answered neither token nor certificate"],
   ["a token that is a number", answering(credential({ token: 5 })), "answered a token that is no text"],
+  ["a token of two lines", answering(credential({ token: "a\nb" })), "its token has a line break"],
   ["half a certificate", answering(credential({ clientCertificateData: "x" })), "answered half a client certificate"],
   [
     "a time that is none",
@@ -113,8 +114,8 @@ test.each([
   const { make } = plugin(script);
   await expect(make().credential()).rejects.toMatchObject({
     name: "CredentialsError",
-    message: expect.stringMatching(/^user "agent": the credential plugin .*plugin-\d+ /),
-    hint: expect.stringContaining("by hand"),
+    message: expect.stringMatching(/^user "agent": the credential plugin .*plugin-\d+[ :]/),
+    hint: expect.stringMatching(/by hand|Copy the token again/),
   });
   await expect(make().credential()).rejects.toThrow(sentence);
 });

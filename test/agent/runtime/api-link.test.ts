@@ -94,6 +94,12 @@ test("a request that was given up by a stop says nothing; one that was not answe
   });
 });
 
+test("a request that waited in vain for its credentials says so, and not that the link is slow", async () => {
+  const { link, send } = setUp();
+  await send(missing, AbortSignal.abort(new TransportError("Timeout", "no answer within 2s")));
+  expect(link.view().failure).toMatchObject({ kind: "credentials", hint: "Put it there." });
+});
+
 test("a refusal is an answer: the link is up", async () => {
   const { link, send } = setUp();
   for (const status of [403, 404, 429, 500]) {

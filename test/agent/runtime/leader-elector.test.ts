@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { elapsed } from "../../../agent/base/clock.ts";
 import { ConfigError, type Disposed } from "../../../agent/base/errors.ts";
+import { ApiError } from "../../../agent/client/api-error.ts";
 import { TransportError } from "../../../agent/client/transport-error.ts";
 import type { ElectorParts } from "../../../agent/runtime/leader-elector.ts";
 import { budgetAnnotation } from "../../../agent/runtime/lease-lock.ts";
@@ -18,6 +19,22 @@ describe("a site begins", () => {
     expect(pi.terms).toEqual([0]);
     expect(pi.said).toEqual(["pi-1 became leader"]);
     expect(pi.elector.view()).toMatchObject({ role: "leader", term: 0, holder: pi.elector.view().identity });
+    await site.end();
+  });
+
+  test("a board that may not take the Lease says once what to do about it", async () => {
+    const site = new Election();
+    const hint = "Give the user of this board the rights on Leases.";
+    const refused = new ApiError(
+      { verb: "get", target: "lease" },
+      { status: 403, reason: "Forbidden", message: "", hint },
+    );
+    const lock = new LeaseLink({ server: site.server, clock: site.clock, by: "pi-1" });
+    lock.read = () => Promise.reject(refused);
+    const pi = site.join("pi-1", { lock });
+    await site.clock.advance("10m");
+    const told = pi.log.lines.filter(({ message }) => message === "lease not taken");
+    expect(told).toMatchObject([{ level: "warn", fields: { error: refused, hint } }]);
     await site.end();
   });
 
