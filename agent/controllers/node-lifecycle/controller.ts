@@ -55,7 +55,7 @@ export const nodeLifecycle = ({
     const link = linkOf(watches, settings, site.now);
     const holds = held(site.now);
     if (memory.monitorAt !== undefined && site.now.mono < memory.monitorAt.mono - early) {
-      return observeTurns(site, memory, { link, holds });
+      return await observeTurns(site, memory, { link, holds });
     }
     const examined = await readProofs(sightings(site, memory), { site, memory, link, holds, settings });
     const boards = examined.map(({ sighting }) => sighting);
@@ -104,11 +104,11 @@ async function observeRetry(site: SiteView, pass: MonitorPass): Promise<SiteStat
   return { kind: "retry", pass, boards };
 }
 
-function observeTurns(
+async function observeTurns(
   site: SiteView,
   memory: SiteMemory,
   { link, holds }: { readonly link: Link; readonly holds: Holds },
-): SiteState {
+): Promise<SiteState> {
   const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine), holds, now: site.now });
   const names = [...memory.zones.values()].flatMap((zone) => nextInTurn(zone, may));
   const boards: Sighting[] = [];
@@ -119,8 +119,37 @@ function observeTurns(
     if (node === undefined) gone.push(name);
     else boards.push(sighting(node, lease?.metadata.resourceVersion, memory.boards.get(name)));
   }
-  return { kind: "drain", link, holds, boards, gone };
+  return { kind: "drain", link, holds, boards: link.live ? await askedAnew(boards, site, memory) : boards, gone };
 }
+
+/**
+ * A turn that goes again takes the Node as the API itself has it: the cache would be behind again where somebody writes
+ * without a pause. What is another Node there, or none, is left out. Where labels changed the cache has the word: it may
+ * belong to the site no more.
+ */
+async function askedAnew(
+  boards: readonly Sighting[],
+  site: SiteView,
+  { zones }: SiteMemory,
+): Promise<readonly Sighting[]> {
+  const paid = new Map([...zones.values()].flatMap((zone) => [...zone.paid]));
+  const goesAgain = ({ node: { metadata } }: Sighting): boolean =>
+    paid.has(metadata.name) && paid.get(metadata.name)?.version !== metadata.resourceVersion;
+  const answers = new Map<string, Node | undefined>();
+  await askEach(boards.filter(goesAgain), async ({ node: { metadata } }) => {
+    answers.set(metadata.name, await site.fetch(nodes, metadata.name));
+  });
+  return boards.flatMap((board) => {
+    const { name, uid } = board.node.metadata;
+    if (!answers.has(name)) return [board];
+    const node = answers.get(name);
+    if (node?.metadata.uid !== uid) return [];
+    return [hasSameLabels(node, board.node) ? { ...board, node } : board];
+  });
+}
+
+const hasSameLabels = (a: Node, b: Node): boolean =>
+  JSON.stringify(a.metadata.labels ?? {}) === JSON.stringify(b.metadata.labels ?? {});
 
 /** A board that left the cache was deleted, or it left the selection of the site. Those not asked about stay known. */
 async function departures(

@@ -46,7 +46,8 @@ export interface Evictions {
 
 /**
  * A turn whose write met a newer version of the Node. It costs no further token (kube-controller-manager repeats such a
- * write on the spot) and goes again as soon as the cache has moved on from `version`, until it is too late.
+ * write on the spot) and goes again as soon as the cache has moved on from `version`, until it is too late or the board
+ * may not have a turn any more.
  */
 export interface PaidTurn {
   readonly version: string;

@@ -1,5 +1,5 @@
 import type { Node, Taint } from "../../api/core.ts";
-import { elapsed, type Instant } from "../../base/clock.ts";
+import { elapsed, type Instant, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isHeld } from "../../judgement/link.ts";
 import type { Outcome } from "../../runtime/actions.ts";
@@ -11,6 +11,9 @@ import type { NodeLifecycleSettings } from "./settings.ts";
 import { runningTaint } from "./taints.ts";
 import { mayHaveTurn } from "./turn-writes.ts";
 import { failed, over, overtaken, spentAt, wantedAt } from "./turns.ts";
+
+/** So many monitor periods a turn stays paid, counted from its first conflict. */
+const paidPeriods = 3;
 
 /** The last round: what became of the writes is remembered, and when to look again follows from it. */
 export function settle(
@@ -56,10 +59,11 @@ function afterTurn(
   { settings, now }: { readonly settings: NodeLifecycleSettings; readonly now: Instant },
 ): ZoneRecord {
   const { name, resourceVersion } = node.metadata;
-  const zone = spentAt(before, outcome.at ?? now);
+  const at = outcome.at ?? now;
+  const zone = spentAt(before, at);
   if (outcome.ok) return { ...over(zone, name), evictions: withEviction(zone.evictions, now) };
   if (dispositionOf(outcome.error) !== "refresh") return failed(zone, name, now);
-  const until = { mono: now.mono + settings.monitorPeriod, wall: now.wall + settings.monitorPeriod };
+  const until = shifted(at, paidPeriods * settings.monitorPeriod);
   return overtaken(zone, name, { version: resourceVersion, until });
 }
 

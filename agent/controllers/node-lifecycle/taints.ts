@@ -25,9 +25,14 @@ export function deservedBy(ready: string | undefined): Deserved | undefined {
   return undefined;
 }
 
-/** In one patch: there is no moment at which a board carries both or none. */
-export const swapped = (node: Node, { wanted, opposite }: Deserved, now: Instant): readonly Taint[] =>
-  changeTaints(taintsOf(node), { add: [{ ...wanted, timeAdded: timestamp(now) }], remove: [opposite] });
+/**
+ * In one patch: there is no moment at which a board carries both or none. Who carries both keeps the time of the taint
+ * that stays: the windows of the pods belong to it.
+ */
+export const swapped = (node: Node, { wanted, opposite }: Deserved, now: Instant): readonly Taint[] => {
+  const timeAdded = taintOf(node, wanted)?.timeAdded ?? timestamp(now);
+  return changeTaints(taintsOf(node), { add: [{ ...wanted, timeAdded }], remove: [opposite] });
+};
 
 /** `undefined`: it carries neither. */
 export const withoutNoExecute = (node: Node): readonly Taint[] | undefined =>

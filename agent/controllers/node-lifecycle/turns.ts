@@ -19,18 +19,19 @@ export function takeTurns(
   candidates: Candidates,
   now: Instant,
 ): { readonly zone: ZoneRecord; readonly names: readonly string[] } {
-  const zone = withoutExpired(before, now);
+  const zone = withoutEnded(before, candidates, now);
   const repeated = [...zone.paid]
-    .filter(([name, { version }]) => candidates.may(name) && candidates.version(name) !== version)
+    .filter(([name, { version }]) => candidates.version(name) !== version)
     .map(([name]) => name);
   const { queue, entry } = turn(zone.queue, (name) => candidates.may(name) && !zone.paid.has(name), now);
   return { zone: { ...zone, queue }, names: entry ? [...repeated, entry.name] : repeated };
 }
 
-function withoutExpired(zone: ZoneRecord, now: Instant): ZoneRecord {
+/** What is held back for a moment only has to pay again: nothing that was paid outlasts what it was paid for. */
+function withoutEnded(zone: ZoneRecord, { may }: Candidates, now: Instant): ZoneRecord {
   let { queue, paid } = zone;
   for (const [name, { until }] of zone.paid) {
-    if (queue.waiting.has(name) && until.mono > now.mono) continue;
+    if (queue.waiting.has(name) && may(name) && until.mono > now.mono) continue;
     queue = again(queue, name, now);
     paid = without(paid, name);
   }

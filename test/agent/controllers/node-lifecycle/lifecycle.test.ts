@@ -274,14 +274,14 @@ describe("which taint, and when (TN)", () => {
     expect(site.node("pi").metadata.labels).toMatchObject({ touched: "yes" });
   });
 
-  test("a version that never comes costs the token after one monitor period", async () => {
+  test("a version that never comes costs the token after three monitor periods", async () => {
     const site = new SiteModel();
     site.board("other");
     site.board("pi", { conditions: { Ready: "Unknown" }, taints: [taint("unreachable:NoSchedule")] });
     let conflicts = 0;
     site.api.refuse = (action) => (action.do === "patch" && action.cause && conflicts++ < 1 ? "refresh" : undefined);
     await site.run("60s");
-    expect(site.times("pi +unreachable:NoExecute")).toEqual([10]);
+    expect(site.times("pi +unreachable:NoExecute")).toEqual([15]);
   });
 
   test("a board that is ready again before its turn loses its place", async () => {

@@ -49,3 +49,12 @@ test("a write that was over before the allowance was looked at again takes nothi
   const { zone: taken } = takeTurns(zone, anyone, at(3));
   expect(spentAt(taken, at(2))).toBe(taken);
 });
+
+test("a paid turn ends when its board may not have it any more, and costs a token from then on", () => {
+  const { zone: taken } = takeTurns(zone, anyone, at(0));
+  const met = overtaken(spentAt(taken, at(0)), "pi-1", { version: "1", until: at(15) });
+  const held = takeTurns(met, { ...anyone, may: () => false }, at(1));
+  expect([held.names, held.zone.paid.size]).toEqual([[], 0]);
+  expect(takeTurns(held.zone, anyone, at(2)).names).toEqual([]);
+  expect(takeTurns(met, anyone, at(2)).names).toEqual(["pi-1"]);
+});

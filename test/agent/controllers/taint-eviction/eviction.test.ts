@@ -156,6 +156,25 @@ describe("pods leave tainted boards (TE)", () => {
     expect(deletions(site)).toEqual([305]);
   });
 
+  test.each([
+    { ready: "Unknown", own: "unreachable", other: "not-ready" },
+    { ready: "False", own: "not-ready", other: "unreachable" },
+  ])("$other beside $own by somebody's hand begins no new window, nor does its end", async ({ ready, own, other }) => {
+    const site = new SiteModel();
+    site.board("other");
+    site.board("pi", { conditions: { Ready: ready }, silent: ready === "Unknown" });
+    site.pod("web", { on: "pi", tolerations: [toleration("not-ready", 300), toleration("unreachable", 300)] });
+    await site.run("102s");
+    site.setTaints("pi", ...(site.node("pi").spec?.taints ?? []), {
+      key: `node.kubernetes.io/${other}`,
+      effect: "NoExecute",
+    });
+    await site.run("10s");
+    expect(site.noExecute("pi")).toEqual([`${own}:NoExecute`]);
+    await site.run("1h");
+    expect(deletions(site)).toEqual([300]);
+  });
+
   test("another pod of the same name has its own time", async () => {
     const site = siteWith([a], forA(100));
     await site.run("50s");

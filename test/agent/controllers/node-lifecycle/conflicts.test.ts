@@ -1,0 +1,121 @@
+import { expect, test } from "vitest";
+import type { Node } from "../../../../agent/api/core.ts";
+import { shifted } from "../../../../agent/base/clock.ts";
+import { type Freeze, freezeKey } from "../../../../agent/runtime/holds.ts";
+import { SiteModel } from "../site-model.ts";
+
+/** One token in a hundred seconds, and a lost board that somebody else writes to. */
+function lostBoard(): SiteModel {
+  const site = new SiteModel({ evictionRate: 0.01 });
+  site.board("other");
+  site.board("pi", { conditions: { Ready: "Unknown" }, silent: true });
+  return site;
+}
+
+const touched = (node: Node): Node => ({ ...node, metadata: { ...node.metadata, annotations: { busy: "yes" } } });
+
+/** Two writes, and the cache knows of the first one only. */
+function writeTwice(site: SiteModel): void {
+  site.change("pi", touched);
+  site.api.link = "half-open";
+  site.change("pi", touched);
+  site.api.link = "up";
+}
+
+/** Whoever writes is always faster than our taint, for so many seconds. */
+function alwaysOvertaken(site: SiteModel, seconds: number): void {
+  site.api.refuse = (action) => {
+    if (action.do !== "patch" || !action.cause || site.seconds >= seconds) return undefined;
+    site.change("pi", touched);
+    return "refresh";
+  };
+}
+
+const tainted = (site: SiteModel): readonly number[] => site.times("pi +unreachable:NoExecute");
+const questions = (site: SiteModel): number => site.api.fetched.filter((what) => what === "nodes pi").length;
+
+test("a turn that goes again takes the Node as the API has it, and not as a cache that is behind", async () => {
+  const site = lostBoard();
+  for (let writes = 0; writes < 100; writes++) {
+    writeTwice(site);
+    await site.run("50ms");
+  }
+  expect(tainted(site)).toEqual([0.1]);
+});
+
+test("a turn is paid beyond the next monitor passes", async () => {
+  const site = lostBoard();
+  alwaysOvertaken(site, 12);
+  await site.run("99s");
+  expect(tainted(site)).toEqual([12]);
+});
+
+test("three monitor periods after its first conflict it has to be paid again", async () => {
+  const site = lostBoard();
+  alwaysOvertaken(site, 16);
+  await site.run("60s");
+  expect(tainted(site)).toEqual([]);
+  await site.run("1h");
+  expect(tainted(site)).toHaveLength(1);
+});
+
+test("nobody asks the API as long as the cache shows what the write met", async () => {
+  const site = lostBoard();
+  let conflicts = 0;
+  site.api.refuse = (action) => (action.do === "patch" && action.cause && conflicts++ === 0 ? "refresh" : undefined);
+  site.setTaints("pi", { key: "node.kubernetes.io/unreachable", effect: "NoSchedule" });
+  await site.run("10s");
+  expect(questions(site)).toBe(0);
+});
+
+test("a board that only the API knows to be ready again is not tainted", async () => {
+  const site = lostBoard();
+  writeTwice(site);
+  await site.run("50ms");
+  site.change("pi", touched);
+  site.api.link = "half-open";
+  site.report("pi", { Ready: "True" });
+  site.api.link = "up";
+  await site.run("30s");
+  expect(tainted(site)).toEqual([]);
+});
+
+test("a board that was made anew meanwhile does not get the taint of the one before", async () => {
+  const site = lostBoard();
+  writeTwice(site);
+  await site.run("50ms");
+  site.change("pi", touched);
+  site.api.link = "half-open";
+  site.board("pi", { uid: "another", conditions: { Ready: "Unknown" }, silent: true });
+  site.api.link = "up";
+  await site.run("30s");
+  expect(tainted(site)).toEqual([]);
+});
+
+test("a board that only the API knows under other labels waits for the cache: it may have left the site", async () => {
+  const site = lostBoard();
+  writeTwice(site);
+  await site.run("50ms");
+  site.change("pi", touched);
+  site.api.link = "half-open";
+  site.change("pi", (node) => ({ ...node, metadata: { ...node.metadata, labels: { site: "another" } } }));
+  site.api.link = "up";
+  await site.run("9s");
+  expect(tainted(site)).toEqual([]);
+  site.change("pi", touched);
+  await site.run("200ms");
+  expect(tainted(site)).toHaveLength(1);
+});
+
+test("a freeze ends it: afterwards it costs a token", async () => {
+  const site = lostBoard();
+  alwaysOvertaken(site, 2);
+  await site.run("1s");
+  const end = shifted(site.now, 3000);
+  const freeze: Freeze = { scope: "site", end, slowEnd: end, by: "ops", reason: undefined, foreign: {} };
+  site.hold((holds) => ({ ...holds, freezes: new Map([[freezeKey(freeze), freeze]]) }));
+  await site.run("50s");
+  expect(tainted(site)).toEqual([]);
+  await site.run("1h");
+  expect(tainted(site)).toHaveLength(1);
+});
