@@ -6,13 +6,14 @@ import {
   type JsonValue,
   numberAt,
   textAt,
-  valueAt,
 } from "../../../api/json.ts";
 import { isLabelValue, keyProblems } from "../names.ts";
 import type { ApiObject } from "../object.ts";
 import { forbiddenField, invalidValue, type Problem, required, tooLong, unsupportedValue } from "../problems.ts";
 import type { Rules } from "../served-kind.ts";
 import { objectAt } from "./pods.ts";
+import { serviceProblems } from "./service-problems.ts";
+import { serviceSpec } from "./service-spec.ts";
 import { taintEffects } from "./tolerations.ts";
 
 /** As the TaintNodesByCondition admission does: nothing is scheduled there before somebody has judged the board. */
@@ -96,52 +97,17 @@ export const namespaceRules: Rules = {
 };
 
 export const serviceRules: Rules = {
-  created: (service, { revision }) => {
-    const spec = objectAt(service, "spec");
-    const clusterIP = textAt(spec, "type") === "ExternalName" ? "" : textAt(spec, "clusterIP") || clusterIpOf(revision);
-    return { ...service, spec: serviceSpec(spec, clusterIP), status: { loadBalancer: {} } };
-  },
+  created: (service, { revision }) => ({
+    ...service,
+    spec: serviceSpec(objectAt(service, "spec"), {}, revision),
+    status: { loadBalancer: {} },
+  }),
   updated: (service, before) => {
-    const spec = objectAt(service, "spec");
-    return { ...service, spec: serviceSpec(spec, textAt(spec, "clusterIP") || textAt(before, "spec", "clusterIP")) };
+    const revision = Number(textAt(before, "metadata", "resourceVersion"));
+    return { ...service, spec: serviceSpec(objectAt(service, "spec"), objectAt(before, "spec"), revision) };
   },
-  problems: (service, before) => {
-    const was = textAt(before, "spec", "clusterIP");
-    const is = textAt(service, "spec", "clusterIP");
-    const moved = was !== "" && is !== was && textAt(service, "spec", "type") !== "ExternalName";
-    const ports = itemsAt(service, "spec", "ports").flatMap((port, i): readonly Problem[] => {
-      const number = valueAt(port, "port");
-      const fits = typeof number === "number" && Number.isInteger(number) && number > 0 && number < 65_536;
-      return fits ? [] : [invalidValue(`spec.ports[${i}].port`, number, "must be between 1 and 65535")];
-    });
-    return [...ports, ...(moved ? [invalidValue("spec.clusterIPs[0]", is, "may not change once set")] : [])];
-  },
+  problems: (service, before) => serviceProblems(objectAt(service, "spec"), objectAt(before, "spec")),
 };
-
-/** An address of 10.96.0.0/12 that no other service of this site got: revisions are never used twice. */
-function clusterIpOf(revision: number): string {
-  const offset = 2 + (revision % (2 ** 20 - 3));
-  return `10.${96 + (offset >> 16)}.${(offset >> 8) & 255}.${offset & 255}`;
-}
-
-function serviceSpec(spec: JsonObject, clusterIP: string): JsonObject {
-  const ports = itemsAt(spec, "ports").map((port) =>
-    isJsonObject(port) ? { protocol: "TCP", targetPort: port.port ?? 0, ...port } : port,
-  );
-  return {
-    type: "ClusterIP",
-    sessionAffinity: "None",
-    ...spec,
-    ...(ports.length > 0 && { ports }),
-    ...(clusterIP !== "" && {
-      clusterIP,
-      clusterIPs: [clusterIP],
-      ipFamilies: spec.ipFamilies ?? ["IPv4"],
-      ipFamilyPolicy: spec.ipFamilyPolicy ?? "SingleStack",
-      internalTrafficPolicy: spec.internalTrafficPolicy ?? "Cluster",
-    }),
-  };
-}
 
 /** As the kube-apiserver: all values of one together. */
 const mostDataBytes = 1024 * 1024;

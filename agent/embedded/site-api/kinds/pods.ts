@@ -4,17 +4,16 @@ import {
   itemsAt,
   type JsonObject,
   type JsonValue,
-  member,
   numberAt,
   textAt,
   valueAt,
   withMember,
 } from "../../../api/json.ts";
-import { formProblems } from "../names.ts";
 import type { ApiObject } from "../object.ts";
-import { forbiddenField, invalidValue, type Problem, required, unsupportedValue } from "../problems.ts";
+import { forbiddenField, type Problem } from "../problems.ts";
 import type { Rules } from "../served-kind.ts";
-import { tolerationProblems } from "./tolerations.ts";
+import { podSpecDefaults, runDefaults } from "./pod-defaults.ts";
+import { podSpecProblems } from "./pod-problems.ts";
 
 /** What pods have and templates of pods do not. */
 const ownDefaults = { enableServiceLinks: true, priority: 0, preemptionPolicy: "PreemptLowerPriority" };
@@ -25,15 +24,23 @@ const defaultTolerationSeconds = 300;
 export const podRules: Rules = {
   created: (pod) => ({
     ...pod,
-    spec: { ...ownDefaults, ...withDefaultTolerations(podSpecDefaults(objectAt(pod, "spec"))) },
+    spec: completeSpec(pod),
     status: { phase: "Pending", qosClass: qosClass(pod) },
   }),
-  updated: (pod) => ({ ...pod, spec: withDefaultTolerations(podSpecDefaults(objectAt(pod, "spec"))) }),
-  problems: (pod, before) => [
-    ...podSpecProblems(pod.spec, "spec"),
-    ...(before === undefined ? [] : frozenProblems(pod, before)),
-  ],
+  updated: (pod) => ({ ...pod, spec: completeSpec(pod) }),
+  problems: (pod, before) => {
+    if (before === undefined) return podSpecProblems(pod.spec, "spec");
+    // One that was stored when less was filled in and asked goes on: it is completed the same way before it is compared.
+    const was = { ...before, spec: completeSpec(before) };
+    if (isSameJson(pod.spec, was.spec)) return [];
+    return [...podSpecProblems(pod.spec, "spec"), ...frozenProblems(pod, was)];
+  },
 };
+
+const completeSpec = (pod: JsonObject): JsonObject => ({
+  ...ownDefaults,
+  ...withDefaultTolerations(runDefaults(podSpecDefaults(objectAt(pod, "spec")))),
+});
 
 /** A pod that runs nowhere, or no longer, has nothing to finish. */
 export function podGracePeriod(pod: ApiObject, asked: number | undefined): number {
@@ -46,45 +53,6 @@ export const objectAt = (value: JsonValue | undefined, ...path: readonly string[
   const found = valueAt(value, ...path);
   return isJsonObject(found) ? found : {};
 };
-
-/** What the real server fills in, as far as somebody here looks at it. */
-export function podSpecDefaults(spec: JsonObject): JsonObject {
-  const period = numberAt(spec, "terminationGracePeriodSeconds");
-  return {
-    restartPolicy: "Always",
-    terminationGracePeriodSeconds: 30,
-    dnsPolicy: "ClusterFirst",
-    securityContext: {},
-    schedulerName: "default-scheduler",
-    ...spec,
-    ...(period !== undefined && period < 0 && { terminationGracePeriodSeconds: 1 }),
-    ...(Array.isArray(spec.containers) && { containers: spec.containers.map(containerDefaults) }),
-  };
-}
-
-function containerDefaults(container: JsonValue): JsonValue {
-  if (!isJsonObject(container)) return container;
-  const ports = itemsAt(container, "ports").map((port) => (isJsonObject(port) ? { protocol: "TCP", ...port } : port));
-  const image = textAt(container, "image");
-  const latest = image.endsWith(":latest") || !/[:@][^/]*$/.test(image);
-  return {
-    resources: {},
-    terminationMessagePath: "/dev/termination-log",
-    terminationMessagePolicy: "File",
-    imagePullPolicy: latest ? "Always" : "IfNotPresent",
-    ...container,
-    ...requested(container),
-    ...(ports.length > 0 && { ports }),
-  };
-}
-
-/** What is limited and not asked for is asked for up to the limit. */
-function requested(container: JsonObject): JsonObject {
-  const limits = objectAt(container, "resources", "limits");
-  if (Object.keys(limits).length === 0) return {};
-  const resources = objectAt(container, "resources");
-  return { resources: { ...resources, requests: { ...limits, ...objectAt(resources, "requests") } } };
-}
 
 /** As the DefaultTolerationSeconds admission does: only where the pod tolerates neither by itself. */
 function withDefaultTolerations(spec: JsonObject): JsonObject {
@@ -121,36 +89,6 @@ function qosClass(pod: JsonObject): string {
     }),
   );
   return guaranteed ? "Guaranteed" : "Burstable";
-}
-
-export function podSpecProblems(spec: JsonValue | undefined, field: string): readonly Problem[] {
-  const [policy, node] = [textAt(spec, "restartPolicy"), textAt(spec, "nodeName")];
-  return [
-    ...containerProblems(spec, field),
-    ...tolerationProblems(spec, field),
-    ...(restartPolicies.includes(policy) ? [] : [unsupportedValue(`${field}.restartPolicy`, policy, restartPolicies)]),
-    ...(node === "" ? [] : formProblems(`${field}.nodeName`, node, "subdomain")),
-  ];
-}
-
-const restartPolicies = ["Always", "OnFailure", "Never"];
-
-function containerProblems(spec: JsonValue | undefined, field: string): readonly Problem[] {
-  const containers = itemsAt(spec, "containers");
-  if (containers.length === 0) return [required(`${field}.containers`)];
-  return containers.flatMap((container, i) => {
-    const at = `${field}.containers[${i}]`;
-    const name = member(container, "name");
-    const unnamed = typeof name !== "string" || name === "";
-    const imageless = textAt(container, "image") === "" ? [required(`${at}.image`)] : [];
-    if (unnamed) return [required(`${at}.name`), ...imageless];
-    const twice = containers.findIndex((other) => textAt(other, "name") === name) < i;
-    return [
-      ...formProblems(`${at}.name`, name, "label"),
-      ...(twice ? [{ ...invalidValue(`${at}.name`, name, "is there twice"), reason: "FieldValueDuplicate" }] : []),
-      ...imageless,
-    ];
-  });
 }
 
 /** Of a pod's spec only this may change once it is there; the node name is set by binding. */

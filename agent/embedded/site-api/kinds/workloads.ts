@@ -4,15 +4,18 @@ import {
   type JsonObject,
   type JsonValue,
   member,
-  numberAt,
   textAt,
   valueAt,
 } from "../../../api/json.ts";
 import type { ApiObject } from "../object.ts";
 import { invalidValue, type Problem, required, unsupportedValue } from "../problems.ts";
 import type { Rules } from "../served-kind.ts";
-import { objectAt, podSpecDefaults, podSpecProblems } from "./pods.ts";
+import { podSpecDefaults } from "./pod-defaults.ts";
+import { podSpecProblems } from "./pod-problems.ts";
+import { objectAt } from "./pods.ts";
 import { selectorProblems } from "./selectors.ts";
+import { daemonSetStrategy, deploymentStrategy, type StrategyRules, statefulSetStrategy } from "./strategies.ts";
+import { negativeProblems } from "./value-problems.ts";
 
 const counted = {
   currentNumberScheduled: 0,
@@ -21,20 +24,14 @@ const counted = {
   numberReady: 0,
 };
 
-const daemonSet = workload(
-  {
-    revisionHistoryLimit: 10,
-    updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
-  },
-  counted,
-);
+const daemonSet = workload({ revisionHistoryLimit: 10 }, counted, daemonSetStrategy);
 
 export const daemonSetRules: Rules = {
   ...daemonSet,
   created: (object, admission) => withTemplateGeneration(daemonSet.created?.(object, admission) ?? object, 1),
   updated: (object, before) => {
     const now = daemonSet.updated?.(object, before) ?? object;
-    const same = isSameJson(valueAt(now, "spec", "template"), valueAt(before, "spec", "template"));
+    const same = isSameJson(valueAt(now, "spec", "template"), completeTemplate(before));
     const generation = Number(textAt(before, "metadata", "annotations", templateGeneration) || 1);
     return withTemplateGeneration(now, same ? generation : generation + 1);
   },
@@ -53,21 +50,22 @@ export const replicaSetRules: Rules = workload({ replicas: 1 }, { replicas: 0 })
 export const deploymentRules: Rules = workload(
   {
     replicas: 1,
-    strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "25%", maxSurge: "25%" } },
     revisionHistoryLimit: 10,
     progressDeadlineSeconds: 600,
   },
   {},
+  deploymentStrategy,
 );
 
 export const statefulSetRules: Rules = workload(
   {
     replicas: 1,
     podManagementPolicy: "OrderedReady",
-    updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 0 } },
     revisionHistoryLimit: 10,
+    persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain", whenScaled: "Retain" },
   },
   { replicas: 0, availableReplicas: 0 },
+  statefulSetStrategy,
 );
 
 /** Its selector is made of labels alone, and is that of its pods where none is given. */
@@ -83,28 +81,44 @@ export const replicationControllerRules: Rules = {
 };
 
 /** A kind with a selector and a template of pods. */
-function workload(defaults: JsonObject, status: JsonObject): Rules {
+function workload(defaults: JsonObject, status: JsonObject, strategy?: StrategyRules): Rules {
   const withDefaults = (object: ApiObject): JsonObject => {
-    const spec: JsonObject = { ...defaults, ...objectAt(object, "spec") };
-    const template = objectAt(spec, "template");
-    const podSpec = podSpecDefaults(objectAt(template, "spec"));
-    return { ...object, spec: { ...spec, template: { ...template, spec: podSpec } } };
+    const spec = filled(objectAt(object, "spec"), defaults);
+    const rolled = strategy && { [strategy.name]: strategy.defaults(objectAt(spec, strategy.name)) };
+    return { ...object, spec: { ...spec, ...rolled, template: completeTemplate(object) } };
   };
   return {
     created: (object) => ({ ...withDefaults(object), status }),
     updated: withDefaults,
-    problems: (object, before) => [
-      ...replicaProblems(object),
-      ...templateProblems(object, before),
-      ...podSpecProblems(valueAt(object, "spec", "template", "spec"), "spec.template.spec"),
-      ...restartProblems(object),
-    ],
+    problems: (object, before) => {
+      // What was once taken and is not touched stands.
+      if (before !== undefined && isSameJson(object.spec, withDefaults(before).spec)) return [];
+      return [
+        ...negativeProblems("spec.replicas", valueAt(object, "spec", "replicas")),
+        ...(strategy?.problems(objectAt(object, "spec", strategy.name), `spec.${strategy.name}`) ?? []),
+        ...templateProblems(object, before),
+        ...podSpecProblems(valueAt(object, "spec", "template", "spec"), "spec.template.spec"),
+        ...restartProblems(object),
+      ];
+    },
   };
 }
 
-function replicaProblems(object: ApiObject): readonly Problem[] {
-  const replicas = numberAt(object, "spec", "replicas") ?? 0;
-  return replicas >= 0 ? [] : [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")];
+/** What is given, completed also within what is given in part. */
+const filled = (given: JsonObject, defaults: JsonObject): JsonObject => ({
+  ...given,
+  ...Object.fromEntries(
+    Object.entries(defaults).map(([name, value]) => [
+      name,
+      isJsonObject(value) ? { ...value, ...objectAt(given, name) } : (given[name] ?? value),
+    ]),
+  ),
+});
+
+/** As it is kept. One that was stored when less was filled in is completed the same way before it is compared. */
+function completeTemplate(object: ApiObject): JsonObject {
+  const template = objectAt(object, "spec", "template");
+  return { ...template, spec: podSpecDefaults(objectAt(template, "spec")) };
 }
 
 /** Their pods are to run for good. */
