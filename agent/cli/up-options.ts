@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, resolve, sep } from "node:path";
 import type { Millis } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import { ConfigError } from "../base/errors.ts";
@@ -37,11 +37,14 @@ export function upOptions({ values }: Args): UpOptions {
   const boards = integerOf(values, "boards", [1, mostBoards], problems);
   const zones = integerOf(values, "zones", [1, mostZones], problems);
   const port = integerOf(values, "port", [0, 65_535], problems);
+  const folder = values.has("dir") ? resolve(values.get("dir") ?? "") : undefined;
   const duration = durationOf(values.get("for"), problems);
   const kubeconfig = values.get("kubeconfig");
   if (kubeconfig !== undefined && existsSync(kubeconfig) && !isOurs(kubeconfig)) {
     problems.push(`--kubeconfig: ${kubeconfig} exists and was not written by siteward up; it would be overwritten`);
   }
+  const missing = kubeconfig === undefined ? undefined : missingFolder(kubeconfig, folder);
+  if (missing !== undefined) problems.push(`--kubeconfig: the folder ${missing} does not exist`);
   const named = values.get("scenario");
   const text = textOf(named);
   if ("problem" in text) problems.push(`--scenario: ${text.problem}`);
@@ -57,9 +60,16 @@ export function upOptions({ values }: Args): UpOptions {
     agents,
     duration,
     port: port ?? 6440,
-    folder: values.has("dir") ? resolve(values.get("dir") ?? "") : undefined,
+    folder,
     kubeconfig: kubeconfig === undefined ? undefined : resolve(kubeconfig),
   };
+}
+
+/** Only the folder of the site, and what is below it, is made: anywhere else a folder that is missing is a mistake. */
+function missingFolder(kubeconfig: string, folder: string | undefined): string | undefined {
+  const above = dirname(resolve(kubeconfig));
+  const isOfSite = folder !== undefined && `${above}${sep}`.startsWith(`${folder}${sep}`);
+  return isOfSite || existsSync(above) ? undefined : above;
 }
 
 function isOurs(kubeconfig: string): boolean {

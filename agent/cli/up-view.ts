@@ -9,6 +9,13 @@ const newsShown = 8;
 /** Lines of a story that are printed at its end, where a table covered them up. */
 const newsKept = 2000;
 
+/** Assumed where a terminal does not know its own size, or says that it is none. */
+const usualSize = { columns: 80, rows: 24 };
+
+/** Whether a table can be drawn in place; a dumb terminal, or one that nobody has named, is only written to. */
+export const canDraw = ({ stdout, env }: Pick<Io, "stdout" | "env">): boolean =>
+  stdout.isTTY && !["", "dumb"].includes(env.TERM ?? "");
+
 /** What a person sees of the site: a table that is drawn in place, or a line for each change. */
 export class UpView {
   readonly #io: Pick<Io, "stdout" | "env">;
@@ -34,7 +41,7 @@ export class UpView {
     this.#title = parts.title;
     this.#keys = parts.keys;
     this.#begun = io.clock.now();
-    if (io.stdout.isTTY && !parts.plain) this.#table = new LiveTable({ write: (text) => io.stdout.write(text) });
+    if (canDraw(io) && !parts.plain) this.#table = new LiveTable({ write: (text) => io.stdout.write(text) });
   }
 
   /** What stands above everything else. */
@@ -63,7 +70,8 @@ export class UpView {
     this.#shown = site;
     if (!this.#table) return;
     const { stdout, env } = this.#io;
-    const { columns, rows = 24 } = stdout;
+    const columns = stdout.columns || usualSize.columns;
+    const rows = stdout.rows || usualSize.rows;
     const keys = this.#keys === undefined ? undefined : { help: this.#keys, selected: this.#selected };
     const look = { columns, rows, color: !env.NO_COLOR, unicode: /utf-?8/i.test(localeOf(env)), keys };
     const size = `${columns} ${rows}`;

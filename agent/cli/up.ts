@@ -22,7 +22,7 @@ import type { Args, Io } from "./io.ts";
 import { keyboardOf } from "./keyboard.ts";
 import { findStatus, thisMachine } from "./status-reader.ts";
 import { type UpOptions, upOptions } from "./up-options.ts";
-import { UpView } from "./up-view.ts";
+import { canDraw, UpView } from "./up-view.ts";
 
 const glance: Millis = 250;
 const usualBrokerPort = 1883;
@@ -70,7 +70,7 @@ function folderOf({ folder, kubeconfig }: UpOptions): string {
 async function play(io: Io, options: UpOptions, folder: string, plain: boolean): Promise<number> {
   const { scenario } = options;
   const title = `siteward up: ${scenario.name}, boards: ${scenario.boards}, zones: ${scenario.zones}`;
-  const keyboard = io.stdout.isTTY && process.stdin.isTTY && !plain ? keyboardOf(process.stdin) : undefined;
+  const keyboard = canDraw(io) && process.stdin.isTTY && !plain ? keyboardOf(process.stdin) : undefined;
   const view = new UpView(io, { title, plain, keys: keyboard && keyHelp });
   const write = (line: string): void => view.say(line);
   const log = new LineLogger({ level: "warn", format: "text", clock: io.clock, write });

@@ -63,14 +63,29 @@ export class Collector {
     }
   }
 
-  /** What fails is tried again by the next pass. */
+  /**
+   * What fails is tried again by the next pass. Mirrors are not of one moment: one may show that an owner is gone before
+   * another shows that its dependents were made to forget it. The API itself is asked before anything is deleted.
+   */
   async #remove(resource: Resource<KubeObject>, object: KubeObject, signal: AbortSignal): Promise<void> {
     const { namespace, name, uid } = object.metadata;
     try {
-      await this.#client.delete(resource, { namespace, name }, { uid }, signal);
+      const live = await this.#client.get(resource, { namespace, name }, signal);
+      if (live?.metadata.uid !== uid || !(await this.#isLeftBehind(live, signal))) return;
+      const { resourceVersion } = live.metadata;
+      await this.#client.delete(resource, { namespace, name }, { uid, resourceVersion }, signal);
     } catch (error) {
       if (isNotFound(error) || isTaken(error)) return;
       this.#ambient.log.debug("left behind, and not removed", { object: keyOf(object), error: sentenceOf(error) });
     }
+  }
+
+  async #isLeftBehind(object: KubeObject, signal: AbortSignal): Promise<boolean> {
+    const owner = controllerOf(object);
+    const known = this.#owners.find(({ resource }) => resource.kind === owner?.kind);
+    if (owner === undefined || known === undefined) return false;
+    const { namespace } = object.metadata;
+    const live = await this.#client.get(known.resource, { namespace, name: owner.name }, signal);
+    return live?.metadata.uid !== owner.uid;
   }
 }

@@ -220,6 +220,7 @@ export class EmbeddedSite implements Stage {
 
   #collector(): Collector {
     const owners = [
+      { resource: replicaSets, mirror: this.#replicaSets },
       { resource: daemonSets, mirror: this.#daemonSets },
       { resource: services, mirror: this.#services },
       { resource: endpoints, mirror: this.#endpoints },

@@ -44,42 +44,88 @@ const columns: readonly Column[] = [
   { title: "TAINTS", rank: 7, cell: taintsCell },
 ];
 
+/** A line, and how much it is worth: where there is no room for all, those that are worth least are left out. */
+interface Line {
+  readonly text: string;
+  readonly worth: number;
+}
+
+const worth = { gap: 0, counted: 1, title: 2, leader: 3, heads: 4, board: 5, help: 6, chosen: 7 };
+
 /** The site as lines that fit the terminal. `news`: what was said last, newest at the end. */
 export function tableLines(title: string, site: SitePicture, news: readonly string[], look: Look): readonly string[] {
-  const { boards, left } = boardsShown(site, look);
+  const help = helpLines(look);
+  const { boards, left } = boardsShown(site, look, help.length);
   const rows = (shown: readonly Column[]): readonly (readonly Cell[])[] => [
     shown.map(({ title }) => cell(title, "dim")),
     ...boards.map((board) => shown.map((column) => column.cell(board, site, look))),
   ];
   const shown = fitting(rows, look.columns);
   const widths = shown.map((_, index) => Math.max(...rows(shown).map((row) => row[index]?.text.length ?? 0)));
-  const lines = [
-    cut(title, look),
-    "",
-    ...rows(shown).map((row) => lineOf(row, widths, look)),
-    ...(left > 0 ? [cut(`and ${left} more`, look)] : []),
-    "",
-    ...site.zones.map((zone) => cut(zoneLine(zone), look)),
-    ...site.daemons.map((daemon) => cut(daemonLine(daemon), look)),
-    ...site.services.map(({ name, ready }) => cut(`service ${name}: leads to ${podsOf(ready)}`, look)),
-    cut(leaderLine(site), look),
-    ...(look.keys ? [painted(cut(look.keys.help, look), "dim", look)] : []),
-    "",
-  ];
+  const chosen = chosenBoard(site, look);
+  const gap: Line = { text: "", worth: worth.gap };
+  const counted = (text: string): Line => ({ text: cut(text, look), worth: worth.counted });
+  const lines = worthiest(
+    [
+      { text: cut(title, look), worth: worth.title },
+      gap,
+      ...rows(shown).map((row, index) => ({
+        text: lineOf(row, widths, look),
+        worth: index === 0 ? worth.heads : boards[index - 1] === chosen ? worth.chosen : worth.board,
+      })),
+      ...(left > 0 ? [counted(`and ${left} more`)] : []),
+      gap,
+      ...site.zones.map((zone) => counted(zoneLine(zone))),
+      ...site.daemons.map((daemon) => counted(daemonLine(daemon))),
+      ...site.services.map(({ name, ready }) => counted(`service ${name}: leads to ${podsOf(ready)}`)),
+      { text: cut(leaderLine(site), look), worth: worth.leader },
+      ...help.map((text) => ({ text: painted(text, "dim", look), worth: worth.help })),
+      gap,
+    ],
+    look.rows - 1,
+  );
   const room = Math.max(0, look.rows - 1 - lines.length);
   const latest = room === 0 ? [] : news.slice(-room);
   return [...lines, ...latest.map((line) => painted(cut(line, look), toneOf(line), look))].slice(0, look.rows - 1);
 }
 
-/** Those in trouble first where there is no room for all, beside a few lines of news. */
+/** So many of them, in their order; of those that are worth the same, the first ones. */
+function worthiest(lines: readonly Line[], count: number): readonly string[] {
+  const kept = new Set([...lines.keys()].sort((a, b) => worthAt(lines, b) - worthAt(lines, a)).slice(0, count));
+  return lines.flatMap(({ text }, index) => (kept.has(index) ? [text] : []));
+}
+
+const worthAt = (lines: readonly Line[], index: number): number => lines[index]?.worth ?? 0;
+
+/** What the keys do, on as many lines as that takes: no key is cut off where a line is too short for all. */
+function helpLines({ keys, ...look }: Look): readonly string[] {
+  const lines: string[] = [];
+  for (const key of keys?.help.split("  ") ?? []) {
+    const longer = [...lines.slice(-1), key].join("  ");
+    if (lines.length > 0 && longer.length <= look.columns) lines[lines.length - 1] = longer;
+    else lines.push(key);
+  }
+  return lines.map((line) => cut(line, look));
+}
+
+/** The board to which keys do something: the first one while nobody has chosen. */
+const chosenBoard = ({ boards }: SitePicture, { keys }: Look): BoardPicture | undefined =>
+  keys && (boards.find(({ name }) => name === keys.selected) ?? boards[0]);
+
+/** Those in trouble first where there is no room for all, beside a few lines of news. The chosen one is always shown. */
 function boardsShown(
-  { boards, zones, daemons, services }: SitePicture,
-  { rows }: Look,
+  site: SitePicture,
+  look: Look,
+  helpLines: number,
 ): { boards: readonly BoardPicture[]; left: number } {
-  const room = Math.max(1, rows - zones.length - daemons.length - services.length - 10);
+  const { boards, zones, daemons, services } = site;
+  const room = Math.max(1, look.rows - zones.length - daemons.length - services.length - Math.max(1, helpLines) - 9);
   if (boards.length <= room) return { boards, left: 0 };
   const [troubled, others] = [boards.filter(isTroubled), boards.filter((board) => !isTroubled(board))];
-  return { boards: [...troubled, ...others].slice(0, room), left: boards.length - room };
+  const first = [...troubled, ...others].slice(0, room);
+  const chosen = chosenBoard(site, look);
+  const shown = chosen === undefined || first.includes(chosen) ? first : [...first.slice(0, -1), chosen];
+  return { boards: shown, left: boards.length - room };
 }
 
 const isTroubled = ({ ready, power, link, taints }: BoardPicture): boolean =>
@@ -109,10 +155,9 @@ export class LiveTable {
   }
 }
 
-/** The first one is meant while nobody has chosen. */
-function nameCell({ name }: BoardPicture, { boards }: SitePicture, { keys }: Look): Cell {
-  if (keys === undefined) return cell(name);
-  return cell(`${name === (keys.selected ?? boards[0]?.name) ? ">" : " "} ${name}`);
+function nameCell(board: BoardPicture, site: SitePicture, look: Look): Cell {
+  if (look.keys === undefined) return cell(board.name);
+  return cell(`${board === chosenBoard(site, look) ? ">" : " "} ${board.name}`);
 }
 
 function stateCell({ power, link, ready, cordoned, agent }: BoardPicture, _: SitePicture, look: Look): Cell {

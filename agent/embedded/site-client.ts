@@ -131,15 +131,15 @@ export class SiteClient {
   async delete(
     resource: Resource<KubeObject>,
     at: Place,
-    options: { readonly uid?: string; readonly gracePeriodSeconds?: number },
+    options: { readonly uid?: string; readonly resourceVersion?: string; readonly gracePeriodSeconds?: number },
     signal: AbortSignal,
   ): Promise<void> {
-    const { uid, gracePeriodSeconds } = options;
+    const { gracePeriodSeconds, ...preconditions } = options;
     const json = {
       apiVersion: "v1",
       kind: "DeleteOptions",
       ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
-      ...(uid !== undefined && { preconditions: { uid } }),
+      ...(Object.keys(preconditions).length > 0 && { preconditions }),
     };
     await this.#ask("DELETE", pathOf(resource, at), signal, { json });
   }

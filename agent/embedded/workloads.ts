@@ -1,7 +1,5 @@
 import type { Pod, ReplicaSet } from "../api/core.ts";
 import { keyOf, type NewObject } from "../api/meta.ts";
-import { controllerOf } from "../api/owners.ts";
-import { isTerminating } from "../api/pods.ts";
 import { apiVersionOf, pods, replicaSets } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { Bell } from "../base/bell.ts";
@@ -41,7 +39,7 @@ export const workloadOf = ({ metadata }: Pod): string | undefined => metadata.la
 
 /**
  * Makes a ReplicaSet of each workload, and is the controller of all ReplicaSets of the site, so that pods that were evicted
- * are seen to come back elsewhere. The pods of one that is gone go too; nobody adopts pods that have no owner.
+ * are seen to come back elsewhere. Nobody adopts pods that have no owner.
  */
 export class WorkloadKeeper {
   readonly #ambient: Ambient;
@@ -70,12 +68,9 @@ export class WorkloadKeeper {
 
   async #pass(signal: AbortSignal): Promise<void> {
     const sets = [...this.#parts.replicaSets.values()];
-    const uids = new Set(sets.map(({ metadata }) => metadata.uid));
     for (const pod of this.#parts.pods.values()) this.#awaited.delete(keyOf(pod));
     for (const workload of this.#wished) await this.#tried(workload.name, () => this.#make(workload, signal));
     for (const set of sets) await this.#tried(set.metadata.name, () => this.#keep(set, signal));
-    const orphans = [...this.#parts.pods.values()].filter((pod) => isOrphan(pod, uids));
-    for (const pod of orphans) await this.#tried(pod.metadata.name, () => this.#remove(pod, signal));
   }
 
   /** What fails is tried again by the next pass. */
@@ -147,13 +142,6 @@ export class WorkloadKeeper {
       if (!isNotFound(error) && !isTaken(error)) throw error;
     }
   }
-}
-
-/** Its ReplicaSet is gone: what a garbage collector would do is done here, for these pods alone. */
-function isOrphan(pod: Pod, uids: ReadonlySet<string>): boolean {
-  const owner = controllerOf(pod);
-  const isOurs = owner?.kind === replicaSets.kind && owner.apiVersion === apiVersionOf(replicaSets);
-  return isOurs && !uids.has(owner.uid) && !isTerminating(pod);
 }
 
 const labelsOf = ({ name }: Workload): Readonly<Record<string, string>> => ({ app: name, [label]: name });

@@ -24,7 +24,7 @@ export function remove(site: Site, call: ObjectCall): ApiResponse {
   const before = existing(site, call);
   checkPreconditions(kind, before.object, options);
   if (kind === namespacesServed) return response(200, shown.one(removeNamespace(site, before, options)));
-  const { does, entry } = deleteObject(site, kind, before, options.gracePeriodSeconds, options.dryRun);
+  const { does, entry } = deleteObject(site, kind, before, options, options.dryRun);
   if (does !== "remove" || kind.returnsDeleted) return response(200, shown.one(entry));
   const details = {
     name,
@@ -46,7 +46,7 @@ export function removeCollection(site: Site, call: Call): ApiResponse {
   for (const entry of itemsOf(store, rangeOf(kind, namespace), at)) {
     if (!isSelected(selection, entry.object)) continue;
     const now = store.get(kind, namespace, entry.object.metadata.name);
-    if (now !== undefined) deleteObject(site, kind, now, options.gracePeriodSeconds, options.dryRun);
+    if (now !== undefined) deleteObject(site, kind, now, options, options.dryRun);
   }
   return listOf(site, call, selection, at);
 }

@@ -27,7 +27,7 @@ export function evict(site: Site, call: ObjectCall): ApiResponse {
   checkPreconditions(kind, before.object, options);
   takeFromBudget(site, before.object, dryRun);
   const told = storeChange(site, kind, before, withCondition(before.object, disruption(site)), dryRun);
-  deleteObject(site, kind, told, options.gracePeriodSeconds, dryRun);
+  deleteObject(site, kind, told, options, dryRun);
   return jsonResponse(201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });
 }
 

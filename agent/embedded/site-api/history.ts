@@ -34,7 +34,7 @@ function expireEvents(site: Site, revision: number): boolean {
   let deleted = 0;
   for (const entry of itemsOf(store, rangeOf(eventsServed), store.revision)) {
     if (entry.revision > revision) continue;
-    deleteObject(site, eventsServed, entry, 0, false);
+    deleteObject(site, eventsServed, entry, { gracePeriodSeconds: 0 }, false);
     if (++deleted === eventsPerStep) return true;
   }
   return false;

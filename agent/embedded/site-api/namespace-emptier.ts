@@ -36,7 +36,7 @@ function step(site: Site, namespace: Entry): void {
       empty = false;
       if (isTerminating(entry.object)) continue;
       if (asked++ === atATime) return;
-      deleteObject(site, kind, entry, undefined, false);
+      deleteObject(site, kind, entry, {}, false);
     }
   }
   const now = store.get(namespacesServed, undefined, name);

@@ -134,9 +134,15 @@ export function fieldValidationIn(query: URLSearchParams, kind: string): FieldVa
   return found;
 }
 
+const propagations = ["Foreground", "Background", "Orphan"] as const;
+
+/** What a deletion says of the dependents of what is deleted: they go before it, they go after it, or they stay. */
+export type Propagation = (typeof propagations)[number];
+
 export interface DeleteOptions {
   readonly dryRun: boolean;
   readonly gracePeriodSeconds: number | undefined;
+  readonly propagation: Propagation | undefined;
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
 }
@@ -147,22 +153,29 @@ export function deleteOptionsIn(query: URLSearchParams, body: JsonObject): Delet
   if (grace !== undefined && (typeof grace !== "number" || !Number.isInteger(grace))) {
     throw badRequest("gracePeriodSeconds must be a whole number");
   }
-  const policy = member(body, "propagationPolicy") ?? query.get("propagationPolicy");
-  if (policy !== null && policy !== "Foreground" && policy !== "Background" && policy !== "Orphan") {
-    const supported = ["Foreground", "Background", "Orphan"];
-    throw invalidOptions("DeleteOptions", [unsupportedValue("propagationPolicy", policy, supported)]);
-  }
-  if (policy !== null && member(body, "orphanDependents") !== undefined) {
-    const why = "orphanDependents and propagationPolicy cannot be both set";
-    throw invalidOptions("DeleteOptions", [invalidValue("propagationPolicy", policy, why)]);
-  }
   const preconditions = member(body, "preconditions") ?? null;
   return {
     dryRun: dryRunOf(isJsonArray(body.dryRun) ? body.dryRun : query.getAll("dryRun"), "DeleteOptions"),
     gracePeriodSeconds: grace,
+    propagation: propagationIn(query, body),
     uid: precondition(preconditions, "uid"),
     resourceVersion: precondition(preconditions, "resourceVersion"),
   };
+}
+
+/** Undefined: nothing is said of the dependents. */
+function propagationIn(query: URLSearchParams, body: JsonObject): Propagation | undefined {
+  const policy = member(body, "propagationPolicy") ?? query.get("propagationPolicy");
+  const found = propagations.find((one) => one === policy);
+  if (policy !== null && found === undefined) {
+    throw invalidOptions("DeleteOptions", [unsupportedValue("propagationPolicy", policy, propagations)]);
+  }
+  // The older word for it.
+  const orphans = member(body, "orphanDependents") ?? null;
+  if (orphans === null) return found;
+  if (policy === null) return orphans === true ? "Orphan" : "Background";
+  const why = "orphanDependents and propagationPolicy cannot be both set";
+  throw invalidOptions("DeleteOptions", [invalidValue("propagationPolicy", policy, why)]);
 }
 
 function precondition(preconditions: JsonValue, name: string): string | undefined {

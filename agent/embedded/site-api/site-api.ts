@@ -4,6 +4,7 @@ import type { Ambient } from "../../base/ambient.ts";
 import { TaskGroup } from "../../base/tasks.ts";
 import type { Site } from "./call.ts";
 import { ChangeTail } from "./change-tail.ts";
+import { settleDependents } from "./dependents.ts";
 import type { ApiRequest, ApiResponse } from "./exchange.ts";
 import { answer } from "./handler.ts";
 import { forgetHistory } from "./history.ts";
@@ -71,11 +72,12 @@ export class SiteApi {
     return { port: listening.port, close };
   }
 
-  /** Upkeep: forgets old history, empties namespaces that are being deleted. Ends when the signal aborts. */
+  /** Upkeep: forgets old history, empties namespaces that are being deleted, lets owners go. Ends when the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const tasks = new TaskGroup(signal);
     tasks.start("forgetting of history", (aborted) => forgetHistory(this.#site, this.#log, aborted));
     tasks.start("emptying of namespaces", (aborted) => emptyNamespaces(this.#site, aborted));
+    tasks.start("settling of dependents", (aborted) => settleDependents(this.#site, aborted));
     await tasks.join();
   }
 

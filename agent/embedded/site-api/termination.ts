@@ -2,6 +2,8 @@ import { itemsAt, type JsonObject, numberAt, textAt } from "../../api/json.ts";
 import { timestamp } from "../../api/timestamps.ts";
 import { type Instant, shifted } from "../../base/clock.ts";
 import type { ApiObject } from "./object.ts";
+import type { Propagation } from "./options.ts";
+import { propagated } from "./propagation.ts";
 import type { ServedKind } from "./served-kind.ts";
 
 /**
@@ -9,6 +11,12 @@ import type { ServedKind } from "./served-kind.ts";
  * runs it says that it has ended, or nothing (more).
  */
 export type Deletion = { readonly does: "remove" | "mark"; readonly object: ApiObject } | { readonly does: "nothing" };
+
+/** What a deletion says of how an object is to go. */
+export interface DeletionWish {
+  readonly gracePeriodSeconds?: number | undefined;
+  readonly propagation?: Propagation | undefined;
+}
 
 export const isTerminating = ({ metadata }: ApiObject): boolean => typeof metadata.deletionTimestamp === "string";
 
@@ -23,20 +31,27 @@ export const isOver = (kind: ServedKind, object: ApiObject): boolean =>
   !isHeld(kind, object) &&
   (numberAt(object.metadata, "deletionGracePeriodSeconds") ?? 0) === 0;
 
-export function deletionOf(kind: ServedKind, object: ApiObject, asked: number | undefined, now: Instant): Deletion {
+export function deletionOf(
+  kind: ServedKind,
+  object: ApiObject,
+  { gracePeriodSeconds: asked, propagation }: DeletionWish,
+  now: Instant,
+): Deletion {
   // As on the real server: a negative period is the shortest one.
   const wanted = asked !== undefined && asked < 0 ? 1 : asked;
   const period = kind.gracePeriod?.(object, wanted) ?? 0;
+  const held = propagated(kind, object, propagation);
   if (!isTerminating(object)) {
-    if (kind.gracePeriod === undefined && !isHeld(kind, object)) return { does: "remove", object };
-    return ending(kind, marked(object, shifted(now, period * 1000), period), period);
+    if (kind.gracePeriod === undefined && !isHeld(kind, held)) return { does: "remove", object };
+    return ending(kind, marked(held, shifted(now, period * 1000), period), period);
   }
   const left = numberAt(object.metadata, "deletionGracePeriodSeconds") ?? 0;
-  if (left === 0) return isHeld(kind, object) ? { does: "nothing" } : { does: "remove", object };
+  if (left === 0 && isHeld(kind, held)) return held === object ? { does: "nothing" } : { does: "mark", object: held };
+  if (left === 0) return { does: "remove", object };
   // A deletion under way can be hurried, never be put off.
   if (wanted === undefined || period >= left) return { does: "nothing" };
   const begun = Date.parse(textAt(object.metadata, "deletionTimestamp")) - left * 1000;
-  return ending(kind, shortened(object, begun + period * 1000, period), period);
+  return ending(kind, shortened(held, begun + period * 1000, period), period);
 }
 
 const ending = (kind: ServedKind, object: ApiObject, period: number): Deletion => ({

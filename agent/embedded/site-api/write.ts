@@ -9,7 +9,7 @@ import { keyOf } from "./object-store.ts";
 import { required } from "./problems.ts";
 import { namespacesServed } from "./served.ts";
 import type { ServedKind } from "./served-kind.ts";
-import { type Deletion, deletionOf, isOver, isTerminating } from "./termination.ts";
+import { type Deletion, type DeletionWish, deletionOf, isOver, isTerminating } from "./termination.ts";
 
 /** Letters that make no words and look like no other. */
 const suffixLetters = "bcdfghjklmnpqrstvwxz2456789";
@@ -107,10 +107,10 @@ export function deleteObject(
   site: Site,
   kind: ServedKind,
   before: Entry,
-  asked: number | undefined,
+  wish: DeletionWish,
   dryRun: boolean,
 ): { readonly does: Deletion["does"]; readonly entry: Entry } {
-  const deletion = deletionOf(kind, before.object, asked, site.clock.now());
+  const deletion = deletionOf(kind, before.object, wish, site.clock.now());
   if (deletion.does === "nothing") return { does: "nothing", entry: before };
   const { does, object } = deletion;
   if (dryRun) return { does, entry: unstored(before.key, before.revision, object) };

@@ -94,11 +94,13 @@ built(
     const silent = agentWith({ run: { folder: "/proc/none" } });
     silent.start();
     await until("it is said", () => silent.log().includes("status file cannot be written"), 10);
-    for (const option of ["--dir", "--kubeconfig"]) {
-      const { code, stderr } = await siteward(["up", "--port", "0", option, "/proc/none/below"]);
-      expect(code).toBe(64);
-      expect(stderr).toMatch(/^siteward: up: a folder cannot be made: E\w+: .*\/proc\/none[^\n]*\n$/);
-    }
+    const { code, stderr } = await siteward(["up", "--port", "0", "--dir", "/proc/none/below"]);
+    expect(code).toBe(64);
+    expect(stderr).toMatch(/^siteward: up: a folder cannot be made: E\w+: .*\/proc\/none[^\n]*\n$/);
+    expect(await siteward(["up", "--port", "0", "--kubeconfig", "/proc/none/below"])).toMatchObject({
+      code: 64,
+      stderr: "siteward: up: --kubeconfig: the folder /proc/none does not exist\n",
+    });
   },
 );
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -94,4 +94,15 @@ test("a kubeconfig of somebody else's is not written over; an old one of ours is
   const ours = path.join(folder, "ours");
   writeKubeconfig(ours, 1234);
   expect(given({ kubeconfig: ours }).kubeconfig).toBe(ours);
+});
+
+test("a mistyped path of a kubeconfig makes no folder; in the folder of the site anything may be made", () => {
+  const mistyped = path.join(folder, "nope", "x");
+  expect(problemsOf({ kubeconfig: mistyped })).toEqual([
+    `--kubeconfig: the folder ${path.dirname(mistyped)} does not exist`,
+  ]);
+  expect(problemsOf({ kubeconfig: mistyped, dir: path.join(folder, "no") })).toHaveLength(1);
+  expect(problemsOf({ kubeconfig: mistyped, dir: path.join(folder, "nope") })).toEqual([]);
+  expect(problemsOf({ kubeconfig: path.join(folder, "x") })).toEqual([]);
+  expect(existsSync(path.dirname(mistyped))).toBe(false);
 });

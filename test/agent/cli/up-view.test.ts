@@ -13,7 +13,7 @@ const site: SitePicture = {
   services: [],
 };
 
-function viewOn(terminal: { isTTY: boolean; columns: number; rows: number }) {
+function viewOn(terminal: { isTTY: boolean; columns: number; rows: number }, TERM = "xterm") {
   let written = "";
   const stdout = {
     ...terminal,
@@ -22,7 +22,7 @@ function viewOn(terminal: { isTTY: boolean; columns: number; rows: number }) {
     },
   };
   const view = new UpView(
-    { stdout, env: { NO_COLOR: "1" }, clock: new FakeClock() },
+    { stdout, env: { NO_COLOR: "1", TERM }, clock: new FakeClock() },
     { title: "a site", plain: false },
   );
   const drawn = (): string => {
@@ -55,4 +55,16 @@ test("without a terminal there is a line for each change, and nothing is drawn",
   view.show(site);
   view.close();
   expect(drawn()).toBe("above\nt=0.0s pi-1 leads, term 0\n");
+});
+
+test("a terminal that does not know its size is taken for one of the usual size", () => {
+  const { view, drawn } = viewOn({ isTTY: true, columns: 0, rows: 0 });
+  view.show(site);
+  expect(drawn()).toContain("\u001b[2Ka site\n");
+});
+
+test.each(["dumb", ""])("a terminal of the kind %j gets lines, and no cursor is moved", (kind) => {
+  const { view, drawn } = viewOn({ isTTY: true, columns: 80, rows: 24 }, kind);
+  view.show(site);
+  expect(drawn()).toBe("t=0.0s pi-1 leads, term 0\n");
 });

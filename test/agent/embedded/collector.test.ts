@@ -16,6 +16,31 @@ let api: ToyApi;
 let tasks: TaskGroup;
 let client: SiteClient;
 
+/** What a watch of a path tells is held back while it is on. */
+function holdBack(path: string): { on: boolean; release: () => void } {
+  const held = Promise.withResolvers<void>();
+  const hold = { on: false, release: held.resolve };
+  client = new SiteClient(ambient(), {
+    timeout: 10_000,
+    userAgent: "test",
+    exchange: async (request) => {
+      const answer = await api.exchange(request);
+      if (!request.path.startsWith(`${path}?watch=`)) return answer;
+      const late = async function* (): AsyncGenerator<Uint8Array> {
+        for await (const chunk of answer.body) {
+          if (hold.on) await Promise.race([held.promise, aborted(request.signal)]);
+          yield chunk;
+        }
+      };
+      return { status: answer.status, body: late() };
+    },
+  });
+  return hold;
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+
 beforeEach(() => {
   clock = new FakeClock();
   api = new ToyApi();
@@ -64,6 +89,35 @@ test("what a deleted set leaves behind goes, and nothing else", async () => {
   await client.delete(daemonSets, { namespace: "default", name: "logs" }, {}, new AbortController().signal);
   await clock.advance("1s");
   expect(names()).toEqual(["of-another-kind", "of-nobody"]);
+});
+
+test("a pod that was made to forget its set stays, also where that is seen later than the end of the set", async () => {
+  const set = api.create("daemonsets", { metadata: { name: "logs", namespace: "default" } });
+  api.create("pods", owned("orphan", "DaemonSet", set.metadata.uid));
+  const hold = holdBack("/api/v1/pods");
+  startCollector();
+  await clock.advance("1s");
+  hold.on = true;
+  api.write("pods", "orphan", ({ metadata }) => {
+    metadata.ownerReferences = [];
+  });
+  api.remove("daemonsets", "logs");
+  await clock.advance("1m");
+  expect(api.read("pods", "orphan")).toBeDefined();
+  expect(api.requests).toContain("GET /api/v1/namespaces/default/pods/orphan");
+  hold.release();
+});
+
+test("a pod whose set is not seen yet is nobody's leftover", async () => {
+  const hold = holdBack("/apis/apps/v1/daemonsets");
+  startCollector();
+  await clock.advance("1s");
+  hold.on = true;
+  const set = api.create("daemonsets", { metadata: { name: "logs", namespace: "default" } });
+  api.create("pods", owned("first", "DaemonSet", set.metadata.uid));
+  await clock.advance("1m");
+  expect(api.read("pods", "first")).toBeDefined();
+  hold.release();
 });
 
 test("the daemons and services of a scenario are made once, whatever fails at first", async () => {

@@ -117,6 +117,34 @@ test.each([3, 12, 24])("a table of fifty boards fits a terminal of %i rows, thos
   if (rows > 3) expect(lines.join("\n")).toMatch(/and \d+ more/);
 });
 
+const keyHelp = "up/down: board  c: cut its link  q: end";
+const fourteen = Array.from({ length: 14 }, (_, index) => board(`pi-${index + 1}`));
+
+test.each(fourteen.map(({ name }) => name))("%s is shown where the keys do something to it", (selected) => {
+  for (const rows of [24, 16, 12, 10, 4, 3]) {
+    const look = { ...wide, columns: 80, rows, keys: { help: keyHelp, selected } };
+    const lines = tableLines("siteward up", { ...site, boards: fourteen }, ["news"], look);
+    expect(lines.filter((line) => line.startsWith("> "))).toEqual([expect.stringMatching(`^> ${selected} `)]);
+    expect(lines).toContain(keyHelp);
+    expect(lines.length).toBeLessThan(rows);
+  }
+});
+
+test("the first board is meant while nobody has chosen, and those in trouble stand above it", () => {
+  const boards = [...fourteen, board("pi-15", { ready: "Unknown" })];
+  const keys = { help: keyHelp, selected: undefined };
+  const lines = tableLines("siteward up", { ...site, boards }, [], { ...wide, rows: 14, keys });
+  expect(lines[3]).toMatch(/^ {2}pi-15 .*NotReady/);
+  expect(lines.some((line) => line.startsWith("> pi-1 "))).toBe(true);
+});
+
+test("no key is cut off where a line is too short for all of them", () => {
+  const keys = { help: keyHelp, selected: undefined };
+  const lines = tableLines("siteward up", site, [], { ...wide, columns: 30, keys });
+  expect(lines).toContain("up/down: board");
+  expect(lines).toContain("c: cut its link  q: end");
+});
+
 test("colour only where it is wanted", () => {
   const control = "\u001b[";
   expect(tableLines("x", site, [], wide).join("")).not.toContain(control);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { nodes, pods, replicaSets } from "../../../agent/api/resources.ts";
 import { silent } from "../../../agent/base/logger.ts";
 import { TaskGroup } from "../../../agent/base/tasks.ts";
+import { Collector } from "../../../agent/embedded/collector.ts";
 import { Mirror } from "../../../agent/embedded/mirror.ts";
 import { Scheduler } from "../../../agent/embedded/scheduler.ts";
 import { SiteClient } from "../../../agent/embedded/site-client.ts";
@@ -42,6 +43,11 @@ function start(...workloads: Workload[]): void {
   tasks.start("scheduler", (signal) => new Scheduler(ambient, { client, ...mirrors }).run(signal));
   const keeper = new WorkloadKeeper(ambient, { client, ...mirrors, workloads });
   tasks.start("workloads", (signal) => keeper.run(signal));
+  const known = {
+    owners: [{ resource: replicaSets, mirror: mirrors.replicaSets }],
+    dependents: [{ resource: pods, mirror: mirrors.pods }],
+  };
+  tasks.start("collector", (signal) => new Collector(ambient, { client, ...known }).run(signal));
 }
 
 const web: Workload = { name: "web", replicas: 4, toleration: 5000, zone: undefined };

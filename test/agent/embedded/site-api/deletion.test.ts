@@ -73,15 +73,37 @@ describe("an object", () => {
     expect((await site.get(`${configMaps}/a`)).status).toBe(200);
   });
 
-  test.each(["Background", "Foreground", "Orphan"])(
-    "goes whatever is said of its dependents: %s",
-    async (propagationPolicy) => {
+  test.each([
+    [{ propagationPolicy: "Foreground" }, ["foregroundDeletion"]],
+    [{ propagationPolicy: "Orphan" }, ["orphan"]],
+    [{ orphanDependents: true }, ["orphan"]],
+  ])("waits where something is to become of its dependents: %j", async (options, finalizers) => {
+    await using site = new TestSite();
+    await site.create(configMaps, configMap("a"));
+    const marked = await site.ask("DELETE", `${configMaps}/a`, options);
+    expect(deletionOf(marked)).toEqual(["2026-01-01T00:00:00Z", 0]);
+    expect(valueAt(marked.body, "metadata", "finalizers")).toEqual(finalizers);
+    // Whoever changes their mind gets what they ask for last.
+    await site.ask("DELETE", `${configMaps}/a`, { propagationPolicy: "Background" });
+    expect((await site.get(`${configMaps}/a`)).status).toBe(404);
+  });
+
+  test.each([{}, { propagationPolicy: "Background" }, { orphanDependents: false }])(
+    "goes at once where nothing is to become of its dependents before: %j",
+    async (options) => {
       await using site = new TestSite();
       await site.create(configMaps, configMap("a"));
-      await site.ask("DELETE", `${configMaps}/a`, { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy });
+      await site.ask("DELETE", `${configMaps}/a`, options);
       expect((await site.get(`${configMaps}/a`)).status).toBe(404);
     },
   );
+
+  test("keeps the finalizers of others beside the one that it gets", async () => {
+    await using site = new TestSite();
+    await site.create(configMaps, configMap("a", { finalizers: ["example.org/one", "foregroundDeletion"] }));
+    const { body } = await site.ask("DELETE", `${configMaps}/a?propagationPolicy=Orphan`);
+    expect(valueAt(body, "metadata", "finalizers")).toEqual(["example.org/one", "orphan"]);
+  });
 });
 
 describe("a pod on a board", () => {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nodes, pods, replicaSets } from "../../../../agent/api/resources.ts";
 import { SystemClock } from "../../../../agent/base/clock.ts";
 import { TaskGroup } from "../../../../agent/base/tasks.ts";
+import { Collector } from "../../../../agent/embedded/collector.ts";
 import { HttpExchange } from "../../../../agent/embedded/http-exchange.ts";
 import { Mirror } from "../../../../agent/embedded/mirror.ts";
 import { Scheduler } from "../../../../agent/embedded/scheduler.ts";
@@ -329,6 +330,11 @@ spec:
     for (const [name, mirror] of Object.entries(mirrors)) parts.start(name, (signal) => mirror.run(signal));
     const keeper = new WorkloadKeeper(ambient, { client, ...mirrors, workloads });
     parts.start("keeper", (signal) => keeper.run(signal));
+    const known = {
+      owners: [{ resource: replicaSets, mirror: mirrors.replicaSets }],
+      dependents: [{ resource: pods, mirror: mirrors.pods }],
+    };
+    parts.start("collector", (signal) => new Collector(ambient, { client, ...known }).run(signal));
     parts.start("scheduler", (signal) => new Scheduler(ambient, { client, ...mirrors }).run(signal));
     await kubectl("create -f -", board("keep-1"));
     // Of several pods it shows no Events.
@@ -362,12 +368,57 @@ spec:
     await kubectl(`delete ${ending.join(" ")} --force --grace-period=0`);
     expect(await drained).toMatchObject({ code: 0, out: expect.stringContaining("node/keep-1 drained") });
 
-    await kubectl("delete rs web");
+    await expect.poll(shown, { timeout: 10_000 }).toEqual(["web", "3", "3", "0"]);
+    const left = await kubectl("get pods -o name");
+    expect(await kubectl("delete rs web --cascade=orphan")).toContain('replicaset.apps "web" deleted');
+    expect(await kubectl("get pods -o jsonpath={.items[*].metadata.ownerReferences}")).toBe("");
+    // Longer than whoever keeps or collects them takes to look again.
+    await new Promise((resolve) => setTimeout(resolve, 6000));
+    expect(await kubectl("get pods -o name")).toBe(left);
+    await kubectl("delete pods --all");
+
+    const set = `
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: next}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: next}}
+  template: {metadata: {labels: {app: next}}, spec: {containers: [{name: main, image: "busybox:1"}]}}
+`;
+    await kubectl("create -f -", set);
+    await expect.poll(async () => kubectl("get pods -o name"), { timeout: 10_000 }).toMatch(/next/);
+    await kubectl("delete rs next");
     await expect.poll(async () => kubectl("get pods -o name"), { timeout: 10_000 }).toBe("");
     parts.stop();
     await parts.join();
     http.close();
     await kubectl("delete node keep-1");
+  });
+
+  test("deletes an owner after its dependents", async () => {
+    const set = `
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: last}
+spec:
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: "busybox:1"}]}}
+`;
+    await kubectl("create -f -", set);
+    const uid = await kubectl("get ds last -o jsonpath={.metadata.uid}");
+    const owner = `{apiVersion: apps/v1, kind: DaemonSet, name: last, uid: ${uid}, blockOwnerDeletion: true}`;
+    await kubectl(
+      "create -f -",
+      bound("first", "n1").replace("name: first", `name: first, ownerReferences: [${owner}]`),
+    );
+    const deleted = tried("delete ds last --cascade=foreground --timeout=20s");
+    const grace = (): Promise<string> => kubectl("get pod first -o jsonpath={.metadata.deletionGracePeriodSeconds}");
+    await expect.poll(grace, { timeout: 10_000 }).toBe("30");
+    expect(await kubectl("get ds last -o jsonpath={.metadata.finalizers}")).toBe('["foregroundDeletion"]');
+    await kubectl("delete pod first --force --grace-period=0");
+    expect((await deleted).code).toBe(0);
+    expect((await tried("get ds last")).code).toBe(1);
   });
 
   test("finds out what is served", async () => {
