@@ -126,14 +126,15 @@ export interface FieldRequirement {
   readonly field: string;
   readonly equal: boolean;
   readonly value: string;
+  /** As what it reads where an object does not have it, if that is not "". */
+  readonly absent?: string;
 }
 
 /** All requirements must hold. An empty list selects everything. */
 export type FieldSelector = readonly FieldRequirement[];
 
-/** A field that an object does not have reads as "". */
 export const matchesFields = (selector: FieldSelector, object: object): boolean =>
-  selector.every(({ field, equal, value }) => (fieldOf(object, field) === value) === equal);
+  selector.every(({ field, equal, value, absent = "" }) => ((fieldOf(object, field) || absent) === value) === equal);
 
 /** The text of a field by its dotted path: strings, numbers and booleans; "" for everything else. */
 export function fieldOf(object: object, path: string): string {

@@ -1,8 +1,9 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, member } from "../../api/json.ts";
 import {
   type FieldRequirement,
-  fieldOf,
+  type FieldSelector,
   type LabelSelector,
+  matchesFields,
   matchesLabels,
   parseFieldSelector,
   parseLabelSelector,
@@ -25,14 +26,9 @@ export function numberIn(query: URLSearchParams, name: string): number | undefin
 export const flagIn = (query: URLSearchParams, name: string): boolean =>
   query.has(name) && query.get(name) !== "0" && query.get(name) !== "false";
 
-/** What a field is to be, and as what it reads where an object does not have it. */
-interface FieldWish extends FieldRequirement {
-  readonly absent: string;
-}
-
 export interface Selection {
   readonly labels: LabelSelector;
-  readonly fields: readonly FieldWish[];
+  readonly fields: FieldSelector;
   /** The one name that can match. */
   readonly name: string | undefined;
 }
@@ -52,7 +48,7 @@ export function selectionIn(query: URLSearchParams, kind: ServedKind): Selection
 
 const everyKind: readonly SelectableField[] = [{ name: "metadata.name" }, { name: "metadata.namespace" }];
 
-function wishOf(requirement: FieldRequirement, kind: ServedKind): FieldWish {
+function wishOf(requirement: FieldRequirement, kind: ServedKind): FieldRequirement {
   const known = [...everyKind, ...(kind.fields ?? [])].find(({ name }) => name === requirement.field);
   if (known === undefined) throw badRequest(`field label not supported: ${requirement.field}`);
   return { ...requirement, field: known.path ?? known.name, absent: known.absent ?? "" };
@@ -61,11 +57,8 @@ function wishOf(requirement: FieldRequirement, kind: ServedKind): FieldWish {
 export const isEverything = ({ labels, fields }: Selection): boolean => labels.length === 0 && fields.length === 0;
 
 export function isSelected({ labels, fields }: Selection, object: ApiObject): boolean {
-  return matchesLabels(labels, textsOf(object.metadata.labels)) && fields.every((one) => holds(one, object));
+  return matchesLabels(labels, textsOf(object.metadata.labels)) && matchesFields(fields, object);
 }
-
-const holds = ({ field, equal, value, absent }: FieldWish, object: ApiObject): boolean =>
-  ((fieldOf(object, field) || absent) === value) === equal;
 
 function textsOf(labels: JsonValue | undefined): Readonly<Record<string, string>> | undefined {
   // Labels are checked when an object is written: all of them are texts.
