@@ -3,7 +3,10 @@ import { apiVersionOf, type Resource } from "./resources.ts";
 import { type Fields, isFields } from "./shape-rules.ts";
 import { checkMetadata, shapeChecks } from "./shapes.ts";
 
-/** An object that can be relied on, or why it cannot be used; `resourceVersion` where at least that could be read. */
+/**
+ * An object that can be relied on, or why it cannot be used; `resourceVersion` where at least that could be read, and is one of
+ * this resource's.
+ */
 export type Parsed<T> =
   | { readonly ok: true; readonly object: T }
   | { readonly ok: false; readonly why: string; readonly resourceVersion: string | undefined };
@@ -19,6 +22,8 @@ const deepest = 100;
  */
 export function parseObject<T extends KubeObject>(value: unknown, resource: Resource<T>): Parsed<T> {
   if (!isFields(value)) return { ok: false, why: `a ${resource.kind} that is no object`, resourceVersion: undefined };
+  const stranger = strangerThan(value, resource, true);
+  if (stranger !== undefined) return { ok: false, why: stranger, resourceVersion: undefined };
   const why = problemOf(value, resource);
   if (why === undefined) {
     value.apiVersion = apiVersionOf(resource);
@@ -28,6 +33,22 @@ export function parseObject<T extends KubeObject>(value: unknown, resource: Reso
   }
   return { ok: false, why: `${nameOf(value, resource)}: ${why}`, resourceVersion: resourceVersionOf(value) };
 }
+
+/**
+ * Why an object is of another kind or apiVersion than those of the resource; one that names neither is not. With `isPartial`
+ * partial metadata of an object will do.
+ */
+export function strangerThan(value: Fields, resource: Resource<KubeObject>, isPartial: boolean): string | undefined {
+  const { kind, apiVersion } = value;
+  if (isPartial && kind === "PartialObjectMetadata") return undefined;
+  if (kind !== undefined && kind !== resource.kind) return `${nameOf(value, resource)}: is of ${named("kind", kind)}`;
+  if (apiVersion === undefined || apiVersion === apiVersionOf(resource)) return undefined;
+  return `${nameOf(value, resource)}: is of ${named("apiVersion", apiVersion)}`;
+}
+
+/** Anything may stand there, also an object that cannot be made a string. */
+const named = (member: string, value: unknown): string =>
+  typeof value === "string" ? `${member} ${value.slice(0, 63)}` : `a ${member} that is no string`;
 
 /** Which object it is, where that can be read although the rest cannot be relied on. */
 export function parseIdentity<T extends KubeObject>(value: unknown, resource: Resource<T>): T | undefined {
@@ -47,11 +68,7 @@ export function resourceVersionOf(value: unknown): string | undefined {
 }
 
 function problemOf(value: Fields, resource: Resource<KubeObject>): string | undefined {
-  const { kind, apiVersion, metadata } = value;
-  if (kind !== undefined && kind !== "PartialObjectMetadata") {
-    if (kind !== resource.kind) return `is of kind ${String(kind).slice(0, 63)}`;
-    if (apiVersion !== undefined && apiVersion !== apiVersionOf(resource)) return "is of another apiVersion";
-  }
+  const { metadata } = value;
   if (!isFields(metadata)) return "has no metadata";
   for (const name of ["name", "uid", "resourceVersion"]) {
     const text = metadata[name];

@@ -166,7 +166,7 @@ export class KubeClient {
       headers: this.#headers({ accept: options.metadataOnly ? partial("PartialObjectMetadata") : json }),
       signal,
     };
-    return watchEvents(await this.#exchange.stream(call), resource, call);
+    return watchEvents(await this.#exchange.stream(call), { resource, metadataOnly: options.metadataOnly }, call);
   }
 
   create<T extends KubeObject>(

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../api/meta.ts";
-import { parseIdentity, parseObject, resourceVersionOf } from "../api/parse.ts";
+import { parseIdentity, parseObject, resourceVersionOf, strangerThan } from "../api/parse.ts";
 import type { Resource } from "../api/resources.ts";
 import { isFields } from "../api/shape-rules.ts";
 import type { ApiError, Attempt } from "./api-error.ts";
@@ -7,9 +7,9 @@ import { Scratch } from "./scratch.ts";
 import { brokenOffWith } from "./status-document.ts";
 
 /**
- * What a watch says. REJECTED: an event came that cannot be used, and none of its kind ever could; `resourceVersion` is its own
- * where it could be found. UNREADABLE: what came is no event at all. Which one it was is not known, a deletion perhaps: whoever
- * listens has to ask for it again.
+ * An event of a watch. REJECTED: it cannot be used, and none of its kind ever could; `resourceVersion` is its own where it has
+ * one, and undefined where its object is of another kind, whose version is no position of this watch. UNREADABLE: a line that
+ * is no event. It may have stood for any event, also a deletion: the reader has to ask for it again.
  */
 export type WatchEvent<T> =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: T }
@@ -24,10 +24,16 @@ const longestLine = 8 * 1024 * 1024;
 const headOfLine = 4096;
 const newline = 0x0a;
 
+/** `metadataOnly`: partial metadata was asked for, which comes as a kind of its own. */
+export interface Watched<T extends KubeObject> {
+  readonly resource: Resource<T>;
+  readonly metadataOnly?: boolean | undefined;
+}
+
 /** Events, one JSON document per line. Ends when the stream ends, throws what the stream throws. */
 export async function* watchEvents<T extends KubeObject>(
   body: AsyncIterable<Uint8Array>,
-  resource: Resource<T>,
+  watched: Watched<T>,
   attempt: Attempt,
 ): AsyncGenerator<WatchEvent<T>, void, void> {
   const scratch = new Scratch();
@@ -40,12 +46,12 @@ export async function* watchEvents<T extends KubeObject>(
       const rest = bytes.subarray(from, at);
       from = at + 1;
       if (skipped !== undefined) {
-        yield tooLong(skipped);
+        yield tooLong(skipped, watched);
         skipped = undefined;
         continue;
       }
       const line = lineOf(scratch, rest);
-      if (line !== "") yield eventOf(line, resource, attempt);
+      if (line !== "") yield eventOf(line, watched, attempt);
     }
     if (skipped !== undefined) continue;
     scratch.append(bytes.subarray(from));
@@ -54,9 +60,9 @@ export async function* watchEvents<T extends KubeObject>(
       scratch.clear();
     }
   }
-  if (skipped !== undefined) yield tooLong(skipped);
+  if (skipped !== undefined) yield tooLong(skipped, watched);
   const last = scratch.text().trim();
-  if (last !== "") yield eventOf(last, resource, attempt);
+  if (last !== "") yield eventOf(last, watched, attempt);
 }
 
 /** Most lines lie within one chunk and are read from there. */
@@ -68,7 +74,7 @@ function lineOf(scratch: Scratch, rest: Buffer): string {
   return line;
 }
 
-function eventOf<T extends KubeObject>(line: string, resource: Resource<T>, attempt: Attempt): WatchEvent<T> {
+function eventOf<T extends KubeObject>(line: string, watched: Watched<T>, attempt: Attempt): WatchEvent<T> {
   let event: unknown;
   try {
     event = JSON.parse(line);
@@ -77,6 +83,13 @@ function eventOf<T extends KubeObject>(line: string, resource: Resource<T>, atte
   }
   if (!isFields(event)) return { type: "UNREADABLE", why: "a line that is no event" };
   const { type, object } = event;
+  if (type === "ERROR") return { type, error: brokenOffWith(attempt, object) };
+  const stranger = isFields(object) ? strangerThan(object, watched.resource, watched.metadataOnly === true) : undefined;
+  return stranger === undefined ? ownEvent(type, object, watched) : rejected(stranger, undefined);
+}
+
+/** Of an event whose object is of the kind that is watched, as far as it says. */
+function ownEvent<T extends KubeObject>(type: unknown, object: unknown, { resource }: Watched<T>): WatchEvent<T> {
   switch (type) {
     case "ADDED":
     case "MODIFIED":
@@ -93,15 +106,15 @@ function eventOf<T extends KubeObject>(line: string, resource: Resource<T>, atte
         ? rejected("a bookmark without resourceVersion", undefined)
         : { type, resourceVersion };
     }
-    case "ERROR":
-      return { type, error: brokenOffWith(attempt, object) };
-    default:
-      return rejected(`an event of type ${String(type).slice(0, 63)}`, resourceVersionOf(object));
+    default: {
+      const named = typeof type === "string" ? `of type ${type.slice(0, 63)}` : "without a type";
+      return rejected(`an event ${named}`, resourceVersionOf(object));
+    }
   }
 }
 
-const tooLong = (head: string): WatchEvent<never> =>
-  rejected(`an event of more than ${longestLine} bytes`, versionIn(head));
+const tooLong = (head: string, watched: Watched<KubeObject>): WatchEvent<never> =>
+  rejected(`an event of more than ${longestLine} bytes`, versionIn(head, watched));
 
 const rejected = (why: string, resourceVersion: string | undefined): WatchEvent<never> => ({
   type: "REJECTED",
@@ -109,6 +122,9 @@ const rejected = (why: string, resourceVersion: string | undefined): WatchEvent<
   resourceVersion,
 });
 
-/** Of a line whose head alone is known. */
-const versionIn = (line: string): string | undefined =>
-  /"resourceVersion"\s*:\s*"([^"\\]{1,64})"/.exec(line.slice(0, headOfLine))?.[1];
+/** Of a line whose head alone is known. The first kind in it is that of the object: all that a tenant may write comes behind. */
+function versionIn(head: string, { resource, metadataOnly }: Watched<KubeObject>): string | undefined {
+  const kind = /"kind"\s*:\s*"([^"\\]{1,64})"/.exec(head)?.[1];
+  if (strangerThan({ kind }, resource, metadataOnly === true) !== undefined) return undefined;
+  return /"resourceVersion"\s*:\s*"([^"\\]{1,64})"/.exec(head)?.[1];
+}

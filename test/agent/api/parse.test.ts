@@ -68,8 +68,13 @@ test("what is refused still says its resourceVersion where it has one", () => {
 
 test("another kind or another apiVersion is refused", () => {
   expect(refused({ kind: "Table", apiVersion: "meta.k8s.io/v1", metadata: meta() }, pods)).toContain("of kind Table");
-  expect(refused({ kind: "Pod", apiVersion: "v2", metadata: meta() }, pods)).toContain("another apiVersion");
-  expect(refused({ kind: {}, metadata: meta() }, pods)).toContain("of kind [object Object]");
+  expect(refused({ kind: "Pod", apiVersion: "v2", metadata: meta() }, pods)).toContain("of apiVersion v2");
+  expect(refused({ kind: {}, metadata: meta() }, pods)).toContain("of a kind that is no string");
+  expect(refused({ kind: { toString: 1, valueOf: 1 }, metadata: meta() }, pods)).toContain(
+    "of a kind that is no string",
+  );
+  const parsed = parseObject({ kind: "Node", apiVersion: "v1", metadata: meta() }, pods);
+  expect(parsed).toMatchObject({ ok: false, resourceVersion: undefined });
 });
 
 test("an object of the whole cluster has no namespace, whatever it says", () => {

@@ -17,10 +17,11 @@ async function* arriving(text: string | Buffer, size: number): AsyncGenerator<Ui
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-async function events(text: string | Buffer, size = 1 << 20): Promise<WatchEvent<Pod>[]> {
+async function events(text: string | Buffer, size = 1 << 20, metadataOnly = false): Promise<WatchEvent<Pod>[]> {
   const all: WatchEvent<Pod>[] = [];
   const attempt = { verb: "watch", target: "pods" } as const;
-  for await (const event of watchEvents<Pod>(arriving(text, size), pods, attempt)) all.push(event);
+  const watched = { resource: pods, metadataOnly };
+  for await (const event of watchEvents<Pod>(arriving(text, size), watched, attempt)) all.push(event);
   return all;
 }
 
@@ -52,8 +53,8 @@ test("the last event counts although its line was not ended; half of one is repo
 
 test.each([
   ["an object without uid", line("ADDED", { metadata: { name: "b", namespace: "d", resourceVersion: "8" } }), "8"],
-  ["an object of another kind", line("ADDED", { kind: "Node", metadata: { resourceVersion: "8" } }), "8"],
   ["no object", line("ADDED", undefined), undefined],
+  ["a type that is an object", line({ toString: 1 } as unknown as string, pod("b", "8")), "8"],
   ["a type that nobody knows", line("RENAMED", pod("b", "8")), "8"],
   ["no type", line("", pod("b", "8")), "8"],
   ["a bookmark without position", line("BOOKMARK", { metadata: {} }), undefined],
@@ -62,6 +63,47 @@ test.each([
   expect(seen).toHaveLength(3);
   expect(seen[1]).toMatchObject({ type: "REJECTED", why: expect.stringMatching(/./), resourceVersion });
   expect(seen[2]).toMatchObject({ type: "ADDED", object: { metadata: { name: "c" } } });
+});
+
+const partial = { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" };
+
+test.each([
+  ["of another kind", "ADDED", { ...pod("b", "8"), kind: "Node" }, "kind Node"],
+  ["of another kind that is gone", "DELETED", { ...pod("a", "8"), kind: "Secret" }, "kind Secret"],
+  ["of another version", "MODIFIED", { ...pod("b", "8"), apiVersion: "v2" }, "apiVersion v2"],
+  [
+    "of another group, which does not say its kind",
+    "ADDED",
+    { ...pod("b", "8"), kind: undefined, apiVersion: "x/v1" },
+    "x/v1",
+  ],
+  ["as a Table", "ADDED", { ...pod("b", "8"), kind: "Table", apiVersion: "meta.k8s.io/v1" }, "kind Table"],
+  ["in part", "ADDED", { ...pod("b", "8"), ...partial }, "kind PartialObjectMetadata"],
+  ["whose kind is an object", "ADDED", { ...pod("b", "8"), kind: { toString: 1 } }, "no string"],
+  ["whose apiVersion is a deep list", "ADDED", { ...pod("b", "8"), apiVersion: [[[[7]]]] }, "no string"],
+  ["whose bookmark is of another kind", "BOOKMARK", { ...bookmark, kind: "Node" }, "kind Node"],
+  ["whose bookmark is of another version", "BOOKMARK", { ...bookmark, apiVersion: "v2" }, "apiVersion v2"],
+  ["in an event of unknown type", "RENAMED", { ...pod("b", "8"), kind: "Node" }, "kind Node"],
+])("an object %s is reported, and its version is no position of the watch", async (_, type, object, why) => {
+  const seen = await events(line("ADDED", pod("a")) + line(type, object) + line("ADDED", pod("c", "9")), 50);
+  expect(seen).toMatchObject([
+    { type: "ADDED" },
+    { type: "REJECTED", why: expect.stringContaining(why) },
+    { type: "ADDED", object: { metadata: { name: "c" } } },
+  ]);
+  expect(seen[1]).toHaveProperty("resourceVersion", undefined);
+});
+
+test("partial metadata counts where it was asked for, and so does a whole object then", async () => {
+  const text =
+    line("ADDED", { ...pod("a"), ...partial }) +
+    line("BOOKMARK", { ...bookmark, ...partial }) +
+    line("ADDED", pod("b", "8"));
+  expect(await events(text, 50, true)).toMatchObject([
+    { type: "ADDED", object: { kind: "Pod" } },
+    { type: "BOOKMARK", resourceVersion: "90" },
+    { type: "ADDED" },
+  ]);
 });
 
 test.each([
@@ -108,6 +150,10 @@ test("a line of nine megabytes is skipped and reported once, with its position",
     { type: "ADDED", object: { metadata: { name: "c" } } },
   ]);
   expect(await events(big.trim(), 65_536)).toMatchObject([{ type: "REJECTED", resourceVersion: "8" }]);
+  const strange = await events(big.replace('"Pod"', '"Node"'), 65_536);
+  expect(strange).toEqual([
+    { type: "REJECTED", why: "an event of more than 8388608 bytes", resourceVersion: undefined },
+  ]);
 });
 
 test("an annotation of two megabytes is an event like others", async () => {
@@ -143,7 +189,7 @@ test("11 KB events are read at more than 4000 a second, and memory stays flat", 
   }
   let count = 0;
   const start = performance.now();
-  for await (const event of watchEvents<Pod>(chunks(), pods, { verb: "watch", target: "pods" })) {
+  for await (const event of watchEvents<Pod>(chunks(), { resource: pods }, { verb: "watch", target: "pods" })) {
     if (event.type === "MODIFIED") count++;
     if (count === 1000) memory = process.memoryUsage().arrayBuffers;
   }
