@@ -14,6 +14,7 @@ import { Permissions } from "./client/permissions.ts";
 import { RequestLimiter, type RequestRate } from "./client/request-limiter.ts";
 import { Traffic } from "./client/traffic.ts";
 import type { Transport } from "./client/transport.ts";
+import { leaseNamespaces } from "./config/lease-namespaces.ts";
 import type { Config } from "./config/settings.ts";
 import { lifecycleSettings } from "./controllers/node-lifecycle/settings.ts";
 import { freezeOnBoard } from "./controllers/sight.ts";
@@ -153,6 +154,7 @@ export class Agent {
     this.#claims = new SiteClaims(ambient, {
       client: inquirer,
       at,
+      leaseNamespaces: leaseNamespaces(leader),
       boards: this.#informers.informer(nodes).lister,
       namespaces: namespacesOf(this.#informers, site),
       period: termsBetweenLooks * leader.duration,

@@ -22,8 +22,8 @@ export interface AgentViews {
   readonly link: ApiLinkView;
   readonly forbidden: readonly MissingPermission[];
   readonly conflicts: readonly Conflict[];
-  /** Other sites on the API server may not be looked for. */
-  readonly isBlindForSites: boolean;
+  /** Namespaces in which other sites may not be looked for. */
+  readonly unseenSites: readonly string[];
   readonly informers: readonly InformerStats[];
   readonly isListening: boolean;
   readonly controllers: readonly ControllerView[];
@@ -72,7 +72,7 @@ export function viewsOf(parts: Viewed, now: Instant): AgentViews {
     link: parts.link.view(),
     forbidden: parts.permissions.missing(),
     conflicts: leads ? claims.conflicts() : [],
-    isBlindForSites: leads && claims.isBlind,
+    unseenSites: leads ? claims.unseen : [],
     informers: parts.informers.stats(),
     isListening: parts.isListening,
     controllers: loops.map((loop) => viewOf(loop, parts.informers, now)),

@@ -3,6 +3,7 @@ import { identityOf } from "../board/identity.ts";
 import { KubeClient } from "../client/kube-client.ts";
 import { RequestLimiter } from "../client/request-limiter.ts";
 import { Traffic } from "../client/traffic.ts";
+import { leaseNamespaces } from "../config/lease-namespaces.ts";
 import { SiteRelease } from "../release/site-release.ts";
 import { askedCredentials, transportOf } from "./api-access.ts";
 import { exit } from "./exit-codes.ts";
@@ -33,6 +34,7 @@ export async function run(io: Io, { flags, values }: Args): Promise<number> {
       client,
       site: config.site,
       namespace: config.leader.namespace,
+      leaseNamespaces: leaseNamespaces(config.leader),
       identity: identityOf(`release-by-${config.board.name}`, io.random),
       dryRun,
       tell: (line) => io.stdout.write(`${line}\n`),

@@ -188,12 +188,12 @@ function problemParts(views: AgentViews): readonly ProblemPart[] {
       hint: election.lastError.hint,
     });
   }
-  if (views.isBlindForSites) {
+  if (views.unseenSites.length > 0) {
     found.push({
       type: "SitesNotSeen",
       severity: "info",
       message: `whether another site claims the same boards is not known: its Lease may not be listed`,
-      hint: `permit to list leases in namespace ${config.leader.namespace}`,
+      hint: `permit to list leases in namespace ${views.unseenSites.join(" and ")}`,
     });
   }
   if (election.namesake) {

@@ -30,6 +30,11 @@ const namespaceName = {
   accepts: "a namespace: small letters, digits and dashes",
 };
 
+const namespaceNames = {
+  pattern: /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?( *, *[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/,
+  accepts: 'namespaces with commas between them, such as "plant-north, plant-south"',
+};
+
 const labelKey = "([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?";
 const labelValue = "([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?";
 const requirement = `(!?${labelKey}|${labelKey} *(=|==|!=) *${labelValue}|${labelKey} +(in|notin) +\\([^()]*\\))`;
@@ -102,6 +107,10 @@ export const settings = section("Configuration of the siteward agent.", {
   }),
   leader: section("The election of the board that leads the site.", {
     namespace: text("kube-system", "The namespace of the site's Lease.", namespaceName),
+    otherNamespaces: optional(
+      text("", "Further namespaces where sites keep their Leases; no tenant may write Leases there.", namespaceNames),
+      "none, and a Lease elsewhere claims nothing",
+    ),
     duration: duration("60s", "How long a leader is believed after its last renewal; whole seconds.", {
       min: "1s",
       max: "1h",

@@ -1,3 +1,4 @@
+import { leaseNamespaces } from "../config/lease-namespaces.ts";
 import type { Config } from "../config/settings.ts";
 
 /** One question to the API server: may our user do this? */
@@ -42,9 +43,11 @@ function rules({ controllers, daemonSet, leader, site }: Config): readonly Rule[
     ["", "pods/status", "patch"],
     ["", "pods/eviction", "create", { optional: "the command board.drain is refused" }],
     ["", "events", "create patch", { optional: "no Events are written" }],
-    [ofLeases, "leases", "get watch", { namespace: "kube-node-lease" }],
-    [ofLeases, "leases", "get create patch", { namespace: leader.namespace }],
-    [ofLeases, "leases", "list"],
+    [ofLeases, "leases", "get list watch", { namespace: "kube-node-lease" }],
+    [ofLeases, "leases", "get list create patch", { namespace: leader.namespace }],
+    ...leaseNamespaces(leader)
+      .slice(1)
+      .map((namespace): Rule => [ofLeases, "leases", "list", { namespace }]),
     ["", "namespaces", "get", { optional: "one cluster is told from another by its address" }],
     ...when(site.namespaceSelector !== undefined, ["", "namespaces", "list watch"]),
     ...when(

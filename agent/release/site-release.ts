@@ -25,6 +25,8 @@ export interface SiteReleaseParts {
   readonly client: KubeClient;
   readonly site: { readonly name: string; readonly nodeSelector: string | undefined };
   readonly namespace: string;
+  /** In which Leases count as those of sites. */
+  readonly leaseNamespaces: readonly string[];
   /** Under this name the site's Lease is held meanwhile. */
   readonly identity: string;
   readonly dryRun: boolean;
@@ -134,10 +136,11 @@ export class SiteRelease {
   }
 
   async #nodes(signal: AbortSignal): Promise<Released> {
-    const { client, site } = this.#parts;
+    const { client, site, leaseNamespaces } = this.#parts;
     const claims = new SiteClaims(this.#ambient, {
       client,
       at: this.#at,
+      leaseNamespaces,
       boards: nobody,
       namespaces: "none",
       period: 0,

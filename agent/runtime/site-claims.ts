@@ -42,6 +42,8 @@ export interface SiteClaimsParts {
   readonly client: LeaseListing;
   /** The Lease of our own site. */
   readonly at: { readonly namespace: string; readonly name: string };
+  /** In which Leases count as claims. A Lease elsewhere claims nothing: any tenant may write one in its namespace. */
+  readonly leaseNamespaces: readonly string[];
   readonly boards: Lister<Node>;
   readonly namespaces: OwnNamespaces;
   /** Between two looks. */
@@ -67,8 +69,7 @@ export class SiteClaims {
   #older: readonly Claim[] = [];
   /** By the key of a Lease: the names of the namespaces that it claims, where we do not know their labels ourselves. */
   #named: ReadonlyMap<string, ReadonlySet<string>> = new Map();
-  #everywhere = true;
-  #isBlind = false;
+  #unseen: readonly string[] = [];
   #rank: SiteRank | undefined;
   #told = new Map<string, Conflict>();
 
@@ -82,9 +83,9 @@ export class SiteClaims {
     return this.#older.length === 0;
   }
 
-  /** True: the Leases of other sites may not be listed, and nothing is known of them. */
-  get isBlind(): boolean {
-    return this.#isBlind;
+  /** Namespaces whose Leases may not be listed: claims there are not known. */
+  get unseen(): readonly string[] {
+    return this.#unseen;
   }
 
   /** Where our site stands among all of them, by age; undefined: not known. */
@@ -208,31 +209,31 @@ export class SiteClaims {
     return found;
   }
 
-  /** In every namespace, where that is permitted: a site may keep its Lease wherever it likes. */
+  /** Of the namespaces that count, as far as that is permitted. */
   async #leases(signal: AbortSignal): Promise<readonly SiteLease[]> {
-    const { namespace } = this.#parts.at;
-    const found =
-      (this.#everywhere ? await this.#listed({}, signal) : undefined) ?? (await this.#listed({ namespace }, signal));
-    if (found === undefined && !this.#isBlind) {
-      this.#ambient.log.warn("other sites on this API server cannot be seen", { namespace });
+    const found: SiteLease[] = [];
+    const unseen: string[] = [];
+    for (const namespace of this.#parts.leaseNamespaces) {
+      const listed = await this.#listed(namespace, signal);
+      if (listed === undefined) unseen.push(namespace);
+      else found.push(...listed);
     }
-    this.#isBlind = found === undefined;
-    return found ?? [];
+    if (unseen.length > 0 && this.#unseen.length === 0) {
+      this.#ambient.log.warn("other sites on this API server cannot be seen", { namespaces: unseen.join(", ") });
+    }
+    this.#unseen = unseen;
+    return found;
   }
 
   /** Undefined: it is forbidden. */
-  async #listed(
-    where: { readonly namespace?: string },
-    signal: AbortSignal,
-  ): Promise<readonly SiteLease[] | undefined> {
+  async #listed(namespace: string, signal: AbortSignal): Promise<readonly SiteLease[] | undefined> {
     const found: SiteLease[] = [];
-    const options = { ...where, labelSelector: siteSelector };
+    const options = { namespace, labelSelector: siteSelector };
     try {
       await this.#pages(leases, options, (lease) => found.push(...siteLeaseOf(lease)), signal);
       return found;
     } catch (error) {
       if (!isForbidden(error)) throw error;
-      if (where.namespace === undefined) this.#everywhere = false;
       return undefined;
     }
   }

@@ -50,6 +50,10 @@ function claim<T extends KubeObject>(
   return { mine: [...mine.values()], claims: [...claims.values()], adopts };
 }
 
+/**
+ * Only objects of the set's own namespace. A tenant may write the uid of another tenant's set on objects of its own; if they
+ * counted, the set would lack pods on those boards.
+ */
 function* candidates<T extends KubeObject>(
   { metadata: { uid, namespace = "" } }: DaemonSet,
   selector: LabelSelector,
@@ -57,6 +61,6 @@ function* candidates<T extends KubeObject>(
   resource: Resource<T>,
 ): Generator<T> {
   const lister = site.lister(resource);
-  yield* lister.byIndex("byOwner", uid);
+  for (const object of lister.byIndex("byOwner", uid)) if (object.metadata.namespace === namespace) yield object;
   yield* lister.byIndex("byLabel", mayMatch(namespace, selector));
 }

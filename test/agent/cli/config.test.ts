@@ -91,6 +91,7 @@ test("a section is explained with all its settings", async () => {
   expect(code).toBe(0);
   expect(out.match(/leader\.\w+/g)).toEqual([
     "leader.namespace",
+    "leader.otherNamespaces",
     "leader.duration",
     "leader.renewDeadline",
     "leader.retry",

@@ -139,6 +139,7 @@ function setUp(own: "every" | "none" | "some" = "every") {
     {
       client: leases,
       at: { namespace: "kube-system", name: "siteward-mine" },
+      leaseNamespaces: ["kube-system", "edge"],
       boards: caches.of(nodes).lister as Lister<Node>,
       namespaces: mine,
       period: 300_000,
@@ -229,18 +230,27 @@ test("nothing is known before the first list went through; a later one that fail
   await following;
 });
 
-test("where other namespaces may not be read, the own one has to do; where that may not either, it is said", async () => {
+test("a Lease outside of the namespaces of sites claims nothing, and none of them is even read", async () => {
+  const { claims, signal, leases } = setUp();
+  leases.put("planted", "2020-01-01T00:00:00Z", "", { namespace: "tenant", workloads: "" });
+  await claims.learn(signal);
+  expect(claims.none).toBe(true);
+  expect(claims.rank).toEqual({ rank: 0, of: 1 });
+  expect(leases.asked.map(({ namespace }) => namespace)).toEqual(["kube-system", "edge"]);
+});
+
+test("a namespace of sites that may not be read is named; the others count all the same", async () => {
   const { claims, signal, leases, said } = setUp();
   leases.put("north", "2026-01-01T00:00:00Z", "area=north");
   leases.put("south", "2026-01-01T00:00:00Z", "area=south", { namespace: "edge" });
-  leases.refuse = ({ namespace }) => (namespace === undefined ? refusal(403, "Forbidden") : undefined);
+  leases.refuse = ({ namespace }) => (namespace === "edge" ? refusal(403, "Forbidden") : undefined);
   await claims.learn(signal);
   expect(claims.conflicts().map(({ site }) => site)).toEqual(["north"]);
-  expect(claims.isBlind).toBe(false);
+  expect(claims.unseen).toEqual(["edge"]);
 
   leases.refuse = () => refusal(403, "Forbidden");
   await claims.learn(signal);
-  expect(claims.isBlind).toBe(true);
+  expect(claims.unseen).toEqual(["kube-system", "edge"]);
   expect(claims.none).toBe(true);
   expect(said("warn")).toEqual(["other sites on this API server cannot be seen"]);
 });
@@ -249,7 +259,7 @@ test("only what a Lease says of itself is fetched, page by page", async () => {
   const { claims, signal, leases } = setUp();
   for (const site of ["a", "b", "c"]) leases.put(site, "2026-01-01T00:00:00Z", `area=${site}`);
   await claims.learn(signal);
-  expect(leases.asked).toHaveLength(2);
+  expect(leases.asked).toHaveLength(3);
   expect(leases.asked[0]).toMatchObject({ metadataOnly: true, labelSelector: "app.kubernetes.io/managed-by=siteward" });
 });
 
@@ -280,7 +290,7 @@ describe("namespaces that two sites select", () => {
     caches.of(namespaces).add(named("shop", { site: "both" }), named("till", { site: "mine" }));
     leases.put("north", first, "area=nowhere", { workloads: "site in (both, north)" });
     await claims.learn(signal);
-    expect(leases.asked).toHaveLength(1);
+    expect(leases.asked).toHaveLength(2);
     expect(claims.claimantOfNamespace("shop")?.site).toBe("north");
     expect(claims.conflicts()).toMatchObject([{ namespaces: { count: 1, some: ["shop"] } }]);
     caches.of(namespaces).add(named("till", { site: "north" }));
