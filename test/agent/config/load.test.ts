@@ -95,7 +95,7 @@ test("everything that is wrong is told at once, with its line and what would be 
     'siteward.yaml:7: nodeLifecycle.evictionRate cannot be "fast"; it takes a rate per second, from 0 to 1000',
     "siteward.yaml:8: nodeLifecycle.largeZone cannot be 2.5; it takes a whole number from 0 to 100000",
     'siteward.yaml:9: judgement.policy cannot be "strict"; it takes one of evidence, kubernetes',
-    "siteward.yaml:10: leader is a section with namespace, duration, renewDeadline, retry, sickFor, followers, not 5",
+    "siteward.yaml:10: leader is a section with namespace, otherNamespaces, duration, renewDeadline, retry, sickFor, followers, not 5",
     "siteward.yaml:11: gracePeriod is not a setting; did you mean nodeLifecycle.gracePeriod?",
     "siteward.yaml:12: link.blip has no value; it takes a duration such as 10s, from 0s to 1h",
     "conf.d/10.yaml:3: cache.pageSize cannot be 0; it takes a whole number from 1 to 5000",
