@@ -14,7 +14,7 @@ import { Permissions } from "./client/permissions.ts";
 import { RequestLimiter, type RequestRate } from "./client/request-limiter.ts";
 import { Traffic } from "./client/traffic.ts";
 import type { Transport } from "./client/transport.ts";
-import { leaseNamespaces } from "./config/lease-namespaces.ts";
+import { claimSettings } from "./config/claim-settings.ts";
 import type { Config } from "./config/settings.ts";
 import { lifecycleSettings } from "./controllers/node-lifecycle/settings.ts";
 import { freezeOnBoard } from "./controllers/sight.ts";
@@ -68,9 +68,6 @@ export interface Edges {
 const patienceWithOthers = 2;
 
 const electionRate: RequestRate = { qps: 5, burst: 10 };
-
-/** Other sites are looked for once in so many durations of a term: every five minutes by default. */
-const termsBetweenLooks = 5;
 
 /** What is read whatever is configured: of boards, and where the site has namespaces of its own, these. */
 const alwaysMirrored = ({ site }: Config): readonly Resource<KubeObject>[] =>
@@ -154,10 +151,9 @@ export class Agent {
     this.#claims = new SiteClaims(ambient, {
       client: inquirer,
       at,
-      leaseNamespaces: leaseNamespaces(leader),
+      ...claimSettings(leader),
       boards: this.#informers.informer(nodes).lister,
       namespaces: namespacesOf(this.#informers, site),
-      period: termsBetweenLooks * leader.duration,
       changed: () => this.#work.wakeAll(),
     });
     this.caches = siteNamespaces(this.#informers, site, this.#claims);

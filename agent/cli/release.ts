@@ -3,7 +3,7 @@ import { identityOf } from "../board/identity.ts";
 import { KubeClient } from "../client/kube-client.ts";
 import { RequestLimiter } from "../client/request-limiter.ts";
 import { Traffic } from "../client/traffic.ts";
-import { leaseNamespaces } from "../config/lease-namespaces.ts";
+import { leaseNamespaces } from "../config/claim-settings.ts";
 import { SiteRelease } from "../release/site-release.ts";
 import { askedCredentials, transportOf } from "./api-access.ts";
 import { exit } from "./exit-codes.ts";

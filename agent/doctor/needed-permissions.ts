@@ -1,4 +1,4 @@
-import { leaseNamespaces } from "../config/lease-namespaces.ts";
+import { leaseNamespaces } from "../config/claim-settings.ts";
 import type { Config } from "../config/settings.ts";
 
 /** One question to the API server: may our user do this? */

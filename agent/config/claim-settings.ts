@@ -1,0 +1,20 @@
+import type { Millis } from "../base/clock.ts";
+import type { Config } from "./settings.ts";
+
+type LeaderSettings = Config["leader"];
+
+/** Other sites are looked for once in so many durations of a term: every five minutes by default. */
+const termsBetweenLooks = 5;
+
+/** The namespaces in which Leases count as those of sites, the site's own first. */
+export const leaseNamespaces = ({ namespace, otherNamespaces }: LeaderSettings): readonly string[] => [
+  ...new Set([namespace, ...(otherNamespaces?.split(",").map((name) => name.trim()) ?? [])]),
+];
+
+/** Where, and how often, the claims of other sites are read. */
+export const claimSettings = (
+  leader: LeaderSettings,
+): { readonly leaseNamespaces: readonly string[]; readonly period: Millis } => ({
+  leaseNamespaces: leaseNamespaces(leader),
+  period: termsBetweenLooks * leader.duration,
+});
