@@ -275,6 +275,8 @@ export class Agent {
         isListening: this.#isListening,
         loops: this.#work.loops,
         site: this.#work.site,
+        timers: this.#work.timers(now),
+        isCordoned: (name) => this.caches.informer(nodes).lister.get(name)?.spec?.unschedulable === true,
         holds: this.#holds.ordered,
         quiet: this.elector.view().role === "leader" ? this.#holds.quiet(now) : undefined,
         executor: this.#executor,

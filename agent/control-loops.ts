@@ -1,11 +1,13 @@
 import type { Memo } from "../storage/memo.ts";
 import type { Ambient } from "./base/ambient.ts";
+import type { Instant } from "./base/clock.ts";
 import type { KubeClient } from "./client/kube-client.ts";
 import type { Config } from "./config/settings.ts";
 import { siteKey } from "./controllers/node-lifecycle/controller.ts";
 import type { SiteMemory } from "./controllers/node-lifecycle/memory.ts";
 import { type ControllerParts, registry, workloadRegistry } from "./controllers/registry.ts";
 import type { SightParts } from "./controllers/sight.ts";
+import { countTimers, type TimerCounts } from "./controllers/taint-eviction/timer.ts";
 import type { WorkloadName } from "./controllers/workloads.ts";
 import { leaderOwnsAll } from "./runtime/assignment.ts";
 import { ControlLoop } from "./runtime/control-loop.ts";
@@ -36,6 +38,8 @@ export interface TermLoops {
   readonly loops: readonly Loop[];
   /** What those who judge the boards hold to be true of them. Left out: nobody judges here. */
   readonly judged?: () => SiteMemory | undefined;
+  /** Of the pods whose board has a NoExecute taint. Left out: nobody evicts here. */
+  readonly timers?: (now: Instant) => TimerCounts;
 }
 
 /** As many of them as kube-controller-manager has: they mostly wait for answers. */
@@ -76,10 +80,16 @@ export function controlLoops(ambient: Ambient, parts: LoopParts): TermLoops {
       ofBoards(registry["out-of-service"](), 1),
     );
   }
-  if (controllers.taintEviction.mode === "act") {
-    loops.push(ofBoards(registry["taint-eviction"](parts), taintEviction.workers));
-  }
+  const evicting =
+    controllers.taintEviction.mode === "act"
+      ? ofBoards(registry["taint-eviction"](parts), taintEviction.workers)
+      : undefined;
+  if (evicting) loops.push(evicting);
   if (controllers.podGC.mode === "act") loops.push(ofBoards(registry["pod-gc"](parts), 1));
   for (const name of workloads) loops.push(workloadRegistry[name](parts).open<Loop>(ofWorkloads));
-  return { loops, ...(judge && { judged: () => judge.memoryOf(siteKey) }) };
+  return {
+    loops,
+    ...(judge && { judged: () => judge.memoryOf(siteKey) }),
+    ...(evicting && { timers: (now: Instant) => countTimers(evicting.memories(), now) }),
+  };
 }

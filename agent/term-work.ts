@@ -10,6 +10,7 @@ import type { Loop, LoopParts, TermLoops } from "./control-loops.ts";
 import { type Budget, decodeBudget, encodeBudget } from "./controllers/node-lifecycle/budget.ts";
 import type { BoardRecord, SiteMemory } from "./controllers/node-lifecycle/memory.ts";
 import type { SightParts } from "./controllers/sight.ts";
+import type { TimerCounts } from "./controllers/taint-eviction/timer.ts";
 import type { WorkloadName } from "./controllers/workloads.ts";
 import type { InformerSet } from "./informer/informer-set.ts";
 import type { Term } from "./runtime/controller.ts";
@@ -68,6 +69,7 @@ export class TermWork {
   #term: Term | undefined;
   #loops: readonly Loop[] = [];
   #judged: TermLoops["judged"];
+  #timers: TermLoops["timers"];
 
   constructor(ambient: Ambient, parts: TermWorkParts) {
     this.#ambient = ambient;
@@ -87,6 +89,11 @@ export class TermWork {
   /** What those who judge the boards hold to be true of them; undefined: they have not begun, or another board leads. */
   get site(): SiteMemory | undefined {
     return this.#judged?.();
+  }
+
+  /** Pods whose time beside a taint runs or is over; undefined: nobody evicts here, or another board leads. */
+  timers(now: Instant): TimerCounts | undefined {
+    return this.#timers?.(now);
   }
 
   judged(): SiteMemory | "by nobody" | undefined {
@@ -122,11 +129,12 @@ export class TermWork {
     const budget = decodeBudget(annotations[budgetAnnotation], begun);
     try {
       const { controlLoops } = await controllers();
-      const { loops, judged } = controlLoops(
+      const { loops, judged, timers } = controlLoops(
         this.#ambient,
         this.#loopParts(() => budget),
       );
       this.#judged = judged;
+      this.#timers = timers;
       this.#loops = loops;
       this.#term = under;
       this.#obeyPauses();
@@ -138,6 +146,7 @@ export class TermWork {
       this.#term = undefined;
       this.#loops = [];
       this.#judged = undefined;
+      this.#timers = undefined;
       if (config.standby === "cold") this.#rest(term);
       news();
     }

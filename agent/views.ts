@@ -5,8 +5,10 @@ import type { MissingPermission, Permissions } from "./client/permissions.ts";
 import type { Traffic, TrafficRow } from "./client/traffic.ts";
 import type { Config } from "./config/settings.ts";
 import type { SiteMemory } from "./controllers/node-lifecycle/memory.ts";
+import type { TimerCounts } from "./controllers/taint-eviction/timer.ts";
 import type { InformerSet } from "./informer/informer-set.ts";
 import type { InformerStats } from "./informer/informer-stats.ts";
+import type { ActCount } from "./runtime/act-counts.ts";
 import type { ApiLink, ApiLinkView } from "./runtime/api-link.ts";
 import type { ControlLoop, ControllerStats } from "./runtime/control-loop.ts";
 import type { Executor } from "./runtime/executor.ts";
@@ -29,7 +31,11 @@ export interface AgentViews {
   readonly controllers: readonly ControllerView[];
   /** What the leader holds of boards and zones; undefined: another board leads. */
   readonly site: SiteMemory | undefined;
-  readonly harmLastHour: number;
+  /** Pods whose time beside a taint runs or is over; undefined: nobody evicts here, or another board leads. */
+  readonly timers: TimerCounts | undefined;
+  readonly acts: readonly ActCount[];
+  /** Whether the Node of a board is unschedulable: an operator took the board out of use. */
+  readonly isCordoned: (board: string) => boolean;
   readonly holds: Holds;
   readonly quiet: Quiet | undefined;
   readonly traffic: readonly TrafficRow[];
@@ -46,7 +52,10 @@ export interface ControllerView extends ControllerStats {
 
 /** The parts that are asked, and what only the agent itself knows. */
 export interface Viewed
-  extends Pick<AgentViews, "config" | "isListening" | "site" | "holds" | "quiet" | "rebuilt" | "openedAt"> {
+  extends Pick<
+    AgentViews,
+    "config" | "isListening" | "site" | "timers" | "isCordoned" | "holds" | "quiet" | "rebuilt" | "openedAt"
+  > {
   readonly elector: LeaderElector;
   readonly link: ApiLink;
   readonly permissions: Permissions;
@@ -77,9 +86,11 @@ export function viewsOf(parts: Viewed, now: Instant): AgentViews {
     isListening: parts.isListening,
     controllers: loops.map((loop) => viewOf(loop, parts.informers, now)),
     site: parts.site,
+    isCordoned: parts.isCordoned,
     holds: parts.holds,
     quiet: parts.quiet,
-    harmLastHour: parts.executor.harmLastHour(now),
+    timers: parts.timers,
+    acts: parts.executor.acts(now),
     traffic: parts.traffic.snapshot(),
     cache: { file: cache.database.file, fileBytes: file, walBytes: wal },
     rebuilt: parts.rebuilt,

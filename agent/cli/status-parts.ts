@@ -1,16 +1,15 @@
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { boardOf } from "../board/identity.ts";
 import type { MissingPermission } from "../client/permissions.ts";
-import { zoneName } from "../controllers/node-lifecycle/zones.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
-import { isHeld } from "../judgement/link.ts";
 import { type Hold, isRunning } from "../runtime/holds.ts";
-import type { ApiPart, HoldsPart, LeaderPart, Parts, ProblemPart, WatchPart, ZonePart } from "../status/parts.ts";
+import type { ApiPart, HoldsPart, LeaderPart, Parts, ProblemPart, WatchPart } from "../status/parts.ts";
 import type { AgentViews } from "../views.ts";
+import { siteParts } from "./site-parts.ts";
 
 /** The parts of the agent as the status file tells of them. Pure. */
 export function statusParts(views: AgentViews, now: Instant): Omit<Parts, "now" | "process" | "identity"> {
-  const { site, controllers, cache, informers, isListening, rebuilt, conflicts, forbidden } = views;
+  const { controllers, cache, informers, isListening, rebuilt, conflicts, forbidden } = views;
   const watches = informers.map((stats) => watchPart(stats, isListening, now));
   return {
     leader: leaderPart(views, now),
@@ -23,8 +22,7 @@ export function statusParts(views: AgentViews, now: Instant): Omit<Parts, "now" 
       sentBytes: up,
       receivedBytes: down,
     })),
-    ...(site && { zones: zoneParts(views) }),
-    ...(site && { eviction: evictionPart(views) }),
+    ...siteParts(views, now),
     ...(controllers.length > 0 && { holds: holdsPart(views, now) }),
     controllers: controllers.map(({ name, state, queue, syncP95, errorsLastHour, lastError, waitsFor }) => ({
       name,
@@ -116,35 +114,6 @@ function watchPart(
     restarts: Math.max(0, watches - 1),
     rejected: rejected.count,
     rejectedWhy: rejected.last,
-  };
-}
-
-const zoneStates = {
-  initial: "Initial",
-  normal: "Normal",
-  partial: "PartialDisruption",
-  full: "FullDisruption",
-} as const;
-
-function zoneParts({ site }: AgentViews): readonly ZonePart[] {
-  if (!site) return [];
-  const boards = [...site.boards.values()];
-  return [...site.zones].map(([zone, { state, queue }]) => {
-    const members = boards.filter((board) => board.zone === zone);
-    const ready = members.filter((board) => board.ready === "True").length;
-    return { name: zoneName(zone), state: zoneStates[state], nodes: members.length, ready, rate: queue.rate };
-  });
-}
-
-function evictionPart({ site, harmLastHour }: AgentViews): NonNullable<Parts["eviction"]> {
-  const waiting = site ? [...site.zones.values()].reduce((sum, { queue }) => sum + queue.waiting.size, 0) : 0;
-  const quarantine = site?.quarantine;
-  const since = quarantine && isHeld(quarantine) ? quarantine.restoredAt : undefined;
-  return {
-    queue: waiting,
-    pending: waiting,
-    evicted1h: harmLastHour,
-    held: since && { why: "quarantine after an outage: not every board was heard again", since },
   };
 }
 

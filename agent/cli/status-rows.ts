@@ -107,8 +107,8 @@ const zoneRows = ({ zones = [] }: Status): readonly string[] =>
   );
 
 function evictionRow(
-  { queue, pending, evicted1h, oldestMs, held, frozen = [] }: NonNullable<Status["eviction"]>,
-  { holds }: Status,
+  { queue, queueHeld = 0, pending, due = 0, evicted1h, oldestMs, held, frozen = [] }: NonNullable<Status["eviction"]>,
+  { holds, boards }: Status,
 ): string {
   const quiet = holds?.quietUntil;
   const stopped = joined([
@@ -117,13 +117,18 @@ function evictionRow(
     quiet === undefined ? undefined : `quiet hours until ${clockTime(quiet)}`,
   ]);
   return joined([
-    `${queue} boards queued`,
+    boards && counted(boards.tainted, "board", "tainted"),
+    `${counted(queue, "board", "queued")}${queueHeld > 0 ? ` (${queueHeld} held)` : ""}`,
     oldestMs === undefined ? undefined : `oldest ${formatDuration(oldestMs)}`,
-    `${pending} pods waiting`,
-    evicted1h === undefined ? undefined : `${evicted1h} evicted in the last hour`,
+    counted(pending, "pod", "waiting"),
+    due === 0 ? undefined : counted(due, "pod", stopped ? "held" : "due"),
+    evicted1h === undefined ? undefined : counted(evicted1h, "pod", "evicted in the last hour"),
     stopped || "not held",
   ]);
 }
+
+const counted = (count: number, what: string, state: string): string =>
+  `${count} ${what}${count === 1 ? "" : "s"} ${state}`;
 
 const freezeText = ({ scope, target, until, by, reason }: NonNullable<Status["holds"]>["freezes"][number]): string =>
   `${target === undefined ? scope : `${scope} ${target}`} until ${clockTime(until)} by ${by}${reason ? ` (${reason})` : ""}`;

@@ -40,14 +40,27 @@ export function boardStatus(status: Status): JsonRecord {
 
 /** What the leader tells of the site. */
 export function siteStatus(status: Status): JsonRecord {
-  const { zones = [], eviction, controllers = [], leader, holds } = status;
+  const { zones = [], boards, eviction, controllers = [], leader, holds } = status;
   return {
     holder: leader?.holder,
     term: leader?.term,
     zones: zones
       .slice(0, mostZones)
       .map(({ name, state, nodes, ready, rate }) => ({ name, state, nodes, ready, rate })),
-    eviction: eviction && { queue: eviction.queue, pending: eviction.pending, held: eviction.held },
+    boards: boards && {
+      lost: boards.lost.count,
+      off: boards.off.count,
+      notReady: boards.notReady.count,
+      tainted: boards.tainted,
+    },
+    eviction: eviction && {
+      queue: eviction.queue,
+      queueHeld: eviction.queueHeld,
+      pending: eviction.pending,
+      due: eviction.due,
+      evicted1h: eviction.evicted1h,
+      held: eviction.held,
+    },
     controllers: controllers.map(({ name, state, queue }) => ({ name, state, queue })),
     holds,
   };

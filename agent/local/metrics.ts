@@ -190,7 +190,7 @@ function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
 
 const controllerStates = ["running", "standby", "off", "failing", "paused"] as const;
 
-function ofSite({ zones = [], eviction, controllers = [] }: Status): Metric[] {
+function ofSite({ zones = [], boards, eviction, controllers = [] }: Status): Metric[] {
   const byZone = (value: (zone: (typeof zones)[number]) => number): readonly Sample[] =>
     zones.map((zone) => ({ labels: { zone: zone.name }, value: value(zone) }));
   const byController = (value: (one: (typeof controllers)[number]) => number | undefined): readonly Sample[] =>
@@ -210,13 +210,44 @@ function ofSite({ zones = [], eviction, controllers = [] }: Status): Metric[] {
     ),
     gauge(
       "zone_evictions_per_second",
-      "How fast boards of a zone may be evicted.",
+      "How fast boards of a zone may be evicted; 0 also while it is frozen.",
       byZone(({ rate }) => rate),
     ),
     gauge("eviction_queue", "Boards that wait to be evicted.", one(eviction?.queue)),
     gauge("eviction_pending", "Pods whose toleration time runs.", one(eviction?.pending)),
-    gauge("evictions_last_hour", "Harmful acts in the last hour.", one(eviction?.evicted1h)),
-    gauge("eviction_held", "1 while nothing harmful is done.", one(eviction && yes(eviction.held !== undefined))),
+    gauge(
+      "eviction_due",
+      "Pods whose toleration time is over and that are still there: held, or not deleted yet.",
+      one(eviction?.due),
+    ),
+    gauge(
+      "eviction_queue_held",
+      "Boards that wait to be evicted and whose turn is held back.",
+      one(eviction?.queueHeld),
+    ),
+    gauge("pods_evicted_last_hour", "Pods that were evicted in the last hour.", one(eviction?.evicted1h)),
+    counter(
+      "acts",
+      "Harmful acts on boards, pods and endpoints, each kind by itself.",
+      (eviction?.acts ?? []).map(({ act, total }) => ({ labels: { act }, value: total })),
+    ),
+    gauge(
+      "boards_away",
+      "Boards that are not in use: lost, off (cordoned and silent), not-ready.",
+      boards
+        ? [
+            { labels: { state: "lost" }, value: boards.lost.count },
+            { labels: { state: "off" }, value: boards.off.count },
+            { labels: { state: "not-ready" }, value: boards.notReady.count },
+          ]
+        : [],
+    ),
+    gauge("boards_tainted", "Boards that carry a NoExecute taint of the agent.", one(boards?.tainted)),
+    gauge(
+      "eviction_held",
+      "1 while silent boards are not evicted after an outage.",
+      one(eviction && yes(eviction.held !== undefined)),
+    ),
     gauge(
       "controller_state",
       "1 for the state that a controller is in.",

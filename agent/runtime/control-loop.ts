@@ -128,6 +128,11 @@ export class ControlLoop<State, Memory> {
     return this.#memories.get(key);
   }
 
+  /** Of all keys in the present term. */
+  memories(): Iterable<Memory> {
+    return this.#memories.values();
+  }
+
   /** Of the pass that has stood still longest; where none is under way, of the key that should long have had one. */
   progress(now: Instant): Progress {
     const stillest = [...this.#passes].reduce<Instant | undefined>(
@@ -311,7 +316,7 @@ export class ControlLoop<State, Memory> {
     const errors: Error[] = [];
     let decision = first;
     for (let round = 1; ; round++) {
-      const outcomes = await executor.execute(decision.actions, term, { since: now, moved });
+      const outcomes = await executor.execute(decision.actions, term, { by: controller.name, since: now, moved });
       const failures = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.error]));
       errors.push(...failures);
       if (!controller.remember) {

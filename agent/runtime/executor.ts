@@ -4,12 +4,12 @@ import type { Ambient } from "../base/ambient.ts";
 import type { Instant } from "../base/clock.ts";
 import { type Disposed, type Disposition, dispositionOf } from "../base/errors.ts";
 import { isNotFound } from "../client/api-error.ts";
+import { type ActCount, ActCounts, actOf } from "./act-counts.ts";
 import type { Action, Cause, EventAction, ObjectRef, Outcome } from "./actions.ts";
 import { type Chain, chainsOf, creates, OwnVersions } from "./chains.ts";
 import type { Term } from "./controller.ts";
 import { FencedError, fence } from "./fence.ts";
 import { Permits } from "./permits.ts";
-import { RollingCount } from "./rolling-count.ts";
 
 export interface Write {
   readonly signal: AbortSignal;
@@ -60,11 +60,15 @@ export class OutdatedError extends Error implements Disposed {
 
 /** The pass that asks for acts. */
 export interface Asking {
+  /** Name of the controller. */
+  readonly by: string;
   /** When it looked at the site. */
   readonly since: Instant;
   /** Called after each act. */
   readonly moved: () => void;
 }
+
+type Pass = Omit<Asking, "by"> & { readonly by: string | undefined };
 
 /** Was not tried, because what it builds on failed. It fares as that did. */
 export class NotAttemptedError extends Error implements Disposed {
@@ -93,7 +97,7 @@ export class Executor {
   readonly #isFrozen: (board: string) => boolean;
   readonly #isOutdated: (since: Instant) => boolean;
   readonly #permits: Permits;
-  readonly #harm = new RollingCount();
+  readonly #acts = new ActCounts();
 
   constructor(
     ambient: Ambient,
@@ -116,16 +120,16 @@ export class Executor {
     this.#permits = new Permits(parts.inflight);
   }
 
-  /** Acts that our verdict about a board caused and that went through within the last hour. */
-  harmLastHour(now: Instant): number {
-    return this.#harm.total(now);
+  /** The harmful acts that went through, each kind by itself. */
+  acts(now: Instant): readonly ActCount[] {
+    return this.#acts.list(now);
   }
 
   /** Never rejects: what became of each action, in the order of the actions. `asking` left out: it is asked for right now. */
   async execute(actions: readonly Action[], term: Term, asking?: Asking): Promise<readonly Outcome[]> {
-    const { since, moved } = asking ?? { since: this.#ambient.clock.now(), moved: () => {} };
+    const pass = asking ?? { by: undefined, since: this.#ambient.clock.now(), moved: () => {} };
     const outcomes: Outcome[] = new Array(actions.length);
-    const run = (chain: Chain): Promise<Error | undefined> => this.#chain(chain, outcomes, term, { since, moved });
+    const run = (chain: Chain): Promise<Error | undefined> => this.#chain(chain, outcomes, term, pass);
     const chains = chainsOf(actions);
     const rest = chains.filter((chain) => !creates(chain)).values();
     const lanes = Array.from({ length: Math.min(this.#inflight, chains.length) }, async () => {
@@ -136,7 +140,7 @@ export class Executor {
   }
 
   /** Answers the first failure. */
-  async #chain(chain: Chain, outcomes: Outcome[], term: Term, { since, moved }: Asking): Promise<Error | undefined> {
+  async #chain(chain: Chain, outcomes: Outcome[], term: Term, pass: Pass): Promise<Error | undefined> {
     const versions = new OwnVersions();
     let failure: Error | undefined;
     for (const { action, index } of chain) {
@@ -146,7 +150,7 @@ export class Executor {
         continue;
       }
       try {
-        const object = await this.#perform(versions.carriedOver(action), term, since);
+        const object = await this.#perform(versions.carriedOver(action), term, pass);
         versions.wrote(action, object);
         const at = this.#ambient.clock.now();
         outcomes[index] = object === undefined ? { action, ok: true, at } : { action, ok: true, at, object };
@@ -154,12 +158,12 @@ export class Executor {
         failure = error instanceof Error ? error : new Error(String(error));
         outcomes[index] = { action, ok: false, at: this.#ambient.clock.now(), error: failure };
       }
-      moved();
+      pass.moved();
     }
     return failure;
   }
 
-  async #perform(action: Action, term: Term, since: Instant): Promise<KubeObject | undefined> {
+  async #perform(action: Action, term: Term, { by, since }: Pass): Promise<KubeObject | undefined> {
     const stands = fence(this.#ambient.clock, term);
     const guard = (): void => {
       stands();
@@ -177,7 +181,8 @@ export class Executor {
     try {
       guard();
       const answer = await this.#write(action, { signal: term.signal, guard });
-      if (action.cause) this.#harm.add(this.#ambient.clock.now());
+      const act = actOf(action, by);
+      if (act) this.#acts.add(act, this.#ambient.clock.now());
       return answer;
     } finally {
       this.#permits.release();

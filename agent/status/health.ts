@@ -1,6 +1,7 @@
 import { elapsed } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import { besideProblems } from "./beside-health.ts";
+import { boardProblems } from "./board-problems.ts";
 import type { ApiProblem, Parts, ProblemPart, SelectionConflictPart } from "./parts.ts";
 import type { Level } from "./schema.ts";
 
@@ -14,6 +15,7 @@ export function problems(parts: Parts): readonly ProblemPart[] {
     ...leaderProblems(parts),
     ...watchProblems(parts),
     ...siteProblems(parts),
+    ...boardProblems(parts),
     ...ownProblems(parts),
     ...besideProblems(parts),
     ...(parts.problems ?? []),
@@ -117,7 +119,9 @@ function siteProblems({ zones = [], eviction, selectionConflicts = [], now }: Pa
   const found: ProblemPart[] = [];
   for (const { name, state, ready, nodes, rate } of zones) {
     if (state !== "PartialDisruption" && state !== "FullDisruption") continue;
-    const pace = rate === 0 ? "evicting nothing" : `evicting at ${rate}/s`;
+    // Boards that report themselves not ready still have their turn while silent ones are held.
+    const who = eviction?.held ? "evicting no silent board" : `evicting at ${rate}/s`;
+    const pace = rate === 0 ? "evicting nothing" : who;
     found.push({
       type: "ZoneDisrupted",
       subject: name,
@@ -131,7 +135,7 @@ function siteProblems({ zones = [], eviction, selectionConflicts = [], now }: Pa
     found.push({
       type: "QuarantineHold",
       severity: "warning",
-      message: `nothing is evicted for now: ${why} (for ${formatDuration(elapsed(since, now))})`,
+      message: `no silent board is evicted for now: ${why} (for ${formatDuration(elapsed(since, now))})`,
       hint: "ends by itself",
     });
   }

@@ -81,7 +81,7 @@ const zone = record({
   state: text,
   nodes: count,
   ready: count,
-  /** Evictions per second that the zone's state allows. */
+  /** Boards per second that may be evicted; 0 also while the zone is frozen. */
   rate: count,
   frozenUntil: maybe(text),
 });
@@ -98,12 +98,32 @@ const pause = record({ controller: text, until: text, by: text, reason: maybe(te
 
 const confirmed = record({ target: maybe(text), until: text, by: text, reason: maybe(text) });
 
+const named = record({ count, some: list(record({ name: text, since: text })) });
+
+const boards = record({
+  /** Boards that are silent beyond their grace period. */
+  lost: named,
+  /** Silent as well, but cordoned: an operator took them out of use. */
+  off: named,
+  /** Boards whose kubelets report that they are not ready. */
+  notReady: named,
+  /** Boards that carry a NoExecute taint of ours. */
+  tainted: count,
+});
+
 const eviction = record({
   /** Boards that wait for their NoExecute taint. */
   queue: count,
+  /** Those of them whose turn is held back. */
+  queueHeld: maybe(count),
   /** Pods whose toleration time runs. */
   pending: count,
+  /** Pods whose toleration time is over and that are still there: their eviction is held, or did not go through. */
+  due: maybe(count),
+  /** Pods that were evicted in the last hour. */
   evicted1h: maybe(count),
+  /** The harmful acts of this process, each kind by itself. */
+  acts: maybe(list(record({ act: text, lastHour: count, total: count }))),
   oldestMs: maybe(count),
   /** Why nothing harmful is done at present. */
   held: maybe(text),
@@ -197,6 +217,7 @@ export const status = record({
   watches: maybe(list(watch)),
   traffic: maybe(list(traffic)),
   zones: maybe(list(zone)),
+  boards: maybe(boards),
   eviction: maybe(eviction),
   controllers: maybe(list(controller)),
   journal: maybe(journal),

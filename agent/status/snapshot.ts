@@ -1,7 +1,7 @@
 import { elapsed, type Instant } from "../base/clock.ts";
 import { isoTime } from "../base/iso-time.ts";
 import { isReady, levelOf, problems } from "./health.ts";
-import type { HoldsPart, Parts, WatchPart } from "./parts.ts";
+import type { BoardsPart, HoldsPart, Parts, WatchPart } from "./parts.ts";
 import { type Condition, type Status, statusSchema } from "./schema.ts";
 
 /** Parts to status; pure. `before` is the last status: what was already wrong then keeps its beginning. */
@@ -54,10 +54,14 @@ export function snapshot(parts: Parts, before: Status | undefined): Status {
     watches: watches?.map(({ heard, lastList: _, ...rest }) => ({ ...rest, heardMs: heard && age(heard, now) })),
     traffic: parts.traffic,
     zones: parts.zones?.map((zone) => ({ ...zone, frozenUntil: frozenUntil(zone.name, holds) })),
+    boards: parts.boards && boardsStatus(parts.boards, now),
     eviction: eviction && {
       queue: eviction.queue,
+      queueHeld: eviction.queueHeld,
       pending: eviction.pending,
+      due: eviction.due,
       evicted1h: eviction.evicted1h,
+      acts: eviction.acts,
       oldestMs: eviction.oldest && age(eviction.oldest, now),
       held: eviction.held?.why,
       frozen: holds?.freezes,
@@ -90,7 +94,8 @@ export function snapshot(parts: Parts, before: Status | undefined): Status {
  * all the time; they ride along.
  */
 export function substance(status: Status): string {
-  const { health, identity, leader, link, zones, eviction, controllers, config, clock, holds, commands } = status;
+  const { health, identity, leader, link, zones, boards, eviction, controllers, config, clock, holds, commands } =
+    status;
   return JSON.stringify([
     health.level,
     health.ready,
@@ -104,7 +109,8 @@ export function substance(status: Status): string {
     holds && [holds.freezes.length, holds.pauses.length, holds.confirmed.length, holds.quietUntil !== undefined],
     commands?.map(({ id, state }) => [id, state]),
     zones?.map(({ frozenUntil: _, ...zone }) => zone),
-    eviction && [eviction.queue, eviction.pending, eviction.held],
+    boards && [boards.lost.count, boards.off.count, boards.notReady.count, boards.tainted],
+    eviction && [eviction.queue, eviction.queueHeld, eviction.pending, eviction.due, eviction.held],
     controllers?.map(({ name, state }) => [name, state]),
     config,
   ]);
@@ -140,6 +146,14 @@ function mqttStatus({ since, rtt, outbox, error, ...rest }: NonNullable<Parts["m
     outbox: { ...rows, oldestMs: rounded(oldest) },
     lastError: error?.message,
   };
+}
+
+function boardsStatus({ lost, off, notReady, tainted }: BoardsPart, now: Instant) {
+  const named = ({ count, some }: BoardsPart["lost"]) => ({
+    count,
+    some: some.map(({ name, since }) => ({ name, since: iso(since, now) })),
+  });
+  return { lost: named(lost), off: named(off), notReady: named(notReady), tainted };
 }
 
 function holdsStatus({ freezes, pauses, confirmed = [], quietUntil }: HoldsPart, now: Instant) {

@@ -23,6 +23,23 @@ export interface Timer {
 
 export const deadlineOf = ({ start, length }: Timer): Instant => shifted(start, length);
 
+export interface TimerCounts {
+  /** Toleration times that run. */
+  readonly waiting: number;
+  /** Times that are over while the pod is still there: its eviction is held, or did not go through. */
+  readonly due: number;
+}
+
+export function countTimers(timers: Iterable<Timer | undefined>, now: Instant): TimerCounts {
+  let [waiting, due] = [0, 0];
+  for (const timer of timers) {
+    if (timer === undefined || timer.asked !== undefined) continue;
+    if (deadlineOf(timer).mono > now.mono) waiting++;
+    else due++;
+  }
+  return { waiting, due };
+}
+
 /**
  * A timer as text. Its start is an instant of the monotonic clock, true for one boot of one board; after a reboot only
  * what had run when it was written is left of it.

@@ -94,7 +94,23 @@ const full: Status = {
   ],
   traffic: [{ resource: "pods", verb: "watch", requests: 3, sentBytes: 400, receivedBytes: 81_000 }],
   zones: [{ name: "plant7-a", state: "Normal", nodes: 8, ready: 7, rate: 0.1, frozenUntil: undefined }],
-  eviction: { queue: 4, pending: 2, evicted1h: 2, oldestMs: 61_200, held: "quarantine", frozen: undefined },
+  boards: {
+    lost: { count: 1, some: [{ name: "edge-03", since: "2026-11-20T11:55:00.000Z" }] },
+    off: { count: 0, some: [] },
+    notReady: { count: 0, some: [] },
+    tainted: 1,
+  },
+  eviction: {
+    queue: 4,
+    queueHeld: 4,
+    pending: 2,
+    due: 1,
+    evicted1h: 2,
+    acts: [{ act: "pod-evicted", lastHour: 2, total: 7 }],
+    oldestMs: 61_200,
+    held: "quarantine",
+    frozen: undefined,
+  },
   controllers: [
     {
       name: "pod-gc",

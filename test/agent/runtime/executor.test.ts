@@ -226,14 +226,16 @@ describe("the fence", () => {
 test("harmful acts that went through are counted for an hour", async () => {
   const { clock, api, executor, term } = setUp();
   const cause = { board: "pi-3", verdict: "dead", rule: "silent" };
-  await executor.execute([{ ...deletion(api.put("a")), cause }, deletion(api.put("b"))], term);
+  const asking = { by: "daemonset", since: clock.now(), moved: () => {} };
+  await executor.execute([{ ...deletion(api.put("a")), cause }, deletion(api.put("b"))], term, asking);
   api.refuse = () => {
     throw refusal("delete", 500, "InternalError");
   };
-  await executor.execute([{ ...deletion(api.put("c")), cause }], term);
-  expect(executor.harmLastHour(clock.now())).toBe(1);
+  await executor.execute([{ ...deletion(api.put("c")), cause }], term, asking);
+  const counted = () => executor.acts(clock.now()).filter(({ total }) => total > 0);
+  expect(counted()).toEqual([{ act: "pod-replaced", lastHour: 1, total: 1 }]);
   await clock.advance("66m");
-  expect(executor.harmLastHour(clock.now())).toBe(0);
+  expect(counted()).toEqual([{ act: "pod-replaced", lastHour: 0, total: 1 }]);
 });
 
 describe("evictions that were frozen after they were decided", () => {
@@ -279,7 +281,7 @@ describe("evictions that were frozen after they were decided", () => {
 describe("what a verdict permitted before an outage", () => {
   const cause = { board: "pi-3", verdict: "unproven", rule: "silent" };
   const looked: Instant = { mono: 1000, wall: 1000 };
-  const asking = { since: looked, moved: () => {} };
+  const asking = { by: "taint-eviction", since: looked, moved: () => {} };
 
   test("is not done after it, and the key comes back soon; what no verdict caused goes on", async () => {
     const asked: Instant[] = [];

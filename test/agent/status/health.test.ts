@@ -110,7 +110,7 @@ test("a quarantine, a conflict of sites and a failing controller each have a lin
     "critical SelectionConflict: site plant8 was here first and claims 4 of this site's boards too; " +
       "nothing is done with them: edge-07, edge-08, edge-09, …",
     "critical StorageFull: no space on /var",
-    "warning QuarantineHold: nothing is evicted for now: quarantine after an outage (for 1m)",
+    "warning QuarantineHold: no silent board is evicted for now: quarantine after an outage (for 1m)",
     "warning ControllerFailing: taint-eviction: forbidden",
   ]);
 });

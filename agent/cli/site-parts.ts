@@ -1,0 +1,107 @@
+import { leases, nodes, resourceName } from "../api/resources.ts";
+import type { Instant } from "../base/clock.ts";
+import type { BoardRecord, SiteMemory } from "../controllers/node-lifecycle/memory.ts";
+import { zoneName } from "../controllers/node-lifecycle/zones.ts";
+import { isHeld } from "../judgement/link.ts";
+import { freezeOn } from "../runtime/holds.ts";
+import type { BoardsPart, EvictionPart, NamedBoards, Parts, ZonePart } from "../status/parts.ts";
+import type { AgentViews } from "../views.ts";
+
+/** What the leader knows of the boards, their zones and the evictions. Pure. */
+export function siteParts(views: AgentViews, now: Instant): Pick<Parts, "zones" | "boards" | "eviction"> {
+  const { site } = views;
+  if (site === undefined) return {};
+  return {
+    zones: zoneParts(site, views, now),
+    boards: boardsPart(site, views),
+    eviction: evictionPart(site, views, now),
+  };
+}
+
+const zoneStates = {
+  initial: "Initial",
+  normal: "Normal",
+  partial: "PartialDisruption",
+  full: "FullDisruption",
+} as const;
+
+function zoneParts(site: SiteMemory, views: AgentViews, now: Instant): readonly ZonePart[] {
+  const boards = [...site.boards.values()];
+  return [...site.zones].map(([zone, { state, queue }]) => {
+    const members = boards.filter((board) => board.zone === zone);
+    const ready = members.filter((board) => board.ready === "True").length;
+    const rate = isStopped(views, { zone }, now) ? 0 : queue.rate;
+    return { name: zoneName(zone), state: zoneStates[state], nodes: members.length, ready, rate };
+  });
+}
+
+/** By an operator or the calendar. Without a board: whether every board of the zone is. */
+function isStopped(
+  { holds, quiet }: AgentViews,
+  { zone, board }: { readonly zone: string; readonly board?: string },
+  now: Instant,
+): boolean {
+  if (quiet !== undefined) return true;
+  // No board has an empty name.
+  return freezeOn(holds, { board: board ?? "", zone: zoneName(zone) }, now) !== undefined;
+}
+
+function evictionPart(site: SiteMemory, views: AgentViews, now: Instant): EvictionPart {
+  const { timers, acts, informers } = views;
+  const queued = [...site.zones.values()].flatMap(({ queue }) => [...queue.waiting.values()]);
+  const oldest = queued.reduce<Instant | undefined>(
+    (first, { addedAt }) => (first && first.mono <= addedAt.mono ? first : addedAt),
+    undefined,
+  );
+  const isInQuarantine = isHeld(site.quarantine);
+  const isBlind = informers.some(({ resource, live }) => !live && judgedBy.includes(resource));
+  const isHeldBack = (name: string): boolean => {
+    const record = site.boards.get(name);
+    if (record === undefined) return false;
+    // A board that reports itself not ready needs no verdict of ours.
+    if (record.ready === "Unknown" && (isInQuarantine || isBlind)) return true;
+    return isStopped(views, { zone: record.zone, board: name }, now);
+  };
+  const since = isInQuarantine ? site.quarantine.restoredAt : undefined;
+  return {
+    queue: queued.length,
+    queueHeld: queued.filter(({ name }) => isHeldBack(name)).length,
+    pending: timers?.waiting ?? 0,
+    due: timers?.due ?? 0,
+    evicted1h: acts.find(({ act }) => act === "pod-evicted")?.lastHour,
+    acts,
+    oldest,
+    held: since && { why: "quarantine after an outage: not every board was heard again", since },
+  };
+}
+
+/** Without their watches no silence counts. */
+const judgedBy = [nodes, leases].map(resourceName);
+
+/** A Node that never had a status is no loss yet: its startup grace period runs. */
+function boardsPart({ boards }: SiteMemory, { isCordoned }: AgentViews): BoardsPart {
+  const silent: Board[] = [];
+  const off: Board[] = [];
+  const notReady: Board[] = [];
+  let tainted = 0;
+  for (const [name, record] of boards) {
+    if (record.taint) tainted++;
+    const { ready, health, verdict } = record;
+    if (ready === "False") notReady.push({ name, since: health.transition });
+    if (ready !== "Unknown" || verdict.verdict === "alive") continue;
+    (isCordoned(name) ? off : silent).push({ name, since: lastHeard(record) });
+  }
+  return { lost: named(silent), off: named(off), notReady: named(notReady), tainted };
+}
+
+type Board = NamedBoards["some"][number];
+
+const lastHeard = ({ health }: BoardRecord): Instant => health.heard ?? health.probe;
+
+/** Those that have been away longest: they stay the first ones while they are. */
+function named(boards: Board[]): NamedBoards {
+  boards.sort((a, b) => a.since.mono - b.since.mono || (a.name < b.name ? -1 : 1));
+  return { count: boards.length, some: boards.slice(0, mostNamed) };
+}
+
+const mostNamed = 3;

@@ -1,0 +1,58 @@
+import { elapsed, type Instant } from "../base/clock.ts";
+import { isoTime } from "../base/iso-time.ts";
+import type { NamedBoards, Parts, ProblemPart } from "./parts.ts";
+
+/**
+ * Boards that are not in use: one line for each cause, which names the first few boards and counts the rest. The lines
+ * give times of day and no durations: their text is sent to the fleet, which need not be told every second.
+ */
+export function boardProblems({ boards, now }: Parts): readonly ProblemPart[] {
+  if (boards === undefined) return [];
+  const { lost, off, notReady } = boards;
+  const found: ProblemPart[] = [];
+  if (lost.count > 0)
+    found.push({
+      type: "BoardsLost",
+      severity: "warning",
+      message: sentence(lost, now, { one: "is lost: silent since", several: "boards are lost, silent since" }),
+      hint: "check power, network and kubelet; to take a board out of use on purpose: kubectl cordon NODE",
+    });
+  if (notReady.count > 0)
+    found.push({
+      type: "BoardsNotReady",
+      severity: "warning",
+      message: sentence(notReady, now, {
+        one: "reports that it is not ready, since",
+        several: "boards are not ready, since",
+      }),
+      hint: "kubectl describe node NODE names the condition; on the board: journalctl -u kubelet",
+    });
+  if (off.count > 0)
+    found.push({
+      type: "BoardsOff",
+      severity: "info",
+      message: sentence(off, now, {
+        one: "is cordoned and silent since",
+        several: "cordoned boards are silent, since",
+      }),
+    });
+  return found;
+}
+
+function sentence(
+  { count, some }: NamedBoards,
+  now: Instant,
+  { one, several }: { readonly one: string; readonly several: string },
+): string {
+  const [first] = some;
+  if (count === 1 && first) return `${first.name} ${one} ${timeOf(first.since, now)}`;
+  const names = some.map(({ name, since }) => `${name} (${timeOf(since, now)})`);
+  const rest = count - some.length;
+  return `${count} ${several}: ${names.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
+}
+
+/** Counted back from now, and in UTC: the reader may be in another time zone than the board. */
+const timeOf = (instant: Instant, now: Instant): string =>
+  `${isoTime(now.wall - elapsed(instant, now))
+    .slice(0, 16)
+    .replace("T", " ")} UTC`;

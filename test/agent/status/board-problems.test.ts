@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { boardProblems } from "../../../agent/status/board-problems.ts";
+import type { BoardsPart } from "../../../agent/status/parts.ts";
+import { at, healthy } from "../../support/site-status.ts";
+
+const none = { count: 0, some: [] };
+const said = (changes: Partial<BoardsPart>): readonly string[] =>
+  boardProblems(healthy({ boards: { lost: none, off: none, notReady: none, tainted: 0, ...changes } })).map(
+    ({ severity, type, message }) => `${severity} ${type}: ${message}`,
+  );
+
+const away = (...names: string[]) => names.map((name) => ({ name, since: at(3000) }));
+
+test("a site whose boards are all there has nothing to say", () => {
+  expect(said({})).toEqual([]);
+  expect(boardProblems(healthy())).toEqual([]);
+});
+
+test("one lost board is named, with the time at which it was last heard", () => {
+  expect(said({ lost: { count: 1, some: away("pi-3") } })).toEqual([
+    "warning BoardsLost: pi-3 is lost: silent since 2026-11-20 12:50 UTC",
+  ]);
+});
+
+test("of many lost boards the first few are named and the rest are counted, in one line", () => {
+  expect(said({ lost: { count: 200, some: away("pi-3", "pi-4", "pi-5") } })).toEqual([
+    "warning BoardsLost: 200 boards are lost, silent since: pi-3 (2026-11-20 12:50 UTC), " +
+      "pi-4 (2026-11-20 12:50 UTC), pi-5 (2026-11-20 12:50 UTC), and 197 more",
+  ]);
+});
+
+test("boards that report themselves not ready are a line of their own; cordoned ones that are silent are no fault", () => {
+  expect(said({ notReady: { count: 1, some: away("pi-4") }, off: { count: 1, some: away("pi-5") } })).toEqual([
+    "warning BoardsNotReady: pi-4 reports that it is not ready, since 2026-11-20 12:50 UTC",
+    "info BoardsOff: pi-5 is cordoned and silent since 2026-11-20 12:50 UTC",
+  ]);
+});
+
+test("the text stays the same while the board stays away: the fleet is told of it once", () => {
+  const boards = { lost: { count: 1, some: away("pi-3") }, off: none, notReady: none, tainted: 1 };
+  const [now] = boardProblems(healthy({ boards }));
+  const [later] = boardProblems(healthy({ boards }, at(7200)));
+  expect(later?.message).toBe(now?.message);
+});

@@ -1,0 +1,171 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { statusParts } from "../../agent/cli/status-parts.ts";
+import { statusRows } from "../../agent/cli/status-rows.ts";
+import { problems } from "../../agent/status/health.ts";
+import type { Parts } from "../../agent/status/parts.ts";
+import { snapshot } from "../../agent/status/snapshot.ts";
+import { healthy } from "../support/site-status.ts";
+import { realWall } from "./simulation/schedule.ts";
+import type { SimBoard } from "./simulation/sim-board.ts";
+import { Site } from "./simulation/site.ts";
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+const alice = { by: "ops:alice", reason: "radio maintenance CHG-1182" };
+
+/** Five boards in two zones: real agents on virtual time. Each board runs a pod that tolerates a lost board for a while. */
+class Story {
+  readonly site: Site;
+
+  constructor() {
+    const boards = Array.from({ length: 5 }, (_, index) => ({
+      name: `pi-${index + 1}`,
+      number: index + 1,
+      zone: index < 3 ? "a" : "b",
+      pace: 1,
+      wall: realWall,
+      latency: 3,
+      pings: true,
+    }));
+    const timing = { name: "unhurried", duration: 60_000, renewDeadline: 40_000, retry: 10_000 } as const;
+    const setting = {
+      policy: "evidence",
+      standby: "cold",
+      followers: "expiry",
+      evictionRate: 0.1,
+      selects: false,
+      timing,
+      boards,
+    } as const;
+    this.site = new Site({ setting, seed: 7, faults: [], calmAt: 0 }, { everything: false });
+  }
+
+  async begin(): Promise<this> {
+    for (const board of this.site.boards) this.site.time.at(0, () => board.powerOn(realWall));
+    this.site.keeper.start();
+    await this.run(3 * minute);
+    return this;
+  }
+
+  run(length: number): Promise<void> {
+    return this.site.time.runUntil(this.site.time.now + length);
+  }
+
+  get leader(): SimBoard {
+    const { leader } = this.site;
+    if (!leader?.agent) throw new Error("nobody leads");
+    return leader;
+  }
+
+  follower(zone: string): SimBoard {
+    const found = this.site.boards.find((board) => board.plate.zone === zone && board !== this.site.leader);
+    if (!found) throw new Error(`nobody follows in zone ${zone}`);
+    return found;
+  }
+
+  parts(board = this.leader): Parts {
+    const { agent, process } = board.agent ?? {};
+    if (!agent || !process) throw new Error("no agent");
+    const now = process.now();
+    const { process: own, identity } = healthy({}, now);
+    const { name } = board.plate;
+    return {
+      now,
+      process: own,
+      identity: { ...identity, board: name, node: name },
+      ...statusParts(agent.views(now), now),
+    };
+  }
+
+  problems(board?: SimBoard): readonly string[] {
+    return problems(this.parts(board)).map(({ severity, type, message }) => `${severity} ${type}: ${message}`);
+  }
+
+  row(label: string, board?: SimBoard): string {
+    const rows = statusRows(snapshot(this.parts(board), undefined), 1000);
+    return rows.find((row) => row.startsWith(`${label} `))?.slice(12) ?? "";
+  }
+}
+
+let story: Story | undefined;
+
+const begun = async (): Promise<Story> => {
+  story = await new Story().begin();
+  return story;
+};
+
+afterEach(() => {
+  const complaints = story?.site.recorder.history.complaints;
+  story?.site.close();
+  story = undefined;
+  expect(complaints ?? []).toEqual([]);
+});
+
+describe("a board that dies", () => {
+  test("is a problem with its name, its pods wait, and then they are evicted: each count is of what its name says", async () => {
+    const site = await begun();
+    expect(site.row("Eviction")).toBe(
+      "0 boards tainted, 0 boards queued, 0 pods waiting, 0 pods evicted in the last hour, not held",
+    );
+    const victim = site.follower("a");
+    victim.powerOff("none");
+    await site.run(75 * second);
+    expect(site.problems()).toEqual([expect.stringMatching(lostAt(victim))]);
+    expect(site.row("Eviction")).toBe(
+      "1 board tainted, 0 boards queued, 1 pod waiting, 2 pods evicted in the last hour, not held",
+    );
+    await site.run(minute);
+    expect(site.row("Eviction")).toBe(
+      "1 board tainted, 0 boards queued, 0 pods waiting, 3 pods evicted in the last hour, not held",
+    );
+    const { acts = [] } = site.parts().eviction ?? {};
+    expect(Object.fromEntries(acts.map(({ act, total }) => [act, total]))).toMatchObject({
+      "board-marked": 1,
+      "board-tainted": 1,
+      "pod-marked": 4,
+      "pod-evicted": 3,
+    });
+    victim.powerOn();
+    await site.run(3 * minute);
+    expect(site.problems()).toEqual([]);
+    expect(site.row("Eviction")).toMatch(/^0 boards tainted, .* 3 pods evicted in the last hour, not held$/);
+  });
+
+  test("is only worth knowing where an operator cordoned it before", async () => {
+    const site = await begun();
+    const victim = site.follower("a");
+    const path = `/api/v1/nodes/${victim.plate.name}`;
+    const signal = new AbortController().signal;
+    const headers = { "content-type": "application/merge-patch+json" };
+    const body = JSON.stringify({ spec: { unschedulable: true } });
+    expect(site.site.api.handle({ method: "PATCH", path, headers, body, signal }).status).toBe(200);
+    await site.run(10 * second);
+    victim.powerOff("none");
+    await site.run(2 * minute);
+    expect(site.problems()).toEqual([
+      expect.stringMatching(`^info BoardsOff: ${victim.plate.name} is cordoned and silent since`),
+    ]);
+  });
+});
+
+test("while a site is frozen nothing claims a rate of evictions, and what is held is counted: boards and pods", async () => {
+  const site = await begun();
+  const [first, second_] = site.site.boards.filter(({ plate }) => plate.zone === "a" && plate !== site.leader.plate);
+  first?.powerOff("none");
+  await site.run(80 * second);
+  const order = site.leader.agent?.agent.siteControls.freeze({ scope: "site" }, hour, alice, false);
+  second_?.powerOff("none");
+  await site.run(2 * minute);
+  expect(await order).toMatchObject({ outcome: "done" });
+  expect(site.row("Eviction")).toMatch(
+    /^1 board tainted, 1 board queued \(1 held\), oldest \w+, 0 pods waiting, 1 pod held, 2 pods evicted in the last hour, FROZEN: site until/,
+  );
+  expect(site.row("Zones")).toMatch(/ 0\/s {3}FROZEN until/);
+  expect(site.problems().join("\n")).not.toContain("/s");
+  expect(site.problems()).toContainEqual(expect.stringMatching(/^warning ZoneDisrupted: a: .*, evicting nothing$/));
+});
+
+const lostAt = ({ plate }: SimBoard): RegExp =>
+  new RegExp(`^warning BoardsLost: ${plate.name} is lost: silent since \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC$`);
