@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { manifestIn } from "./npm-package.ts";
+import { inBinding } from "./shipped-modules.ts";
 
 const licenseName = /^licen[cs]e(\.(md|txt))?$/i;
 
@@ -9,7 +10,7 @@ const licenseName = /^licen[cs]e(\.(md|txt))?$/i;
  * Node's own, of 150 KB, lies beside it.
  */
 export function copyrightOf(root: string, packages: readonly string[]): string {
-  const parts = [...new Set([...packages, "node_modules/better-sqlite3"])].sort().map((folder) => {
+  const parts = [...new Set([...packages, ...inBinding])].sort().map((folder) => {
     const { name, version } = manifestIn(path.join(root, folder));
     return `${rule}\n${name} ${version}, from the npm registry\n${rule}\n\n${licenseIn(path.join(root, folder))}\n`;
   });
