@@ -14,6 +14,7 @@ if (major < oldestNode) {
 // A reader that has seen enough, as in `siteward status | head -1`, is no failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 70));
 process.stderr.on("error", () => process.exit(70));
+const { cleaned } = await import("./base/terminal-text.ts");
 process.on("uncaughtException", endWith);
 process.on("unhandledRejection", endWith);
 
@@ -48,7 +49,7 @@ function endWith(error: unknown): never {
   const [what, where] = error instanceof Error ? (error.stack ?? error.message).split("\n") : [String(error)];
   const place = where === undefined ? "" : ` (${where.trim()})`;
   try {
-    process.stderr.write(`siteward: ended by an error of its own: ${what}${place}\n`);
+    process.stderr.write(cleaned(`siteward: ended by an error of its own: ${what}${place}\n`));
   } finally {
     process.exit(70);
   }

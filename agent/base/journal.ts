@@ -1,4 +1,5 @@
 import { FieldLogger, type Fields, type Level, plainValue, priorities, sentenceWith, takerOf } from "./logger.ts";
+import { cleaned } from "./terminal-text.ts";
 
 export interface JournalSink {
   readonly level: Level;
@@ -19,7 +20,7 @@ export class JournalLogger extends FieldLogger {
     super(
       takerOf(sink, (level, message, fields) => {
         if (sink.send?.(journalEntry(sink.identifier, level, message, fields))) return;
-        sink.write(`<${priorities[level]}>${sentenceWith(message, fields).replaceAll("\n", " ")}`);
+        sink.write(`<${priorities[level]}>${sentenceWith(message, fields)}`);
       }),
     );
   }
@@ -32,7 +33,8 @@ const longestValue = 16_384;
 export function journalEntry(identifier: string, level: Level, message: string, fields: Fields): Uint8Array {
   const own = Object.entries(fields).flatMap(([name, value]): readonly [string, string][] => {
     const text = textOf(plainValue(value));
-    return text === undefined ? [] : [[fieldName(name), text]];
+    // journalctl shows a field with control characters as a number of bytes.
+    return text === undefined ? [] : [[fieldName(name), cleaned(text)]];
   });
   const entries: readonly (readonly [string, string])[] = [
     ["MESSAGE", sentenceWith(message, fields)],

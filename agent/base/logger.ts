@@ -1,5 +1,6 @@
 import type { Clock, Millis } from "./clock.ts";
 import { isoTime } from "./iso-time.ts";
+import { cleaned, jsonText, oneLine } from "./terminal-text.ts";
 
 export const levels = ["error", "warn", "info", "debug"] as const;
 export type Level = (typeof levels)[number];
@@ -89,18 +90,18 @@ export const silent: Logger = { error() {}, warn() {}, info() {}, debug() {}, ch
 
 function jsonLine(wall: Millis, level: Level, message: string, fields: Fields): string {
   const plain = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plainValue(value)]));
-  return JSON.stringify({ time: isoTime(wall), level, priority: priorities[level], message, ...plain });
+  return jsonText({ time: isoTime(wall), level, priority: priorities[level], message, ...plain });
 }
 
 const textLine = (wall: Millis, level: Level, message: string, fields: Fields): string =>
   `${isoTime(wall).slice(11, 23)} ${level.padEnd(5)} ${sentenceWith(message, fields)}`;
 
-/** `term began term=3` */
+/** `term began term=3`, in one line, and nothing in it that steers a terminal. */
 export function sentenceWith(message: string, fields: Fields): string {
   const rest = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => ` ${name}=${textValue(plainValue(value))}`);
-  return `${message}${rest.join("")}`;
+  return cleaned(oneLine(`${message}${rest.join("")}`));
 }
 
 const textValue = (value: unknown): string => {

@@ -1,7 +1,9 @@
+import { oneLine } from "./terminal-text.ts";
+
 /** Text in lines of at most so many letters, broken at spaces; a word that is longer than a line is cut. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
-  let rest = text;
+  let rest = oneLine(text);
   while (rest.length > width) {
     const space = rest.lastIndexOf(" ", width);
     const end = space > 0 ? space : width;

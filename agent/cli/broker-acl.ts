@@ -22,7 +22,7 @@ export const run: Run = async (io, { values, words }) => {
     else sites.set(site, [...new Set([...(sites.get(site) ?? []), ...names])]);
   }
   if (problems.length > 0) {
-    for (const problem of problems) io.stderr.write(`siteward: broker-acl: ${problem}\n`);
+    for (const problem of problems) io.stderr.line(`siteward: broker-acl: ${problem}`);
     return exit.usage;
   }
   const aclOf = format === "emqx" ? emqxAcl : mosquittoAcl;

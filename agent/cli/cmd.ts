@@ -20,12 +20,12 @@ export const run: Run = async (io, args) => {
 function printSchema(io: Io, name: string | undefined): number {
   const schema = publishedSchema(name);
   if (!schema) return usage(io, unknown(name ?? ""));
-  io.stdout.write(`${JSON.stringify(schema, undefined, 2)}\n`);
+  io.stdout.json(schema, 2);
   return exit.ok;
 }
 
 function usage({ stderr }: Io, problem: string): number {
-  stderr.write(`siteward: ${problem}\n`);
+  stderr.line(`siteward: ${problem}`);
   return exit.usage;
 }
 

@@ -8,7 +8,7 @@ import { firstWords } from "./parse.ts";
 export async function run(io: Io, { words: [shell = ""] }: Args): Promise<number> {
   const script = Object.hasOwn(shells, shell) ? shells[shell] : undefined;
   if (!script) {
-    io.stderr.write(`siteward: completion: ${JSON.stringify(shell)} is none of ${Object.keys(shells).join(", ")}\n`);
+    io.stderr.line(`siteward: completion: ${JSON.stringify(shell)} is none of ${Object.keys(shells).join(", ")}`);
     return exit.usage;
   }
   io.stdout.write(script(completionWords(io)));

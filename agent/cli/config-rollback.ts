@@ -8,7 +8,7 @@ export const rollback: Run = async (io, args) => {
   const to = args.values.get("to");
   const isNumber = to === undefined || /^(0|[1-9][0-9]{0,14})$/.test(to);
   if (!isNumber) {
-    io.stderr.write(`siteward: config rollback: --to takes the number of a version, or 0 for none of the fleet's\n`);
+    io.stderr.line(`siteward: config rollback: --to takes the number of a version, or 0 for none of the fleet's`);
     return exit.usage;
   }
   const order = { name: "config.rollback", args: to === undefined ? {} : { toVersion: Number(to) } };

@@ -1,5 +1,6 @@
 import { memberOf } from "../base/json.ts";
 import { nearest } from "../base/nearest.ts";
+import { jsonText } from "../base/terminal-text.ts";
 import { profileSchema } from "../board/profile-schema.ts";
 import { apiVersion, checkFile, kind, type Loaded, variableOf } from "../config/load.ts";
 import { fileSchema, markdown, printSchema, example as writeExample } from "../config/reference.ts";
@@ -20,7 +21,7 @@ export const show: Run = async (io, { flags, values }) => {
 
 export const check: Run = async (io, { words: [file = ""] }) => {
   checkFile(file);
-  io.stdout.write(`${file} is good\n`);
+  io.stdout.line(`${file} is good`);
   return exit.ok;
 };
 
@@ -29,7 +30,7 @@ export const explain: Run = async (io, { values, words: [path = ""] }) => {
   if (!entry) {
     const similar = nearest(path, pathsIn(settings));
     const meant = similar === undefined ? "" : `; did you mean ${similar}?`;
-    io.stderr.write(`siteward: ${JSON.stringify(path)} is no setting and no section${meant}\n`);
+    io.stderr.line(`siteward: ${JSON.stringify(path)} is no setting and no section${meant}`);
     return exit.usage;
   }
   const loaded = configOf(io, values.get("config"));
@@ -53,7 +54,7 @@ export const example: Run = async (io) => {
 };
 
 function warn(io: Io, { warnings }: Loaded): void {
-  for (const warning of warnings) io.stderr.write(`siteward: ${warning}\n`);
+  for (const warning of warnings) io.stderr.line(`siteward: ${warning}`);
 }
 
 function asYaml({ config, origins }: Loaded, withOrigin: boolean): string {
@@ -81,7 +82,7 @@ function asJson({ config, origins, files, warnings }: Loaded): string {
     const shown = value === undefined ? null : typeof value === "number" ? numberOf(setting, value) : value;
     return [path, { value: shown, origin: origins.get(path) }] as const;
   });
-  return `${JSON.stringify({ settings: Object.fromEntries(values), files, warnings }, undefined, 2)}\n`;
+  return `${jsonText({ settings: Object.fromEntries(values), files, warnings }, 2)}\n`;
 }
 
 /** Durations and sizes as a person writes them; what is a number in the file stays one. */

@@ -14,11 +14,11 @@ import { version } from "./version.ts";
 export async function collect(io: Io, { values, flags }: Args): Promise<number> {
   const logsSince = parseDuration(values.get("since") ?? "2d");
   if (logsSince === undefined) {
-    io.stderr.write("siteward: diag collect: --since takes a duration such as 6h or 2d\n");
+    io.stderr.line("siteward: diag collect: --since takes a duration such as 6h or 2d");
     return exit.usage;
   }
   if (process.getuid?.() !== 0)
-    io.stderr.write("siteward: diag collect: this user is not root: what only root may read is not in it\n");
+    io.stderr.line("siteward: diag collect: this user is not root: what only root may read is not in it");
   const { patient, close } = patientOf(io, values.get("config"));
   try {
     const config = configFor(patient);
@@ -38,8 +38,9 @@ export async function collect(io: Io, { values, flags }: Args): Promise<number> 
     };
     const file = resolve(values.get("output") ?? archiveName(config?.board.name ?? io.hostname, io.clock.now().wall));
     const archive = await collectDiagnostics(ambient, parts, file, io.signal);
-    io.stdout.write(`${archive.file}\n  ${archive.bytes} bytes, sha256 ${archive.sha256}\n`);
-    io.stdout.write(`  ${archive.entries.length} files; secrets were taken out: look through it before you send it\n`);
+    io.stdout.line(archive.file);
+    io.stdout.line(`  ${archive.bytes} bytes, sha256 ${archive.sha256}`);
+    io.stdout.line(`  ${archive.entries.length} files; secrets were taken out: look through it before you send it`);
     return exit.ok;
   } finally {
     close();

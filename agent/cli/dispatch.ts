@@ -7,7 +7,7 @@ import { perform } from "./perform.ts";
 export async function dispatch(io: Io, argv: readonly string[]): Promise<number> {
   const request = parse(argv);
   if (request.do === "refuse") {
-    io.stderr.write(`siteward: ${request.problem} (see: siteward help)\n`);
+    io.stderr.line(`siteward: ${request.problem} (see: siteward help)`);
     return exit.usage;
   }
   if (request.do === "help") {

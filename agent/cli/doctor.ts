@@ -8,7 +8,7 @@ import { ApiProbe } from "../doctor/api-probe.ts";
 import { checkIds, checksNamed, examine, type Finding } from "../doctor/examination.ts";
 import type { Patient } from "../doctor/patient.ts";
 import { programRunner } from "../doctor/programs.ts";
-import { findingLines, summaryLine } from "../doctor/report.ts";
+import { findingLines, reportWidth, summaryLine } from "../doctor/report.ts";
 import { askedCredentials, proxiesOf } from "./api-access.ts";
 import { exit } from "./exit-codes.ts";
 import type { Args, Io } from "./io.ts";
@@ -23,11 +23,11 @@ export async function run(io: Io, args: Args): Promise<number> {
   if (unknown !== undefined) {
     const similar = nearest(unknown, checkIds);
     const hint = similar === undefined ? `there are: ${checkIds.join(", ")}` : `did you mean ${similar}?`;
-    io.stderr.write(`siteward: doctor: there is no check ${JSON.stringify(unknown)}; ${hint}\n`);
+    io.stderr.line(`siteward: doctor: there is no check ${JSON.stringify(unknown)}; ${hint}`);
     return exit.usage;
   }
   if (process.getuid?.() !== 0)
-    io.stderr.write("siteward: doctor: this user is not root: what only root may read cannot be judged\n");
+    io.stderr.line("siteward: doctor: this user is not root: what only root may read cannot be judged");
   const { patient, close } = patientOf(io, args.values.get("config"));
   try {
     const chosen = only?.flatMap((word) => checksNamed(word));
@@ -44,13 +44,13 @@ export function codeOf(findings: readonly Finding[], warningsToo: boolean): numb
   return isBad ? exit.failed : exit.ok;
 }
 
-function tell({ stdout, env }: Io, { flags }: Args, findings: readonly Finding[]): void {
+function tell({ stdout }: Io, { flags }: Args, findings: readonly Finding[]): void {
   if (flags.has("json")) {
-    stdout.write(`${JSON.stringify({ schema: "siteward.doctor/1", version, findings }, undefined, 2)}\n`);
+    stdout.json({ schema: "siteward.doctor/1", version, findings }, 2);
     return;
   }
-  const look = { colour: stdout.isTTY && !env.NO_COLOR, width: Math.max(60, Math.min(stdout.columns, 120)) };
-  stdout.write(`${[...findingLines(findings, look), summaryLine(findings)].join("\n")}\n`);
+  for (const line of findingLines(findings, reportWidth(stdout))) stdout.line(line);
+  stdout.line(summaryLine(findings));
 }
 
 /** This board as the checks see it. */

@@ -32,13 +32,13 @@ export async function run(io: Io, args: Args): Promise<number> {
   const { ledger, settings, dropIn } = places(root);
   const wrong = rootProblem(root);
   if (wrong !== undefined) {
-    io.stderr.write(`siteward: enroll: ${wrong}; nothing was written\n`);
+    io.stderr.line(`siteward: enroll: ${wrong}; nothing was written`);
     return exit.usage;
   }
   if (!args.flags.has("dry-run")) checkWritable([ledger, settings, dropIn]);
   if (isUnfinished(ledger) && !args.flags.has("dry-run")) {
     const ended = finish(ledger);
-    io.stdout.write(`an enrolment that was cut short is finished now: ${ended.join(", ")}\n`);
+    io.stdout.line(`an enrolment that was cut short is finished now: ${ended.join(", ")}`);
     if (!args.values.has("kubeconfig") && !args.values.has("server")) {
       io.stdout.write(next(root));
       return exit.ok;
@@ -62,16 +62,16 @@ export async function run(io: Io, args: Args): Promise<number> {
       ? new CredentialsError(sentenceOf(error), "Name the authority that signed its certificate: --ca FILE.")
       : error;
   });
-  io.stdout.write(`${reached}\n`);
+  io.stdout.line(`${reached}`);
   if (args.flags.has("dry-run")) {
-    for (const { path, mode } of files) io.stdout.write(`would write ${path} (mode ${mode.toString(8)})\n`);
-    for (const path of gone) io.stdout.write(`would remove ${path} (no broker is named)\n`);
+    for (const { path, mode } of files) io.stdout.line(`would write ${path} (mode ${mode.toString(8)})`);
+    for (const path of gone) io.stdout.line(`would remove ${path} (no broker is named)`);
     return exit.ok;
   }
   writeAll(files, ledger);
   for (const path of gone) rmSync(path, { force: true });
-  for (const { path, mode } of files) io.stdout.write(`wrote ${path} (mode ${mode.toString(8)})\n`);
-  for (const path of gone) io.stdout.write(`removed ${path} (no broker is named)\n`);
+  for (const { path, mode } of files) io.stdout.line(`wrote ${path} (mode ${mode.toString(8)})`);
+  for (const path of gone) io.stdout.line(`removed ${path} (no broker is named)`);
   io.stdout.write(next(root));
   if (root !== "/" || args.flags.has("no-doctor")) return exit.ok;
   io.stdout.write("\nsiteward doctor:\n");

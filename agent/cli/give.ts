@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { isRecord, type JsonRecord } from "../base/json.ts";
+import { jsonText } from "../base/terminal-text.ts";
 import { isMutating } from "../commands/checks.ts";
 import { commands } from "../commands/registry.ts";
 import { giveCommand, SocketError } from "../local/control-client.ts";
@@ -22,7 +23,7 @@ export async function give(
   const reason = values.get("reason");
   const definition = commands.get(name);
   if (reason === undefined && definition && isMutating(definition)) {
-    io.stderr.write(`siteward: ${name} changes something: say why, for the log and the status: --reason TEXT\n`);
+    io.stderr.line(`siteward: ${name} changes something: say why, for the log and the status: --reason TEXT`);
     return exit.usage;
   }
   const envelope = {
@@ -38,18 +39,19 @@ export async function give(
       signal: io.signal,
       told: (answer) => {
         last = answer;
-        if (flags.has("json")) io.stdout.write(`${JSON.stringify(answer)}\n`);
+        if (flags.has("json")) io.stdout.json(answer);
         else tell(io, answer, show);
       },
     });
   } catch (error) {
     if (io.signal.aborted) {
       const cancel = `cmd cmd.cancel '{"id":"${envelope.id}"}' --reason TEXT`;
-      io.stderr.write(`siteward: not waited for any longer; it goes on, unless: ${cancel}\n`);
+      io.stderr.line(`siteward: not waited for any longer; it goes on, unless: ${cancel}`);
       return exit.failed;
     }
     if (!(error instanceof SocketError)) throw error;
-    io.stderr.write(`siteward: ${error.message}\n  ${error.hint}\n`);
+    io.stderr.line(`siteward: ${error.message}`);
+    io.stderr.line(`  ${error.hint}`);
     return error.isForbidden ? exit.permission : exit.unavailable;
   }
   return codeOf(io, last);
@@ -58,7 +60,7 @@ export async function give(
 function codeOf(io: Io, last: JsonRecord | undefined): number {
   if (last?.state === "succeeded") return exit.ok;
   if (last?.state !== "accepted" && last?.state !== "running") return exit.failed;
-  io.stderr.write("siteward: the agent ended before the command did; the next process takes it up (siteward status)\n");
+  io.stderr.line("siteward: the agent ended before the command did; the next process takes it up (siteward status)");
   return last.name === "agent.restart" ? exit.ok : exit.failed;
 }
 
@@ -66,11 +68,11 @@ function codeOf(io: Io, last: JsonRecord | undefined): number {
 function tell({ stdout, stderr }: Io, answer: JsonRecord, show: (result: JsonRecord) => string): void {
   const { state, message, field, result, tookMs } = answer;
   const isEnd = state !== "accepted" && state !== "running";
-  if (state === "succeeded") stderr.write(`succeeded${tookMs === undefined ? "" : ` after ${tookMs} ms`}\n`);
-  else if (isEnd) stderr.write(`siteward: ${state}: ${message ?? ""}${field === undefined ? "" : ` (${field})`}\n`);
-  else stderr.write(`${state}${result === undefined ? "" : ` ${JSON.stringify(result)}`}\n`);
+  if (state === "succeeded") stderr.line(`succeeded${tookMs === undefined ? "" : ` after ${tookMs} ms`}`);
+  else if (isEnd) stderr.line(`siteward: ${state}: ${message ?? ""}${field === undefined ? "" : ` (${field})`}`);
+  else stderr.line(`${state}${result === undefined ? "" : ` ${jsonText(result)}`}`);
   if (!isEnd || !isRecord(result)) return;
   stdout.write(`${state === "succeeded" ? show(result) : asJson(result)}\n`);
 }
 
-const asJson = (result: JsonRecord): string => JSON.stringify(result, undefined, 2);
+const asJson = (result: JsonRecord): string => jsonText(result, 2);

@@ -18,8 +18,8 @@ export const run: Run = async (io, args) => {
   for (const { host, whose } of hosts) {
     const addresses = await addressesOf(host);
     if (addresses.length === 0) {
-      io.stderr.write(`siteward: ${whose}, ${host}, has no address that can be found now\n`);
-      io.stderr.write("  Nothing is written: the agent could not reach it. Try again when names can be looked up.\n");
+      io.stderr.line(`siteward: ${whose}, ${host}, has no address that can be found now`);
+      io.stderr.line("  Nothing is written: the agent could not reach it. Try again when names can be looked up.");
       return exit.failed;
     }
     allowed.push(...addresses.map((address) => ({ address, whose: `${whose}: ${host}` })));
@@ -36,8 +36,8 @@ export const run: Run = async (io, args) => {
   writeSystemFile(hardenedFile, text);
   // At boot tmpfiles.d(5) makes it; a service that is made tighter now must find it too.
   mkdirSync(hardenedRoot, { recursive: true, mode: 0o755 });
-  io.stdout.write(`${hardenedFile} is written. It takes effect with:\n`);
-  io.stdout.write("  systemctl daemon-reload && systemctl restart siteward\n");
+  io.stdout.line(`${hardenedFile} is written. It takes effect with:`);
+  io.stdout.line("  systemctl daemon-reload && systemctl restart siteward");
   return exit.ok;
 };
 

@@ -20,7 +20,7 @@ export async function run(io: Io, { words }: Args): Promise<number> {
   }
   const similar = nearest(name, [...commands.map((command) => command.name), ...Object.keys(groups)]);
   const meant = similar === undefined ? "" : `; did you mean ${similar}?`;
-  io.stderr.write(`siteward: ${JSON.stringify(name)} is not a command${meant} (see: siteward help)\n`);
+  io.stderr.line(`siteward: ${JSON.stringify(name)} is not a command${meant} (see: siteward help)`);
   return exit.usage;
 }
 

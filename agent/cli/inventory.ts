@@ -8,10 +8,11 @@ import type { Run } from "./io.ts";
  * looks, which is why the agent has a child of its own do this, at its start and once a day, and never loads it itself.
  */
 export const run: Run = async (io, { flags }) => {
-  const output = JSON.stringify(await look());
-  const inventory = inventoryFrom(output);
+  const found = await look();
+  const inventory = inventoryFrom(JSON.stringify(found));
   if (!inventory) throw new Error("the inventory is none");
-  io.stdout.write(flags.has("json") ? `${output}\n` : textOf(inventory));
+  if (flags.has("json")) io.stdout.json(found);
+  else io.stdout.write(textOf(inventory));
   return exit.ok;
 };
 

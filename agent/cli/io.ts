@@ -1,9 +1,19 @@
 import type { Clock } from "../base/clock.ts";
 import type { Random } from "../base/random.ts";
+import type { Text } from "../base/terminal-text.ts";
 
 export interface Output {
-  /** Writes as is: no line break is added. A reader that has gone (`siteward status | head -1`) is no error. */
-  write(text: string): void;
+  /**
+   * Writes cleaned text (base/terminal-text.ts); no line break is added. A reader that has gone (`siteward status | head -1`)
+   * is no error.
+   */
+  write(text: Text): void;
+  /** The same for one line, with its line break: those in the text become spaces. */
+  line(text: Text): void;
+  /** JSON with a line break behind it; what a terminal must not get is escaped in it. `indent`: for a person's eyes. */
+  json(value: unknown, indent?: number): void;
+  /** Writes as is: what readline draws while a person types. */
+  echo(text: string): void;
   readonly isTTY: boolean;
   /** The width of the terminal; 100 where there is none. */
   readonly columns: number;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Compaction, compactFile } from "../../storage/compaction.ts";
 import { type Inspection, inspect, journalTail } from "../../storage/inspection.ts";
 import { journalIntegrity } from "../doctor/check-journal.ts";
-import { findingLines } from "../doctor/report.ts";
+import { findingLines, reportWidth } from "../doctor/report.ts";
 import { patientOf } from "./doctor.ts";
 import { exit } from "./exit-codes.ts";
 import type { Io, Run } from "./io.ts";
@@ -25,7 +25,7 @@ function place(io: Io, file: string | undefined): { readonly folder: string; rea
 export const stats: Run = async (io, { flags, values }) => {
   const { folder, isInUse } = place(io, values.get("config"));
   const found = files.map((name) => [join(folder, name), inspect(join(folder, name), isInUse)] as const);
-  if (flags.has("json")) io.stdout.write(`${JSON.stringify(Object.fromEntries(found), undefined, 2)}\n`);
+  if (flags.has("json")) io.stdout.json(Object.fromEntries(found), 2);
   else for (const [file, inspection] of found) io.stdout.write(statsText(file, inspection));
   return found.some(([, { kind }]) => kind === "damaged" || kind === "unreadable") ? exit.failed : exit.ok;
 };
@@ -51,7 +51,7 @@ function faultText(file: string, found: Exclude<Inspection, { readonly kind: "so
 export const tail: Run = async (io, { flags, values }) => {
   const most = Number(values.get("lines") ?? "20");
   if (!Number.isSafeInteger(most) || most < 1) {
-    io.stderr.write("siteward: journal tail: --lines takes a number from 1 on\n");
+    io.stderr.line("siteward: journal tail: --lines takes a number from 1 on");
     return exit.usage;
   }
   const { folder, isInUse } = place(io, values.get("config"));
@@ -61,10 +61,11 @@ export const tail: Run = async (io, { flags, values }) => {
     io.stderr.write(`siteward: ${faultText(file, rows)}`);
     return rows.kind === "absent" ? exit.ok : exit.failed;
   }
-  if (rows.length === 0 && !flags.has("json")) io.stdout.write("nothing waits\n");
+  if (rows.length === 0 && !flags.has("json")) io.stdout.line("nothing waits");
   for (const row of rows) {
     const { seq, type, resource, key, version } = row;
-    io.stdout.write(flags.has("json") ? `${JSON.stringify(row)}\n` : `${seq} ${type} ${resource} ${key} @${version}\n`);
+    if (flags.has("json")) io.stdout.json(row);
+    else io.stdout.line(`${seq} ${type} ${resource} ${key} @${version}`);
   }
   return exit.ok;
 };
@@ -74,8 +75,8 @@ export const verify: Run = async (io, { values }) => {
   const { patient, close } = patientOf(io, values.get("config"));
   try {
     const verdict = journalIntegrity(patient);
-    const look = { colour: false, width: Math.max(60, Math.min(io.stdout.columns, 120)) };
-    io.stdout.write(`${findingLines([{ id: "journal.integrity", ...verdict }], look).join("\n")}\n`);
+    const finding = { id: "journal.integrity", ...verdict };
+    for (const line of findingLines([finding], reportWidth(io.stdout))) io.stdout.line(line);
     return verdict.level === "ok" ? exit.ok : exit.failed;
   } finally {
     close();

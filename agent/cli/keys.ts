@@ -56,7 +56,8 @@ export const sign: Run = async (io, { flags, values, words }) => {
   try {
     const sig = signatureOf(topic, payload, key.text);
     const kid = values.get("kid") ?? basename(keyFile).replace(/\.key$/, "");
-    io.stdout.write(flags.has("json") ? `${JSON.stringify({ kid, sig })}\n` : `${sig}\n`);
+    if (flags.has("json")) io.stdout.json({ kid, sig });
+    else io.stdout.line(sig);
     return exit.ok;
   } catch (error) {
     return refuse(io, exit.failed, `${keyFile}: it is not the private key of an operator: ${sentenceOf(error)}`);
@@ -70,6 +71,6 @@ function payloadOf(file: string): Uint8Array | string {
 }
 
 function refuse({ stderr }: Io, code: number, problem: string): number {
-  stderr.write(`siteward: ${problem}\n`);
+  stderr.line(`siteward: ${problem}`);
   return code;
 }

@@ -300,8 +300,11 @@ export class Lives implements ProcessControls {
     const stack = isUnforeseen(error) && error instanceof Error ? error.stack : undefined;
     const isRead = formatOf(io, this.#settled.config) === "text";
     if (!isRead) this.#ambient.log.error("the agent cannot go on", { error, hint, stack });
-    else
-      io.stderr.write(`siteward: ${message}${hint === undefined ? "" : `\n  ${hint}`}\n${stack ? `${stack}\n` : ""}`);
+    else {
+      io.stderr.line(`siteward: ${message}`);
+      if (hint !== undefined) io.stderr.line(`  ${hint}`);
+      if (stack) io.stderr.write(`${stack}\n`);
+    }
     return error instanceof StorageError && error.kind === "newer" ? exit.config : exit.failed;
   }
 

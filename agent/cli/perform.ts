@@ -10,18 +10,19 @@ export async function perform(io: Io, command: Command, args: Args): Promise<num
     return await run(io, args);
   } catch (error) {
     if (error instanceof ConfigError) {
-      for (const problem of error.problems) io.stderr.write(`siteward: ${problem}\n`);
+      for (const problem of error.problems) io.stderr.line(`siteward: ${problem}`);
       return exit.config;
     }
     const { name, exits } = command;
     if (exits.includes(exit.permission) && isForbidden(error)) {
-      io.stderr.write(`siteward: ${name}: ${notAllowed(error)}; only root may do this: sudo siteward ${name}\n`);
+      io.stderr.line(`siteward: ${name}: ${notAllowed(error)}; only root may do this: sudo siteward ${name}`);
       return exit.permission;
     }
     // Errors that state a disposition were foreseen, and say what was attempted; anything else is a bug of ours.
     if (!(error instanceof Error && "disposition" in error)) throw error;
     const hint = hintOf(error);
-    io.stderr.write(`siteward: ${sentenceOf(error)}\n${hint === undefined ? "" : `  ${hint}\n`}`);
+    io.stderr.line(`siteward: ${sentenceOf(error)}`);
+    if (hint !== undefined) io.stderr.line(`  ${hint}`);
     return exit.failed;
   }
 }

@@ -4,7 +4,8 @@ import { SystemClock } from "../base/clock.ts";
 import { SystemRandom } from "../base/random.ts";
 import { serviceVariables } from "../base/service-variables.ts";
 import { lifeline } from "../board/runtime-flags.ts";
-import { Interrupted, type Io, type Output } from "./io.ts";
+import { Interrupted, type Io } from "./io.ts";
+import { terminalOutput } from "./terminal-output.ts";
 
 /** What surrounds this process, for its one command. `main`: the address of the file that was started. */
 export function processIo(main: string): Io {
@@ -19,8 +20,8 @@ export function processIo(main: string): Io {
     process.stdin.once("close", () => interrupt.abort(new Interrupted("SIGTERM"))).resume();
   }
   return {
-    stdout: outputOf(process.stdout),
-    stderr: outputOf(process.stderr),
+    stdout: terminalOutput(process.stdout, process.env),
+    stderr: terminalOutput(process.stderr, process.env),
     env: ownEnvironment(),
     signal: interrupt.signal,
     onHangup: (run) => {
@@ -43,19 +44,4 @@ function ownEnvironment(): Io["env"] {
   const env = { ...process.env };
   for (const name of [...serviceVariables, "SITEWARD_NOTIFY_FD", "SITEWARD_JOURNAL_FD"]) delete process.env[name];
   return env;
-}
-
-function outputOf(stream: NodeJS.WriteStream): Output {
-  return {
-    write: (text) => void stream.write(text),
-    get isTTY() {
-      return stream.isTTY ?? false;
-    },
-    get columns() {
-      return stream.columns ?? 100;
-    },
-    get rows() {
-      return stream.rows;
-    },
-  };
 }

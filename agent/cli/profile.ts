@@ -14,23 +14,23 @@ export const list: Run = async (io, { flags }) => {
   const { profiles, problems } = profilesOf(io);
   const sorted = [...profiles].sort((a, b) => (a.id < b.id ? -1 : 1));
   const own = configOf(io, undefined).profile;
-  for (const problem of problems) io.stderr.write(`siteward: ${problem}\n`);
+  for (const problem of problems) io.stderr.line(`siteward: ${problem}`);
   const code = problems.length === 0 ? exit.ok : exit.config;
   if (flags.has("json")) {
     const shown = sorted.map(({ id, title, match, file }) => ({
       ...{ id, title, match: matchOf(match), used: id === own?.id, file },
     }));
-    io.stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
+    io.stdout.json(shown, 2);
     return code;
   }
   const wide = Math.max(0, ...sorted.map(({ id }) => id.length));
   for (const { id, title, match, file } of sorted) {
     const from = isOwn(file) ? `, from ${file}` : "";
-    io.stdout.write(`${id === own?.id ? "*" : " "} ${id.padEnd(wide)}  ${title} (${ramText(match.ramMiB)})${from}\n`);
+    io.stdout.line(`${id === own?.id ? "*" : " "} ${id.padEnd(wide)}  ${title} (${ramText(match.ramMiB)})${from}`);
   }
   const shipped = sorted.find(({ file }) => !isOwn(file))?.file;
   if (shipped !== undefined)
-    io.stdout.write(`The others are from ${dirname(shipped)}; those of your own go into ${ownProfiles}.\n`);
+    io.stdout.line(`The others are from ${dirname(shipped)}; those of your own go into ${ownProfiles}.`);
   return code;
 };
 
@@ -42,7 +42,7 @@ export const show: Run = async (io, { words: [id] }) => {
     id === undefined ? configOf(io, undefined).profile : profilesOf(io).profiles.find((one) => one.id === id);
   if (!profile) return unknown(io, id);
   const { match, file: _, ...rest } = profile;
-  io.stdout.write(`${JSON.stringify({ ...rest, match: matchOf(match) }, undefined, 2)}\n`);
+  io.stdout.json({ ...rest, match: matchOf(match) }, 2);
   return exit.ok;
 };
 
@@ -53,7 +53,7 @@ export const detect: Run = async (io, { flags }) => {
   const name = model(readFact);
   if (flags.has("json")) {
     const told = { profile: profile?.id ?? null, model: name ?? null, ramMiB: facts.ramMiB ?? null };
-    io.stdout.write(`${JSON.stringify({ ...told, compatible: facts.compatible })}\n`);
+    io.stdout.json({ ...told, compatible: facts.compatible });
     return exit.ok;
   }
   const rows = [
@@ -62,7 +62,7 @@ export const detect: Run = async (io, { flags }) => {
     ["Compatible", facts.compatible.join(", ") || "no device tree"],
     ["RAM", facts.ramMiB === undefined ? "not told" : `${facts.ramMiB} MiB`],
   ];
-  io.stdout.write(`${rows.map(([label = "", text = ""]) => `${label.padEnd(10)} ${text}`).join("\n")}\n`);
+  for (const [label = "", text = ""] of rows) io.stdout.line(`${label.padEnd(10)} ${text}`);
   return exit.ok;
 };
 
@@ -71,7 +71,7 @@ export const apply: Run = async (io, { flags, words: [id] }) => {
   const profile =
     id === undefined ? configOf(io, undefined).profile : profilesOf(io).profiles.find((one) => one.id === id);
   if (!profile) return unknown(io, id);
-  for (const problem of profilesOf(io).problems) io.stderr.write(`siteward: ${problem}\n`);
+  for (const problem of profilesOf(io).problems) io.stderr.line(`siteward: ${problem}`);
   const text = profileUnitText(profile);
   if (flags.has("print")) {
     io.stdout.write(text);
@@ -79,7 +79,7 @@ export const apply: Run = async (io, { flags, words: [id] }) => {
   }
   const before = readText(profileUnit);
   if ("text" in before && before.text === text) {
-    io.stdout.write(`${profile.id}: ${profileUnit} says so already\n`);
+    io.stdout.line(`${profile.id}: ${profileUnit} says so already`);
     return exit.ok;
   }
   writeSystemFile(profileUnit, text);

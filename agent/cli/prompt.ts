@@ -1,4 +1,5 @@
 import type { Disposed } from "../base/errors.ts";
+import { cleaned } from "../base/terminal-text.ts";
 import type { Output } from "./io.ts";
 
 /** Asks a person who sits at a terminal. Rejects with `Declined` where the person leaves (Ctrl-C, Ctrl-D). */
@@ -30,7 +31,7 @@ export async function promptOf(stdout: Output, signal: AbortSignal): Promise<Pro
   let isMuted = false;
   const output = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
-      if (!isMuted) stdout.write(chunk.toString());
+      if (!isMuted) stdout.echo(chunk.toString());
       done();
     },
   });
@@ -39,9 +40,9 @@ export async function promptOf(stdout: Output, signal: AbortSignal): Promise<Pro
   lines.once("close", () => gone.abort());
   const answer = async (question: string): Promise<string> => {
     try {
-      return (await lines.question(question, { signal: AbortSignal.any([signal, gone.signal]) })).trim();
+      return (await lines.question(cleaned(question), { signal: AbortSignal.any([signal, gone.signal]) })).trim();
     } catch {
-      stdout.write("\n");
+      stdout.line("");
       throw new Declined();
     }
   };
@@ -54,7 +55,7 @@ export async function promptOf(stdout: Output, signal: AbortSignal): Promise<Pro
         return await answer("");
       } finally {
         isMuted = false;
-        stdout.write("\n");
+        stdout.line("");
       }
     },
     close: () => lines.close(),

@@ -37,7 +37,7 @@ export async function run(io: Io, { flags, values }: Args): Promise<number> {
       leaseNamespaces: leaseNamespaces(config.leader),
       identity: identityOf(`release-by-${config.board.name}`, io.random),
       dryRun,
-      tell: (line) => io.stdout.write(`${line}\n`),
+      tell: (line) => io.stdout.line(`${line}`),
     });
     const { nodes, changed } = await release.run(io.signal);
     io.stdout.write(
@@ -54,7 +54,7 @@ export async function run(io: Io, { flags, values }: Args): Promise<number> {
 
 async function isConfirmed(io: Io, site: string): Promise<boolean> {
   if (!canAsk(io.stdout)) {
-    io.stderr.write("siteward: release: say --yes, or --dry-run to see what would be done\n");
+    io.stderr.line("siteward: release: say --yes, or --dry-run to see what would be done");
     return false;
   }
   const prompt = await promptOf(io.stdout, io.signal);
@@ -63,7 +63,7 @@ async function isConfirmed(io: Io, site: string): Promise<boolean> {
       `Nobody judges the boards of this site afterwards. Type its name (${site}) to go on: `,
     );
     if (typed === site) return true;
-    io.stderr.write("siteward: release: nothing was done\n");
+    io.stderr.line("siteward: release: nothing was done");
     return false;
   } finally {
     prompt.close();

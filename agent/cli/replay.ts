@@ -19,7 +19,7 @@ const standardInput = "-";
 export const run: Run = async (io, { flags, words }) => {
   if (flags.has("schema")) return await guarded(io, async () => void io.stdout.write(await schemaOf(words)));
   if (words.length === 0) {
-    io.stderr.write("siteward: replay needs a case: siteward replay CASE.json (what a case may say: --schema)\n");
+    io.stderr.line("siteward: replay needs a case: siteward replay CASE.json (what a case may say: --schema)");
     return exit.usage;
   }
   const isOne = words.length === 1 && !isFolder(words[0] ?? "");
@@ -51,7 +51,7 @@ async function guarded(io: Io, work: () => Promise<void>, about?: string): Promi
   } catch (error) {
     if (!(error instanceof MalformedCase)) throw error;
     const before = about === undefined ? "" : `${about}: `;
-    for (const problem of error.problems) io.stderr.write(`siteward: ${before}${problem}\n`);
+    for (const problem of error.problems) io.stderr.line(`siteward: ${before}${problem}`);
     return exit.usage;
   }
 }
@@ -67,23 +67,26 @@ async function schemaOf(names: readonly string[]): Promise<string> {
 function tellOutcome(io: Io, file: string, { id, outcome, differences }: Replayed): void {
   io.stdout.write(printOutcome(outcome));
   if (differences === undefined) return;
-  if (differences.length === 0) io.stderr.write(`${id} is as expected\n`);
-  else io.stderr.write(`${id} (${nameOf(file)}) differs:\n${printDifferences(differences, isColoured(io, io.stderr))}`);
+  if (differences.length === 0) io.stderr.line(`${id} is as expected`);
+  else {
+    io.stderr.line(`${id} (${nameOf(file)}) differs:`);
+    io.stderr.write(printDifferences(differences));
+  }
 }
 
 function tellLine(io: Io, file: string, { id, differences }: Replayed): void {
-  if (differences === undefined) io.stdout.write(`ran      ${id}  ${nameOf(file)} (it expects nothing)\n`);
-  else if (differences.length === 0) io.stdout.write(`ok       ${id}  ${nameOf(file)}\n`);
+  if (differences === undefined) io.stdout.line(`ran      ${id}  ${nameOf(file)} (it expects nothing)`);
+  else if (differences.length === 0) io.stdout.line(`ok       ${id}  ${nameOf(file)}`);
   else {
-    const text = printDifferences(differences, isColoured(io, io.stdout));
-    io.stdout.write(`DIFFERS  ${id}  ${nameOf(file)}\n${text}`);
+    io.stdout.line(`DIFFERS  ${id}  ${nameOf(file)}`);
+    io.stdout.write(printDifferences(differences));
   }
 }
 
 function tellAsJson(io: Io, file: string, { id, family, outcome, differences }: Replayed): void {
   const verdict = differences === undefined ? "ran" : differences.length === 0 ? "ok" : "differs";
   const line = { id, family, file: nameOf(file), verdict, differences: differences ?? [], outcome };
-  io.stdout.write(`${JSON.stringify(canonical(line))}\n`);
+  io.stdout.json(canonical(line));
 }
 
 function summary(codes: readonly number[]): string {
@@ -92,9 +95,6 @@ function summary(codes: readonly number[]): string {
   return `cases: ${codes.length}, good: ${good}, different: ${different}, not understood: ${unusable}\n`;
 }
 
-/** https://no-color.org: any text in the variable means no. */
-const isColoured = (io: Io, output: Io["stdout"]): boolean => output.isTTY && !io.env.NO_COLOR;
-
 const nameOf = (file: string): string => (file === standardInput ? "standard input" : file);
 
 /** None: the sentence that says why was written. */
@@ -102,10 +102,10 @@ function filesOf(io: Io, word: string): readonly string[] {
   if (!isFolder(word)) return [word];
   try {
     const files = casesIn(word);
-    if (files.length === 0) io.stderr.write(`siteward: ${word}: holds no case (*.json)\n`);
+    if (files.length === 0) io.stderr.line(`siteward: ${word}: holds no case (*.json)`);
     return files;
   } catch (error) {
-    io.stderr.write(`siteward: ${word}: ${inWords(error)}\n`);
+    io.stderr.line(`siteward: ${word}: ${inWords(error)}`);
     return [];
   }
 }

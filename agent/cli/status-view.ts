@@ -1,4 +1,5 @@
 import { formatDuration } from "../base/duration.ts";
+import { oneLine, type Text, type Tone, toned } from "../base/terminal-text.ts";
 import { wrap } from "../base/wrap.ts";
 import type { Condition, Level, Status } from "../status/schema.ts";
 import type { Standstill } from "./service-sight.ts";
@@ -6,7 +7,6 @@ import type { Finding } from "./status-reader.ts";
 import { ago, statusRows, sum } from "./status-rows.ts";
 
 export interface Look {
-  readonly colour: boolean;
   /** Lines are no longer than this. */
   readonly width: number;
 }
@@ -14,18 +14,20 @@ export interface Look {
 type Known = Extract<Finding, { readonly status: Status }>;
 
 /** The whole status for people: problems first, each with its next step. */
-export function statusText(found: Known, look: Look, standstill?: Standstill): string {
-  const { status } = found;
-  return `${[...headLines(found, look, standstill), "", ...statusRows(status, look.width)].map((line) => cut(line, look)).join("\n")}\n`;
+export function statusText(found: Known, look: Look, standstill?: Standstill): Text {
+  const [first = "", ...more] = headLines(found, look, standstill);
+  const head = headWord(found);
+  const lines = [...more, "", ...statusRows(found.status, look.width)].map((line) => cut(line, look.width));
+  return [toned(...head), cut(first, look.width - head[1].length), "\n", lines.map((line) => `${line}\n`)];
 }
 
 /** The status in one line. */
-export function shortLine(found: Known, look: Look): string {
+export function shortLine(found: Known, { width }: Look): Text {
   const { status } = found;
   const { leader, zones = [], health } = status;
   const problems = health.conditions.filter(({ severity }) => severity !== "info").map(({ type }) => type);
   const parts = [
-    `${headWord(found, look)} ${status.identity.board}`,
+    ` ${status.identity.board}`,
     found.kind === "stale" ? lastUpdate(found) : undefined,
     leader && (leader.role === "leader" ? `leader, term ${leader.term}` : `led by ${leader.holder ?? "nobody"}`),
     zones.length > 0 ? `boards ${sum(zones, "ready")}/${sum(zones, "nodes")} ready` : undefined,
@@ -34,9 +36,11 @@ export function shortLine(found: Known, look: Look): string {
     status.link?.mqtt && `mqtt ${status.link.mqtt.state}`,
     problems.length > 0 ? [...new Set(problems)].join(", ") : undefined,
   ];
-  return `${cut(parts.filter((part) => part !== undefined).join(" · "), look)}\n`;
+  const head = headWord(found);
+  return [toned(...head), cut(parts.filter((part) => part !== undefined).join(" · "), width - head[1].length), "\n"];
 }
 
+/** The first of them stands behind the head word. */
 function headLines(found: Known, look: Look, standstill: Standstill | undefined): string[] {
   const { status } = found;
   const { identity, version, health } = status;
@@ -47,11 +51,11 @@ function headLines(found: Known, look: Look, standstill: Standstill | undefined)
   const first =
     found.kind === "stale"
       ? [
-          `${headWord(found, look)}  ${lastUpdate(found)}`,
+          `  ${lastUpdate(found)}`,
           `       the last status of ${name} was ${health.level}`,
           ...(standstill ? wrap(`  -> ${standstill.why}: ${standstill.next}`, look.width) : []),
         ]
-      : [`${headWord(found, look)}  ${name}${age}`];
+      : [`  ${name}${age}`];
   return [...first, ...health.conditions.flatMap((condition) => conditionLines(condition, look))];
 }
 
@@ -71,24 +75,21 @@ function conditionLines({ type, severity, message, hint }: Condition, { width }:
   return [...lines, ...wrap(`-> ${hint}`, width - messageColumn).map((line) => " ".repeat(messageColumn) + line)];
 }
 
-const colours: Readonly<Record<Level | "stale", string>> = { ok: "32", degraded: "33", critical: "31", stale: "31" };
+const tones: Readonly<Record<Level | "stale", Tone>> = {
+  ok: "boldGood",
+  degraded: "boldWarn",
+  critical: "boldBad",
+  stale: "boldBad",
+};
 
-function headWord(found: Known, { colour }: Look): string {
+function headWord(found: Known): readonly [tone: Tone, word: string] {
   const { level: told, ready } = found.status.health;
   const level = found.kind === "stale" ? "stale" : told;
-  const word = level === "ok" && !ready ? "STARTING" : level.toUpperCase();
-  return colour ? `\u001b[1;${colours[level] ?? "0"}m${word}\u001b[0m` : word;
+  return [tones[level], level === "ok" && !ready ? "STARTING" : level.toUpperCase()];
 }
 
-/** Colour codes take no room on the screen. */
-function cut(line: string, { width }: Look): string {
-  // Text from the API may hold anything; a terminal must not be told what to do by it.
-  const safe = line.replace(control, "?");
-  const hidden = safe.length - safe.replace(colourCode, "").length;
-  return safe.length - hidden > width ? `${safe.slice(0, width + hidden - 1)}…` : safe;
+/** Of text from elsewhere no line begins another one. */
+function cut(line: string, width: number): string {
+  const one = oneLine(line);
+  return one.length > width ? `${one.slice(0, width - 1)}…` : one;
 }
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
-const control = /[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f\u0080-\u009f]|\u001b(?!\[(1;\d\d|0)m)/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours begin with an escape
-const colourCode = /\u001b\[(1;\d\d|0)m/g;

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { elapsed, type Millis, sleep } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
+import { cursor, jsonText } from "../base/terminal-text.ts";
 import type { Level } from "../status/schema.ts";
 import { exit } from "./exit-codes.ts";
 import type { Args, Io } from "./io.ts";
@@ -16,7 +17,7 @@ export async function run(io: Io, args: Args): Promise<number> {
   const timeout = spanOf(args.values.get("timeout") ?? "60");
   const every = spanOf(args.values.get("watch") ?? "2");
   if (timeout === undefined || every === undefined || every < 100) {
-    io.stderr.write("siteward: status: --timeout and --watch take seconds, or a duration such as 2m\n");
+    io.stderr.line("siteward: status: --timeout and --watch take seconds, or a duration such as 2m");
     return exit.usage;
   }
   const file = args.values.get("file") ?? join(runFolder(io), "status.json");
@@ -46,11 +47,12 @@ async function told(io: Io, args: Args, found: Finding): Promise<number> {
   const { flags } = args;
   const code = exitCodeOf(found);
   if (flags.has("json")) io.stdout.write(asJson(found));
-  else if (found.kind === "unreadable") io.stderr.write(`siteward: ${found.why}\n`);
+  else if (found.kind === "unreadable") io.stderr.line(`siteward: ${found.why}`);
   else if (found.kind === "absent") {
     const { why, next } = (await standstillOf(io, args)) ?? { why: undefined, next: "start it: siteward run" };
     const first = `NOT RUNNING  ${why === undefined ? found.why : `${why} (${found.why})`}`;
-    io.stdout.write(flags.has("short") ? `${first}\n` : `${first}\n  -> ${next}\n`);
+    io.stdout.line(first);
+    if (!flags.has("short")) io.stdout.line(`  -> ${next}`);
   } else if (flags.has("short")) io.stdout.write(shortLine(found, lookOf(io)));
   else {
     const standstill = found.kind === "stale" ? await standstillOf(io, args) : undefined;
@@ -74,16 +76,16 @@ function asJson(found: Finding): string {
     ageMs: known ? found.age : undefined,
     why: found.kind === "fresh" ? undefined : found.why,
   };
-  return `${JSON.stringify({ ...(known ? found.status : {}), reader }, undefined, 2)}\n`;
+  return `${jsonText({ ...(known ? found.status : {}), reader }, 2)}\n`;
 }
 
 async function watched(io: Io, args: Args, find: () => Finding, every: Millis): Promise<number> {
   for (;;) {
-    if (io.stdout.isTTY) io.stdout.write("\u001b[H\u001b[2J");
+    if (io.stdout.isTTY) io.stdout.write(cursor.clearScreen);
     const code = await told(io, args, find());
     await sleep(io.clock, every, io.signal);
     if (io.signal.aborted) return code;
-    if (!io.stdout.isTTY && !args.flags.has("short") && !args.flags.has("json")) io.stdout.write("\n");
+    if (!io.stdout.isTTY && !args.flags.has("short") && !args.flags.has("json")) io.stdout.line("");
   }
 }
 
@@ -94,15 +96,14 @@ async function waited(io: Io, args: Args, find: () => Finding, timeout: Millis):
     if (found.kind === "fresh" && found.status.health.ready) return await told(io, args, found);
     if (elapsed(began, io.clock.now()) >= timeout || io.signal.aborted) {
       const code = await told(io, args, found);
-      io.stderr.write("siteward: the agent did not get ready in time\n");
+      io.stderr.line("siteward: the agent did not get ready in time");
       return code === exit.ok ? exit.failed : code;
     }
     await sleep(io.clock, pollEvery, io.signal);
   }
 }
 
-const lookOf = ({ stdout, env }: Io): Look => ({
-  colour: stdout.isTTY && !env.NO_COLOR,
+const lookOf = ({ stdout }: Io): Look => ({
   width: Math.max(40, Math.min(stdout.columns, 100)),
 });
 

@@ -59,7 +59,7 @@ export class UpView {
   readonly say = (line: string): void => {
     const seconds = elapsed(this.#begun, this.#clock.now()) / 1000;
     const stamped = `${this.#phase}t=${seconds.toFixed(1)}s ${line}`;
-    if (!this.#table) this.#io.stdout.write(`${stamped}\n`);
+    if (!this.#table) this.#io.stdout.line(`${stamped}`);
     this.#news.push(stamped);
     if (this.#news.length > newsKept) this.#news = this.#news.slice(-newsKept / 2);
   };
@@ -73,7 +73,7 @@ export class UpView {
     const columns = stdout.columns || usualSize.columns;
     const rows = stdout.rows || usualSize.rows;
     const keys = this.#keys === undefined ? undefined : { help: this.#keys, selected: this.#selected };
-    const look = { columns, rows, color: !env.NO_COLOR, unicode: /utf-?8/i.test(localeOf(env)), keys };
+    const look = { columns, rows, unicode: /utf-?8/i.test(localeOf(env)), keys };
     const size = `${columns} ${rows}`;
     // A terminal that has changed its size has moved the lines of the old table: nothing can be drawn over them.
     if (this.#size !== "" && this.#size !== size) this.#table.clear(this.#introduction);
@@ -93,7 +93,8 @@ export class UpView {
   /** What the table has shown only for a moment. */
   close(): void {
     if (!this.#table) return;
-    this.#io.stdout.write(`\n${this.#news.map((line) => `${line}\n`).join("")}`);
+    this.#io.stdout.line("");
+    for (const line of this.#news) this.#io.stdout.line(line);
   }
 }
 

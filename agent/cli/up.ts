@@ -38,7 +38,7 @@ export async function run(io: Io, args: Args): Promise<number> {
     folder = folderOf(options);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    for (const problem of error.problems) io.stderr.write(`siteward: up: ${problem}\n`);
+    for (const problem of error.problems) io.stderr.line(`siteward: up: ${problem}`);
     return exit.usage;
   }
   const temporary = options.folder === undefined;

@@ -7,6 +7,7 @@ export const { version } = manifest;
 export async function run(io: Io, { flags }: Args): Promise<number> {
   const { node, v8 } = process.versions;
   const versions = { siteward: version, node, v8, platform: `${process.platform}-${process.arch}` };
-  io.stdout.write(flags.has("json") ? `${JSON.stringify(versions)}\n` : `siteward ${version} (Node ${node})\n`);
+  if (flags.has("json")) io.stdout.json(versions);
+  else io.stdout.line(`siteward ${version} (Node ${node})`);
   return exit.ok;
 }

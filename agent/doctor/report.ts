@@ -1,3 +1,4 @@
+import { type Text, type Tone, toned } from "../base/terminal-text.ts";
 import { wrap } from "../base/wrap.ts";
 import type { Finding } from "./examination.ts";
 import type { VerdictLevel } from "./verdict.ts";
@@ -11,28 +12,29 @@ const marks: Readonly<Record<VerdictLevel, string>> = {
   skip: "[skip",
 };
 
-const colours: Readonly<Record<VerdictLevel, string>> = { ok: "32", info: "32", warn: "33", fail: "31", skip: "2" };
+const tones: Readonly<Record<VerdictLevel, Tone>> = {
+  ok: "good",
+  info: "good",
+  warn: "warn",
+  fail: "bad",
+  skip: "dim",
+};
+
+/** As wide as the terminal, within reason. */
+export const reportWidth = ({ columns }: { readonly columns: number }): number => Math.max(60, Math.min(columns, 120));
 
 /** One line for each check, its next step under it. */
-export function findingLines(
-  findings: readonly Finding[],
-  { colour, width }: { readonly colour: boolean; readonly width: number },
-): readonly string[] {
+export function findingLines(findings: readonly Finding[], width: number): readonly Text[] {
   const wide = Math.max(...findings.map(({ id }) => id.length));
   return findings.flatMap(({ id, level, message, hint }) => {
-    const plain = level === "skip" ? `${marks.skip}: ${message}]` : marks[level];
-    const mark = colour ? `\u001b[${colours[level]}m${plain}\u001b[0m` : plain;
-    const line =
-      level === "skip"
-        ? `${mark} ${id}`
-        : `${mark.padEnd(mark.length - plain.length + 6)} ${id.padEnd(wide)}  ${oneLine(message)}`;
+    const mark = level === "skip" ? `${marks.skip}: ${message}]` : marks[level];
+    const rest = level === "skip" ? ` ${id}` : `${" ".repeat(7 - mark.length)}${id.padEnd(wide)}  ${message}`;
+    const line = [toned(tones[level], mark), rest];
     const under =
       hint === undefined || level === "skip" ? [] : hint.split("\n").flatMap((text) => wrap(text, width - 10));
     return [line, ...under.map((text, at) => `${at === 0 ? "       -> " : "          "}${text}`)];
   });
 }
-
-const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ");
 
 export function summaryLine(findings: readonly Finding[]): string {
   const count = (...levels: readonly VerdictLevel[]): number =>

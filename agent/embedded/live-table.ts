@@ -1,3 +1,4 @@
+import { cursor, lineOf, oneLine, type Text, type Tone, toned } from "../base/terminal-text.ts";
 import type { BoardPicture, SitePicture, ZonePicture } from "./site-picture.ts";
 
 /** What a terminal can show. */
@@ -5,18 +6,17 @@ export interface Look {
   readonly columns: number;
   /** A table that is higher than the terminal could not be drawn over. */
   readonly rows: number;
-  readonly color: boolean;
   /** False where the terminal may not show more than ASCII. */
   readonly unicode: boolean;
   /** Where keys are read: what they do, and the board to which they do it. */
   readonly keys?: { readonly help: string; readonly selected: string | undefined } | undefined;
 }
 
-type Tone = "good" | "bad" | "dim" | "plain";
+type CellTone = Extract<Tone, "good" | "bad" | "dim"> | "plain";
 
 interface Cell {
   readonly text: string;
-  readonly tone: Tone;
+  readonly tone: CellTone;
 }
 
 interface Column {
@@ -26,7 +26,7 @@ interface Column {
   readonly cell: (board: BoardPicture, site: SitePicture, look: Look) => Cell;
 }
 
-const cell = (text: string, tone: Tone = "plain"): Cell => ({ text, tone });
+const cell = (text: string, tone: CellTone = "plain"): Cell => ({ text, tone });
 
 const columns: readonly Column[] = [
   { title: "BOARD", rank: 0, cell: nameCell },
@@ -46,14 +46,14 @@ const columns: readonly Column[] = [
 
 /** A line, and how much it is worth: where there is no room for all, those that are worth least are left out. */
 interface Line {
-  readonly text: string;
+  readonly text: Text;
   readonly worth: number;
 }
 
 const worth = { gap: 0, counted: 1, title: 2, leader: 3, heads: 4, board: 5, help: 6, chosen: 7 };
 
 /** The site as lines that fit the terminal. `news`: what was said last, newest at the end. */
-export function tableLines(title: string, site: SitePicture, news: readonly string[], look: Look): readonly string[] {
+export function tableLines(title: string, site: SitePicture, news: readonly string[], look: Look): readonly Text[] {
   const help = helpLines(look);
   const { boards, left } = boardsShown(site, look, help.length);
   const rows = (shown: readonly Column[]): readonly (readonly Cell[])[] => [
@@ -70,7 +70,7 @@ export function tableLines(title: string, site: SitePicture, news: readonly stri
       { text: cut(title, look), worth: worth.title },
       gap,
       ...rows(shown).map((row, index) => ({
-        text: lineOf(row, widths, look),
+        text: rowOf(row, widths, look),
         worth: index === 0 ? worth.heads : boards[index - 1] === chosen ? worth.chosen : worth.board,
       })),
       ...(left > 0 ? [counted(`and ${left} more`)] : []),
@@ -79,18 +79,18 @@ export function tableLines(title: string, site: SitePicture, news: readonly stri
       ...site.daemons.map((daemon) => counted(daemonLine(daemon))),
       ...site.services.map(({ name, ready }) => counted(`service ${name}: leads to ${podsOf(ready)}`)),
       { text: cut(leaderLine(site), look), worth: worth.leader },
-      ...help.map((text) => ({ text: painted(text, "dim", look), worth: worth.help })),
+      ...help.map((text) => ({ text: painted(text, "dim"), worth: worth.help })),
       gap,
     ],
     look.rows - 1,
   );
   const room = Math.max(0, look.rows - 1 - lines.length);
   const latest = room === 0 ? [] : news.slice(-room);
-  return [...lines, ...latest.map((line) => painted(cut(line, look), toneOf(line), look))].slice(0, look.rows - 1);
+  return [...lines, ...latest.map((line) => painted(cut(line, look), toneOf(line)))].slice(0, look.rows - 1);
 }
 
 /** So many of them, in their order; of those that are worth the same, the first ones. */
-function worthiest(lines: readonly Line[], count: number): readonly string[] {
+function worthiest(lines: readonly Line[], count: number): readonly Text[] {
   const kept = new Set([...lines.keys()].sort((a, b) => worthAt(lines, b) - worthAt(lines, a)).slice(0, count));
   return lines.flatMap(({ text }, index) => (kept.has(index) ? [text] : []));
 }
@@ -133,24 +133,23 @@ const isTroubled = ({ ready, power, link, taints }: BoardPicture): boolean =>
 
 /** Draws over what it drew before. */
 export class LiveTable {
-  readonly #write: (text: string) => void;
+  readonly #write: (text: Text) => void;
   #drawn = 0;
 
-  constructor(parts: { readonly write: (text: string) => void }) {
+  constructor(parts: { readonly write: (text: Text) => void }) {
     this.#write = parts.write;
   }
 
   /** Begins anew at the top of the terminal, below these lines. */
   clear(above: string): void {
-    this.#write(`\u001b[H\u001b[2J${above}`);
+    this.#write([cursor.clearScreen, above]);
     this.#drawn = 0;
   }
 
-  draw(lines: readonly string[]): void {
-    const back = this.#drawn === 0 ? "" : `\u001b[${this.#drawn}A`;
+  draw(lines: readonly Text[]): void {
     // Each line is cleared to its end, and what stood below the last one too: nothing flickers.
-    const text = lines.map((line) => `\u001b[2K${line}\n`).join("");
-    this.#write(`${back}\r${text}\u001b[0J`);
+    const drawn = lines.map((line) => [cursor.clearLine, lineOf(line), "\n"]);
+    this.#write([cursor.up(this.#drawn), drawn, cursor.clearBelow]);
     this.#drawn = lines.length;
   }
 }
@@ -228,30 +227,26 @@ function fitting(rows: (shown: readonly Column[]) => readonly (readonly Cell[])[
   }
 }
 
-function lineOf(row: readonly Cell[], widths: readonly number[], look: Look): string {
+function rowOf(row: readonly Cell[], widths: readonly number[], look: Look): Text {
   let room = look.columns;
-  const cells = row.map(({ text, tone }, index) => {
+  return row.map(({ text, tone }, index) => {
     const width = Math.min(widths[index] ?? 0, Math.max(0, room));
     room -= width + 2;
     const isLast = index === row.length - 1;
     const shown = cut(text, { ...look, columns: width });
-    return painted(isLast ? shown : shown.padEnd(width), tone, look);
+    return [index === 0 ? "" : "  ", painted(isLast ? shown : shown.padEnd(width), tone)];
   });
-  return cells.join("  ");
 }
 
 function cut(text: string, { columns: width, unicode }: Look): string {
-  const plain = text.replace(unicode ? /\p{Cc}/gu : /[^\x20-\x7e]/g, "?");
+  const plain = unicode ? oneLine(text) : text.replace(/[^\x20-\x7e]/g, "?");
   if (plain.length <= width) return plain;
   const mark = unicode ? "…" : "~";
   return width <= 1 ? plain.slice(0, width) : `${plain.slice(0, width - 1)}${mark}`;
 }
 
-const codes: Readonly<Record<Tone, string>> = { good: "32", bad: "31", dim: "2", plain: "" };
+const painted = (text: string, tone: CellTone): Text => (tone === "plain" ? text : toned(tone, text));
 
-const painted = (text: string, tone: Tone, { color }: Look): string =>
-  color && codes[tone] !== "" ? `\u001b[${codes[tone]}m${text}\u001b[0m` : text;
-
-const toneOf = (line: string): Tone => (/ FAILED /.test(line) ? "bad" : / ok /.test(line) ? "good" : "dim");
+const toneOf = (line: string): CellTone => (/ FAILED /.test(line) ? "bad" : / ok /.test(line) ? "good" : "dim");
 
 const megabytes = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;

@@ -1,4 +1,5 @@
 import { isRecord } from "../base/json.ts";
+import { oneLine, type Text, toned } from "../base/terminal-text.ts";
 import { type JsonSchema, memberOf } from "./form.ts";
 import { MalformedCase } from "./malformed.ts";
 import { canonical, type Outcome } from "./outcome.ts";
@@ -151,19 +152,14 @@ function sizeOf(found: unknown): number | undefined {
 }
 
 /** For people: each difference with its path, what was expected and what was found. */
-export function printDifferences(differences: readonly Difference[], colour: boolean): string {
-  const paint = (code: number, text: string): string => (colour ? `\u001b[${code}m${text}\u001b[0m` : text);
-  return differences
-    .map(({ path, expected, found }) =>
-      [
-        `  ${path}`,
-        paint(32, `    expected  ${shown(expected)}`),
-        paint(31, `    found     ${found === undefined ? "nothing" : shown(asFarAsNamed(expected, found))}`),
-        "",
-      ].join("\n"),
-    )
-    .join("");
-}
+export const printDifferences = (differences: readonly Difference[]): Text =>
+  differences.flatMap(({ path, expected, found }) => [
+    `  ${oneLine(path)}\n`,
+    toned("good", `    expected  ${shown(expected)}`),
+    "\n",
+    toned("bad", `    found     ${found === undefined ? "nothing" : shown(asFarAsNamed(expected, found))}`),
+    "\n",
+  ]);
 
 /** Of the items of a list only what the expected ones speak of: the rest would hide what differs. */
 function asFarAsNamed(expected: unknown, found: unknown): unknown {

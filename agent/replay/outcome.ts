@@ -1,8 +1,9 @@
+import { jsonText } from "../base/terminal-text.ts";
 /** What became of a case: plain data. A member that is undefined is not there. */
 export type Outcome = Readonly<Record<string, unknown>>;
 
 /** As the command prints it: the same outcome is the same text, whatever order things were found in. */
-export const printOutcome = (outcome: Outcome): string => `${JSON.stringify(canonical(outcome), undefined, 2)}\n`;
+export const printOutcome = (outcome: Outcome): string => `${jsonText(canonical(outcome), 2)}\n`;
 
 /** Members in the order of their names; Maps as objects, Sets as lists. A number that JSON cannot hold becomes a text. */
 export function canonical(value: unknown): unknown {

@@ -1,5 +1,6 @@
 import type { Clock } from "../../agent/base/clock.ts";
 import type { Io } from "../../agent/cli/io.ts";
+import { terminalOutput } from "../../agent/cli/terminal-output.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
@@ -37,12 +38,13 @@ export function recordingIo(
     },
     isTTY,
     columns,
+    rows: 24,
   });
   const stop = new AbortController();
   const hangups = new Set<() => void>();
   return {
-    stdout: output("stdout"),
-    stderr: output("stderr"),
+    stdout: terminalOutput(output("stdout"), env),
+    stderr: terminalOutput(output("stderr"), env),
     env,
     hostname,
     home,

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { terminalOutput } from "../../../agent/cli/terminal-output.ts";
 import { UpView } from "../../../agent/cli/up-view.ts";
 import type { SitePicture } from "../../../agent/embedded/site-picture.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -21,8 +22,9 @@ function viewOn(terminal: { isTTY: boolean; columns: number; rows: number }, TER
       written += text;
     },
   };
+  const env = { NO_COLOR: "1", TERM };
   const view = new UpView(
-    { stdout, env: { NO_COLOR: "1", TERM }, clock: new FakeClock() },
+    { stdout: terminalOutput(stdout, env), env, clock: new FakeClock() },
     { title: "a site", plain: false },
   );
   const drawn = (): string => {
@@ -43,7 +45,9 @@ test("a terminal that changed its size is drawn anew, with what stands above the
   stdout.columns = 40;
   view.show(site);
   const anew = drawn();
-  expect(anew.startsWith("\u001b[H\u001b[2Jkubectl --kubeconfig /there get nodes\n\r\u001b[2Ka site\n")).toBe(true);
+  expect(anew.startsWith("\u001b[H\u001b[2Jkubectl --kubeconfig /there get nodes\n\u001b[1G\u001b[2Ka site\n")).toBe(
+    true,
+  );
   view.show(site);
   expect(drawn()).not.toContain("kubectl");
 });

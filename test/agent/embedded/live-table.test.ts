@@ -1,9 +1,14 @@
 import { expect, test } from "vitest";
+import { terminalText } from "../../../agent/base/terminal-text.ts";
 import { LiveTable, type Look, tableLines } from "../../../agent/embedded/live-table.ts";
 import { type BoardPicture, lackOf, type SitePicture } from "../../../agent/embedded/site-picture.ts";
 import { changesBetween } from "../../../agent/embedded/timeline.ts";
 
-const wide: Look = { columns: 120, rows: 40, color: false, unicode: true };
+const wide: Look = { columns: 120, rows: 40, unicode: true };
+
+/** Without colour. */
+const linesOf = (...table: Parameters<typeof tableLines>): readonly string[] =>
+  tableLines(...table).map((line) => terminalText(line, false));
 
 const board = (name: string, differing: Partial<BoardPicture> = {}): BoardPicture => ({
   name,
@@ -76,7 +81,7 @@ const site: SitePicture = {
 };
 
 test("the table shows each board, the zones, the leader and what was said last", () => {
-  expect(tableLines("siteward up", site, ["t=1.0s pi-2 NotReady"], wide).join("\n")).toBe(
+  expect(linesOf("siteward up", site, ["t=1.0s pi-2 NotReady"], wide).join("\n")).toBe(
     `\
 siteward up
 
@@ -92,26 +97,26 @@ t=1.0s pi-2 NotReady`,
 });
 
 test.each([200, 80, 60, 40, 20, 5, 1])("nothing is wider than a terminal of %i columns", (columns) => {
-  const lines = tableLines("siteward up", site, ["t=1.0s pi-2 NotReady and much more to say"], { ...wide, columns });
+  const lines = linesOf("siteward up", site, ["t=1.0s pi-2 NotReady and much more to say"], { ...wide, columns });
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
 });
 
 test("a narrow terminal keeps what matters most", () => {
-  const [, , title] = tableLines("siteward up", site, [], { ...wide, columns: 40 });
+  const [, , title] = linesOf("siteward up", site, [], { ...wide, columns: 40 });
   expect(title).toMatch(/^BOARD +STATE +ROLE/);
 });
 
 test("a terminal that may know no more than ASCII gets no more, and control characters reach none", () => {
   const odd = { ...site, boards: [board("pi-\u001b[31m", { zone: "größe" })] };
-  const bytes = tableLines("siteward up", odd, ["…\u0007"], { ...wide, unicode: false }).join("");
+  const bytes = linesOf("siteward up", odd, ["…\u0007"], { ...wide, unicode: false }).join("");
   expect(bytes).toMatch(/^[\x20-\x7e]*$/);
-  expect(tableLines("siteward up", odd, ["\u0007"], wide).join("")).not.toMatch(/\p{Cc}/u);
+  expect(linesOf("siteward up", odd, ["\u0007"], wide).join("")).not.toMatch(/\p{Cc}/u);
 });
 
 test.each([3, 12, 24])("a table of fifty boards fits a terminal of %i rows, those in trouble first", (rows) => {
   const many = Array.from({ length: 50 }, (_, index) => board(`pi-${index + 1}`));
   const boards = [...many, board("pi-51", { ready: "Unknown" })];
-  const lines = tableLines("siteward up", { ...site, boards }, ["one", "two", "three"], { ...wide, rows });
+  const lines = linesOf("siteward up", { ...site, boards }, ["one", "two", "three"], { ...wide, rows });
   expect(lines.length).toBeLessThan(rows);
   if (rows > 3) expect(lines[3]).toMatch(/^pi-51 .*NotReady/);
   if (rows > 3) expect(lines.join("\n")).toMatch(/and \d+ more/);
@@ -123,7 +128,7 @@ const fourteen = Array.from({ length: 14 }, (_, index) => board(`pi-${index + 1}
 test.each(fourteen.map(({ name }) => name))("%s is shown where the keys do something to it", (selected) => {
   for (const rows of [24, 16, 12, 10, 4, 3]) {
     const look = { ...wide, columns: 80, rows, keys: { help: keyHelp, selected } };
-    const lines = tableLines("siteward up", { ...site, boards: fourteen }, ["news"], look);
+    const lines = linesOf("siteward up", { ...site, boards: fourteen }, ["news"], look);
     expect(lines.filter((line) => line.startsWith("> "))).toEqual([expect.stringMatching(`^> ${selected} `)]);
     expect(lines).toContain(keyHelp);
     expect(lines.length).toBeLessThan(rows);
@@ -133,27 +138,28 @@ test.each(fourteen.map(({ name }) => name))("%s is shown where the keys do somet
 test("the first board is meant while nobody has chosen, and those in trouble stand above it", () => {
   const boards = [...fourteen, board("pi-15", { ready: "Unknown" })];
   const keys = { help: keyHelp, selected: undefined };
-  const lines = tableLines("siteward up", { ...site, boards }, [], { ...wide, rows: 14, keys });
+  const lines = linesOf("siteward up", { ...site, boards }, [], { ...wide, rows: 14, keys });
   expect(lines[3]).toMatch(/^ {2}pi-15 .*NotReady/);
   expect(lines.some((line) => line.startsWith("> pi-1 "))).toBe(true);
 });
 
 test("no key is cut off where a line is too short for all of them", () => {
   const keys = { help: keyHelp, selected: undefined };
-  const lines = tableLines("siteward up", site, [], { ...wide, columns: 30, keys });
+  const lines = linesOf("siteward up", site, [], { ...wide, columns: 30, keys });
   expect(lines).toContain("up/down: board");
   expect(lines).toContain("c: cut its link  q: end");
 });
 
 test("colour only where it is wanted", () => {
   const control = "\u001b[";
-  expect(tableLines("x", site, [], wide).join("")).not.toContain(control);
-  expect(tableLines("x", site, [], { ...wide, color: true }).join("")).toContain(`${control}31m`);
+  const table = tableLines("x", site, [], wide);
+  expect(terminalText(table, false)).not.toContain(control);
+  expect(terminalText(table, true)).toContain(`${control}31m`);
 });
 
 test("drawing again goes back over what was drawn", () => {
   const written: string[] = [];
-  const table = new LiveTable({ write: (text) => written.push(text) });
+  const table = new LiveTable({ write: (text) => written.push(terminalText(text, true)) });
   table.draw(["a", "b"]);
   table.draw(["c"]);
   expect(written[0]).not.toContain("A");
@@ -195,7 +201,7 @@ test("a site is healthy once its boards are ready and nobody doubts it; a taint 
 test("daemons and services are shown, and told when they change", () => {
   const daemon = { name: "monitor", boards: 3, ready: 2, updated: 1, rolled: false };
   const before: SitePicture = { ...site, daemons: [daemon], services: [{ name: "web", ready: 1 }] };
-  const lines = tableLines("siteward up", before, [], wide);
+  const lines = linesOf("siteward up", before, [], wide);
   expect(lines).toContain("daemon monitor: 2 of 3 ready, 1 up to date");
   expect(lines).toContain("service web: leads to 1 pod");
   const after = { ...before, daemons: [{ ...daemon, rolled: true }], services: [{ name: "web", ready: 3 }] };

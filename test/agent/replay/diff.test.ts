@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
-import { differences, printDifferences } from "../../../agent/replay/diff.ts";
+import { terminalText } from "../../../agent/base/terminal-text.ts";
+import { type Difference, differences, printDifferences } from "../../../agent/replay/diff.ts";
 import { canonical } from "../../../agent/replay/outcome.ts";
+
+const printed = (found: readonly Difference[]): string => terminalText(printDifferences(found), false);
 
 const outcome = {
   state: "Normal",
@@ -80,7 +83,7 @@ test("an outcome is the same text in whatever order it was found, without what i
 });
 
 test("a difference is told with its place, what was expected and what was found", () => {
-  expect(printDifferences(differences({ qps: 1, none: 2 }, outcome), false)).toBe(
+  expect(printed(differences({ qps: 1, none: 2 }, outcome))).toBe(
     "  qps\n    expected  1\n    found     0.1\n  none\n    expected  2\n    found     nothing\n",
   );
 });
@@ -91,7 +94,7 @@ test("of a list that differs the items are shown as far as the expectation speak
     object: `node/a-board-with-a-long-name-${index}`,
     conditions: [{ type: "Ready", message: "a hundred words" }],
   }));
-  expect(printDifferences(differences({ writes: [{ object: "node/x" }] }, { writes }), false)).toBe(
+  expect(printed(differences({ writes: [{ object: "node/x" }] }, { writes }))).toBe(
     [
       "  writes",
       '    expected  [{"object":"node/x"}]',
@@ -106,7 +109,7 @@ test("of a list that differs the items are shown as far as the expectation speak
 });
 
 test("a value of thousands of lines is cut short", () => {
-  const told = printDifferences(differences({ list: [] }, { list: Array.from({ length: 5000 }, String) }), false);
+  const told = printed(differences({ list: [] }, { list: Array.from({ length: 5000 }, String) }));
   expect(told.split("\n").length).toBeLessThan(70);
   expect(told).toContain("... and 4942 lines more");
 });

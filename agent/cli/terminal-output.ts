@@ -1,0 +1,26 @@
+import { jsonText, lineOf, type Text, terminalText } from "../base/terminal-text.ts";
+import type { Output } from "./io.ts";
+
+/** A stream as commands write to it. Whatever comes from outside passes here on its way to a terminal. */
+export function terminalOutput(
+  stream: Pick<NodeJS.WriteStream, "isTTY" | "columns" | "rows"> & { write(text: string): unknown },
+  env: Readonly<Record<string, string | undefined>>,
+): Output {
+  // https://no-color.org: any text in the variable means no.
+  const write = (text: Text): void => void stream.write(terminalText(text, stream.isTTY && !env.NO_COLOR));
+  return {
+    write,
+    line: (text) => write([lineOf(text), "\n"]),
+    json: (value, indent) => write(`${jsonText(value, indent)}\n`),
+    echo: (text) => void stream.write(text),
+    get isTTY() {
+      return stream.isTTY ?? false;
+    },
+    get columns() {
+      return stream.columns ?? 100;
+    },
+    get rows() {
+      return stream.rows;
+    },
+  };
+}
