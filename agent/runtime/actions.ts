@@ -1,4 +1,4 @@
-import type { KubeObject, NewObject } from "../api/meta.ts";
+import { type KubeObject, keyOf, type NewObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Instant } from "../base/clock.ts";
 
@@ -20,8 +20,20 @@ export const refTo = (resource: Resource<KubeObject>, { metadata }: KubeObject):
   resourceVersion: metadata.resourceVersion,
 });
 
+/** Without a namespace where it has none. */
+export const placeOf = ({ namespace, name }: ObjectRef): { namespace?: string; name: string } =>
+  namespace === undefined ? { name } : { namespace, name };
+
 /** The same object in whatever state it is by now: its uid alone is the precondition. */
 export const anyStateOf = ({ resourceVersion: _, ...target }: ObjectRef): ObjectRef => target;
+
+/**
+ * What a deletion names. Where our verdict is the cause, the very state that the verdict rested on: a request may arrive
+ * long after it was sent, under another leader, and an object that was written since then lives on. Where it is another's
+ * will, any state will do.
+ */
+export const condemned = (target: ObjectRef, cause: Cause | undefined): ObjectRef =>
+  cause === undefined ? anyStateOf(target) : target;
 
 /** Why an act is harmful, and what permits it: every act that our verdict about a board caused carries one. */
 export interface Cause {
@@ -61,6 +73,19 @@ export type Action = Common &
   );
 
 export type EventAction = Extract<Action, { readonly do: "event" }>;
+
+/** The object was written between the read that decided and this write. */
+export const isConflict = (error: Error): boolean => "reason" in error && error.reason === "Conflict";
+
+/** The keys of a resource's objects whose write met a newer version. */
+export const overtakenBy = (outcomes: readonly Outcome[], resource: Resource<KubeObject>): ReadonlySet<string> =>
+  new Set(
+    outcomes.flatMap(({ action, ...outcome }) =>
+      "target" in action && action.target.resource === resource && !outcome.ok && isConflict(outcome.error)
+        ? [keyOf({ metadata: placeOf(action.target) })]
+        : [],
+    ),
+  );
 
 /**
  * What became of an action, and when that was known, where it took any time. `object`: as the API answered, for a write that

@@ -5,7 +5,7 @@ import type { Instant } from "../base/clock.ts";
 import { type Disposed, type Disposition, dispositionOf } from "../base/errors.ts";
 import { isNotFound } from "../client/api-error.ts";
 import { type ActCount, ActCounts, actOf } from "./act-counts.ts";
-import type { Action, Cause, EventAction, ObjectRef, Outcome } from "./actions.ts";
+import { type Action, type Cause, type EventAction, type ObjectRef, type Outcome, placeOf } from "./actions.ts";
 import { type Chain, chainsOf, creates, OwnVersions } from "./chains.ts";
 import type { Term } from "./controller.ts";
 import { FencedError, fence } from "./fence.ts";
@@ -242,9 +242,6 @@ const evicts = (action: Action): action is Action & { readonly cause: Cause } =>
   (action.do === "delete" ||
     action.do === "evict" ||
     (action.do === "patch" && action.target.resource.kind === "Node"));
-
-const placeOf = ({ namespace, name }: ObjectRef): { namespace?: string; name: string } =>
-  namespace === undefined ? { name } : { namespace, name };
 
 const preconditions = ({ uid, resourceVersion }: ObjectRef): { uid: string; resourceVersion?: string } =>
   resourceVersion === undefined ? { uid } : { uid, resourceVersion };

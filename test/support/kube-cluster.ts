@@ -100,6 +100,11 @@ export class KubeCluster {
     });
   }
 
+  /** A kubeconfig of the administrator, by another way. */
+  writeKubeconfig(file: string, server: string, ca: string): void {
+    writeFileSync(file, this.kubeconfigFor(server, undefined, ca), { mode: 0o600 });
+  }
+
   /** What the user "agent" may do from now on, in the whole cluster. */
   async grant(rules: readonly PolicyRule[]): Promise<void> {
     const group = "rbac.authorization.k8s.io";

@@ -2,7 +2,7 @@ import { pods as podResource, resourceName } from "../../api/resources.ts";
 import { backoff } from "../../base/backoff.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
-import type { Action, Outcome } from "../../runtime/actions.ts";
+import { type Action, type Outcome, overtakenBy } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
 import { expectationRecheck, expecting } from "../expectations.ts";
 import { availabilityOf, untilAvailable, watchReadiness } from "./availability.ts";
@@ -38,7 +38,7 @@ export function decide(state: SetState, before: SetMemory, now: Instant): Decisi
       const pass: Pass = { work: state, stage: "claims", waits: recheck !== undefined, recheck, ...untouched };
       // Nobody needs to know until minReadySeconds is set; what is ready then has been so before.
       const readiness = set.spec?.minReadySeconds ? watchReadiness(pods, memory.readiness, now) : undefined;
-      return begin(pass, { ...memory, expected, readiness }, now);
+      return begin(pass, { ...memory, expected, readiness, overtaken: new Set() }, now);
     }
     default:
       return state satisfies never;
@@ -68,7 +68,11 @@ export function remember(
     case "duplicates":
       return failed ? finished(pass, known, now) : next(pass, known, now);
     case "pods":
-      return next({ ...pass, wrote: true, failed, told: podEvents(pass.work.set, outcomes) }, known, now);
+      return next(
+        { ...pass, wrote: true, failed, told: podEvents(pass.work.set, outcomes) },
+        { ...known, overtaken: overtakenBy(outcomes, podResource) },
+        now,
+      );
     case "status": {
       // What could not be written is still to be said.
       const looked = failed || known.looked === undefined ? undefined : withOwnWrite(known.looked, outcomes);

@@ -124,9 +124,10 @@ const patchOf = (revision: ControllerRevision, patch: object): Action => ({
   patch,
 });
 
+/** As it was read: an old template may be the present one again before a late deletion arrives. */
 const deletion = (revision: ControllerRevision): Action => ({
   do: "delete",
-  target: anyStateOf(refTo(controllerRevisions, revision)),
+  target: refTo(controllerRevisions, revision),
 });
 
 const byName = (a: ControllerRevision, b: ControllerRevision): number => (a.metadata.name < b.metadata.name ? -1 : 1);

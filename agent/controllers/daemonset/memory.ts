@@ -15,6 +15,8 @@ export interface SetMemory {
   readonly backoffs: FailedBackoffs;
   /** When the API said that the namespace is on its way out: nothing can be made in it. */
   readonly closedAt: Instant | undefined;
+  /** Keys of pods that were written between the read that condemned them and their deletion. */
+  readonly overtaken: ReadonlySet<string>;
   /** How often in a row the API refused what this set needs, for good as it seemed. */
   readonly refusals: number;
   /** What the last pass that came to its end found. */
@@ -29,6 +31,7 @@ export const firstMemory: SetMemory = {
   readiness: undefined,
   backoffs: new Map(),
   closedAt: undefined,
+  overtaken: new Set(),
   refusals: 0,
   looked: undefined,
   pass: undefined,

@@ -7,6 +7,7 @@ import { type Action, refTo } from "../../runtime/actions.ts";
 import type { SiteView } from "../../runtime/controller.ts";
 import { outstanding } from "../expectations.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
+import { askEach } from "../node-lifecycle/questions.ts";
 import { type Sight, type SightParts, sightOf } from "../sight.ts";
 import type { Board, Silence } from "./board.ts";
 import { readClaimed } from "./claimed.ts";
@@ -17,7 +18,7 @@ import { memoryOf, type SetMemory } from "./memory.ts";
 import type { SetState } from "./pass.ts";
 import { selectorOf } from "./selector.ts";
 
-/** Boards without a Node that the API is asked about in one pass. */
+/** Boards without a Node, and pods that were overtaken, that the API is asked about in one pass. */
 const mostQuestions = 32;
 
 export async function observe(
@@ -39,10 +40,26 @@ export async function observe(
   if (named === "stale") return { kind: "stale" };
   if (typeof named === "object" && "live" in named) return { kind: "collision", live: named.live };
   const history = typeof named === "object" ? { ...known, present: [named.revision] } : known;
-  const expected = await outstanding(memoryOf(memory, set.metadata.uid).expected, pods, site);
+  const { expected: before, overtaken } = memoryOf(memory, set.metadata.uid);
+  const expected = await outstanding(before, pods, site);
   const boards = boardsOf(set, site, sightOf(sight, site), sight);
-  const { pods: mine, claims } = claimed;
+  const { claims } = claimed;
+  const mine = overtaken.size === 0 ? claimed.pods : await asTheyAreNow(claimed.pods, overtaken, site);
   return { kind: "work", set, boards, vanished: await vanished(mine, site), pods: mine, history, claims, expected };
+}
+
+/** Past the cache, which may be as far behind the next time. What is gone or another is the watch's to bring. */
+async function asTheyAreNow(
+  mine: readonly Pod[],
+  overtaken: ReadonlySet<string>,
+  site: SiteView,
+): Promise<readonly Pod[]> {
+  const live = new Map<string, Pod>();
+  await askEach([...overtaken].slice(0, mostQuestions), async (key) => {
+    const pod = await site.fetch(pods, key);
+    if (pod) live.set(pod.metadata.uid, pod);
+  });
+  return mine.map((pod) => live.get(pod.metadata.uid) ?? pod);
 }
 
 const selectsAll = (set: DaemonSet): Action => ({

@@ -1,7 +1,7 @@
 import type { DaemonSet } from "../../api/core.ts";
 import { daemonSets, pods as podResource } from "../../api/resources.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
-import { type Action, anyStateOf, type Outcome, refTo } from "../../runtime/actions.ts";
+import { type Action, condemned, isConflict, type Outcome, refTo } from "../../runtime/actions.ts";
 import type { AvailabilityRule } from "./availability.ts";
 import { type Leaving, type PodsByBoard, podsByBoard } from "./board.ts";
 import { type BoardPlan, planBoard } from "./board-pods.ts";
@@ -74,7 +74,7 @@ function writes(
     return { do: "create", resource: podResource, object: daemonPod(set, board, hash) };
   });
   const removed = leaving.slice(0, burst).map(({ pod, cause }): Action => {
-    return { do: "delete", target: anyStateOf(refTo(podResource, pod)), ...(cause && { cause }) };
+    return { do: "delete", target: condemned(refTo(podResource, pod), cause), ...(cause && { cause }) };
   });
   return [...made, ...removed];
 }
@@ -106,9 +106,11 @@ function toldOf(
   if (action.do !== "create" && action.do !== "delete") return undefined;
   const what = action.do === "create" ? "Create" : "Delete";
   if (!outcome.ok) {
-    if (isNotAttempted(outcome.error) || isNamespaceEnding(outcome.error)) return undefined;
+    const { error } = outcome;
+    // One that was written meanwhile is read anew and decided on once more.
+    if (isNotAttempted(error) || isNamespaceEnding(error) || isConflict(error)) return undefined;
     const doing = action.do === "create" ? "creating" : "deleting";
-    return { severity: "Warning", reason: `Failed${what}`, message: `Error ${doing}: ${outcome.error.message}` };
+    return { severity: "Warning", reason: `Failed${what}`, message: `Error ${doing}: ${error.message}` };
   }
   const name = action.do === "create" ? outcome.object?.metadata.name : action.target.name;
   return { severity: "Normal", reason: `Successful${what}`, message: `${what}d pod: ${name}` };

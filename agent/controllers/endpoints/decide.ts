@@ -2,7 +2,7 @@ import type { Endpoints, Pod, Service } from "../../api/core.ts";
 import { endpoints, newObject } from "../../api/resources.ts";
 import { backoff } from "../../base/backoff.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
-import { type Action, anyStateOf, type Cause, type ObjectRef, type Outcome, refTo } from "../../runtime/actions.ts";
+import { type Action, type Cause, type ObjectRef, type Outcome, refTo } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
 import { type Expectations, expecting } from "../expectations.ts";
 import { isHeadless } from "../service/eligible.ts";
@@ -44,8 +44,8 @@ const catchUp = { first: 50, most: 2000 };
 export function decide(state: ServiceState, memory: EndpointsMemory): Decision<EndpointsMemory> {
   switch (state.kind) {
     case "gone": {
-      // By uid alone: whatever they became meanwhile, they are the endpoints of no service.
-      return { actions: [{ do: "delete", target: anyStateOf(refTo(endpoints, state.endpoints)) }], memory };
+      // As they were read: a service of this name may be back, and have taken them over, before a late deletion arrives.
+      return { actions: [{ do: "delete", target: refTo(endpoints, state.endpoints) }], memory };
     }
     case "foreign":
       return { actions: [], memory };

@@ -1,12 +1,12 @@
 import type { Node, Pod } from "../../api/core.ts";
-import { boardOf } from "../../api/pods.ts";
+import { boardOf, isTerminating } from "../../api/pods.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
 import { taintsOf } from "../../api/taints.ts";
 import type { Millis } from "../../base/clock.ts";
 import type { Controller, SiteView } from "../../runtime/controller.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
 import { askEach } from "../node-lifecycle/questions.ts";
-import { type SightParts, sightOf } from "../sight.ts";
+import { type Sight, type SightParts, sightOf } from "../sight.ts";
 import {
   decide,
   firstGcMemory,
@@ -47,9 +47,11 @@ export const podGC = ({ sight, terminatedThreshold }: PodGcParts): Controller<Gc
   initialMemory: firstGcMemory,
   async observe(_key, site, memory) {
     const { now } = site;
-    if (memory.passAt !== undefined && now.mono < memory.passAt.mono - early) return { kind: "early" };
+    const isEarly = memory.passAt !== undefined && now.mono < memory.passAt.mono - early;
+    if (isEarly && memory.overtaken.size === 0) return { kind: "early" };
     const { held, freezeOn } = sightOf(sight, site);
     if (held !== undefined) return { kind: "held", why: held };
+    if (isEarly) return { kind: "again", ...(await stillToGo(memory.overtaken, freezeOn, site)) };
     const missing = [...site.lister(pods).indexValues("byNode")].filter(
       (board) => site.lister(nodes).get(board) === undefined,
     );
@@ -70,6 +72,33 @@ async function fatesOf(boards: readonly string[], site: SiteView): Promise<GcPas
     fates.set(board, (await site.fetch(nodes, board)) === undefined ? "deleted" : "exists");
   });
   return fates;
+}
+
+/**
+ * Of the pods that were overtaken those that have to go all the same, as the API has them now: the cache may be as far
+ * behind as it was before.
+ */
+async function stillToGo(
+  overtaken: ReadonlySet<string>,
+  freezeOn: Sight["freezeOn"],
+  site: SiteView,
+): Promise<Pick<GcPass, "outOfService" | "orphans">> {
+  const live: { readonly pod: Pod; readonly board: string }[] = [];
+  await askEach([...overtaken].slice(0, mostQuestions), async (key) => {
+    const pod = await site.fetch(pods, key);
+    const board = pod && boardOf(pod);
+    if (pod && board !== undefined && freezeOn(board) === undefined) live.push({ pod, board });
+  });
+  const lost = new Set(live.map(({ board }) => board).filter((board) => site.lister(nodes).get(board) === undefined));
+  const fates = await fatesOf([...lost], site);
+  const orphans = live.filter(({ board }) => fates.get(board) === "deleted");
+  const outOfService = live.filter(
+    ({ pod, board }) => isTerminating(pod) && isOutOfService(site.lister(nodes).get(board)),
+  );
+  return {
+    orphans: orphans.map(({ pod, board }) => ({ board, pods: [pod], isPart: false })),
+    outOfService: outOfService.map(({ pod }) => pod),
+  };
 }
 
 function podsToGo(

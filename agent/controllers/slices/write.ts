@@ -2,7 +2,7 @@ import type { EndpointSlice } from "../../api/core.ts";
 import type { KubeObject, OwnerReference } from "../../api/meta.ts";
 import { controlledBy } from "../../api/owners.ts";
 import { endpointSlices, newObject, type Resource } from "../../api/resources.ts";
-import { type Action, anyStateOf, type Cause, refTo } from "../../runtime/actions.ts";
+import { type Action, type Cause, refTo } from "../../runtime/actions.ts";
 import { mapPatch } from "../service/map-patch.ts";
 import { prefixOf, type SliceContent, type SlicePlan } from "./slice.ts";
 
@@ -64,8 +64,5 @@ function creation(
   return { do: "create", resource: endpointSlices, object: newObject(endpointSlices, { ...content, metadata }) };
 }
 
-/** By uid alone: whatever it became meanwhile, nobody needs it. */
-export const removal = (slice: EndpointSlice): Action => ({
-  do: "delete",
-  target: anyStateOf(refTo(endpointSlices, slice)),
-});
+/** As it was read: a late deletion may not take a slice that has come into use again. */
+export const removal = (slice: EndpointSlice): Action => ({ do: "delete", target: refTo(endpointSlices, slice) });

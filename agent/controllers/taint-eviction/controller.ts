@@ -53,17 +53,18 @@ export const taintEviction = ({
     initialMemory: undefined,
     durable: durableTimers(boot),
     async observe(key, site, memory) {
-      const pod = site.lister(pods).get(key);
-      if (pod === undefined) {
+      const cached = site.lister(pods).get(key);
+      if (cached === undefined) {
         const released = memory !== undefined && (await isReleased(key, memory, site));
         return memory && { kind: "gone", pod: refOfKey(key, memory.uid), released };
       }
-      const board = boardOf(pod);
-      if (board === undefined) return memory && { kind: "unbound", pod };
+      const board = boardOf(cached);
+      if (board === undefined) return memory && { kind: "unbound", pod: cached };
       const link = linkOf({ nodes: site.watch(nodes), leases: site.watch(leases) }, settings, site.now);
       const node = site.lister(nodes).get(board);
       const holds = holdsAt(site.now);
       const heldUntil = thaw.heldUntil(holds, { board, node }, site);
+      const pod = memory?.overtaken && link.live ? await asItIsNow(cached, site) : cached;
       if (node === undefined)
         return memory && { kind: "orphan", pod, board, fate: await fateOf(board, memory, site), link, heldUntil };
       const taints = noExecuteTaints(node);
@@ -99,6 +100,12 @@ function verdictOn(
 }
 
 const notJudged: Verdict = { verdict: "alive", rule: "was not looked at yet" };
+
+/** Past the cache, which may be as far behind the next time. One that is gone or another is the watch's to bring. */
+async function asItIsNow(cached: Pod, site: SiteView): Promise<Pod> {
+  const live = await site.fetch(pods, keyOf(cached));
+  return live?.metadata.uid === cached.metadata.uid ? live : cached;
+}
 
 /** A board that leaves the site takes its pods along. While its Node is here, a pod that is gone was deleted. */
 async function isReleased(key: string, { board, uid, asked }: Timer, site: SiteView): Promise<boolean> {

@@ -7,7 +7,15 @@ import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts
 import { dispositionOf } from "../../base/errors.ts";
 import { heldUntil, type Link } from "../../judgement/link.ts";
 import { permitsHarm, type Verdict } from "../../judgement/verdict.ts";
-import { type Action, anyStateOf, type Cause, type ObjectRef, type Outcome, refTo } from "../../runtime/actions.ts";
+import {
+  type Action,
+  anyStateOf,
+  type Cause,
+  isConflict,
+  type ObjectRef,
+  type Outcome,
+  refTo,
+} from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
 import type { RunningTaint } from "../node-lifecycle/memory.ts";
@@ -54,6 +62,10 @@ const recheck: Millis = 5000;
 const patience: Millis = 60_000;
 /** A deletion that was refused is tried again for as long as it is due: what refuses it may change (kubernetes 4.11). */
 const refusedRetry = { first: 5, most: 1_000_000 };
+/** A pod that was written meanwhile is read from the API and decided on anew, soon at first. */
+const overtakenRetry = { first: 20, most: 5000 };
+/** After so many failures in a row people read of it: 14 s of conflicts. */
+const tellAfter = 10;
 
 export function decide(
   state: PodState,
@@ -80,7 +92,7 @@ export function decide(
 
 /**
  * Where something could not be written the deletion is still due. A refusal for good is told nobody by the object, so the
- * time to try again is set here; all else comes back as the loop has it.
+ * time to try again is set here, as it is for a pod that was written meanwhile; all else comes back as the loop has it.
  */
 export function remember(
   decision: Decision<Timer | undefined>,
@@ -89,10 +101,20 @@ export function remember(
   const failures = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.error]));
   const rest = { ...decision, actions: [] };
   if (decision.memory === undefined || failures.length === 0) return rest;
-  const memory: Timer = { ...decision.memory, asked: undefined, tries: decision.memory.tries + 1 };
+  const tries = decision.memory.tries + 1;
   const isRefused = failures.some((error) => dispositionOf(error) === "drop");
-  return { ...rest, memory, ...(isRefused && { requeueAfter: backoff(memory.tries, refusedRetry) }) };
+  const overtaken = failures.some(isConflict);
+  const memory: Timer = { ...decision.memory, asked: undefined, tries, overtaken };
+  if (isRefused) return { ...rest, memory, requeueAfter: backoff(tries, refusedRetry) };
+  if (!overtaken) return { ...rest, memory };
+  const told = tries === tellAfter ? outcomes.flatMap(tooBusy) : [];
+  return { ...rest, memory, actions: told, requeueAfter: backoff(tries, overtakenRetry) };
 }
+
+const tooBusy = ({ action, ...outcome }: Outcome): readonly Action[] =>
+  "target" in action && !outcome.ok && isConflict(outcome.error)
+    ? [say(anyStateOf(action.target), `Written more often than it can be deleted, after ${tellAfter} tries: Pod`)]
+    : [];
 
 type Bound = Extract<PodState, { kind: "bound" }>;
 type Orphan = Extract<PodState, { kind: "orphan" }>;
@@ -110,9 +132,10 @@ function decideBound(
   const timer = timerOf(state, limited(windows), length, memory, now);
   if (deadlineOf(timer).mono > now.mono) return waiting(timer, now);
   const due = windows.filter(({ length }) => deadlineOf({ ...timer, length }).mono <= now.mono);
-  if (due.every(({ taint }) => isLifecycleKey(taint.key)) && isHeld(state, now)) return held(timer, state, now);
+  const ofLifecycle = due.every(({ taint }) => isLifecycleKey(taint.key));
+  if (ofLifecycle && isHeld(state, now)) return held(timer, state, now);
   const cause = due.every(({ taint }) => isOurs(taint.key, state.ready)) ? causeOf(state, due) : undefined;
-  return evict(pod, timer, { cause, link: state.link, verdict: state.verdict, settings }, now);
+  return evict(pod, timer, { ofLifecycle, cause, link: state.link, verdict: state.verdict, settings }, now);
 }
 
 /**
@@ -138,8 +161,8 @@ function timerOf(
   const isUnchanged = same && !memory.carried && memory.length === length && isSameSet(memory.taints, taints);
   if (isUnchanged) return memory.loaded ? { ...memory, loaded: false } : memory;
   const { uid } = pod.metadata;
-  const [asked, tries] = same ? [memory.asked, memory.tries] : [undefined, 0];
-  return { uid, board, start, length, taints, at: now, loaded: false, carried: false, asked, tries };
+  const { asked, tries, overtaken } = same ? memory : { asked: undefined, tries: 0, overtaken: false };
+  return { uid, board, start, length, taints, at: now, loaded: false, carried: false, asked, tries, overtaken };
 }
 
 /** One of our two taints gave way to the other one. Between two terms it may have gone and come back many times. */
@@ -177,12 +200,12 @@ function decideOrphan(
     return { actions: [], memory, requeueAfter: Math.min(recheck, elapsed(now, deadlineOf(memory))) };
   }
   if (fate === "not asked") return { actions: [], memory, requeueAfter: recheck };
-  const isCaused = memory.taints.length > 0 && memory.taints.every((taint) => isLifecycleKey(keyOfIdentity(taint)));
-  if (isCaused && isHeld(state, now)) return held(memory, state, now);
-  const cause = isCaused
+  const ofLifecycle = memory.taints.length > 0 && memory.taints.every((taint) => isLifecycleKey(keyOfIdentity(taint)));
+  if (ofLifecycle && isHeld(state, now)) return held(memory, state, now);
+  const cause = ofLifecycle
     ? { board, verdict: "unproven", rule: "its time ran out after the Node was deleted" }
     : undefined;
-  return evict(pod, memory, { cause, link, verdict: undefined, settings }, now);
+  return evict(pod, memory, { ofLifecycle, cause, link, verdict: undefined, settings }, now);
 }
 
 /** Taints that somebody else puts on a board are that one's own will. */
@@ -201,11 +224,14 @@ function evict(
   pod: Pod,
   timer: Timer,
   {
+    ofLifecycle,
     cause,
     link,
     verdict,
     settings,
   }: {
+    /** Whether it goes for the state of its board alone: by nobody's hand. */
+    readonly ofLifecycle: boolean;
     readonly cause: Cause | undefined;
     readonly link: Link;
     readonly verdict: Verdict | undefined;
@@ -224,21 +250,26 @@ function evict(
   }
   const isFirst = timer.asked === undefined && timer.tries === 0;
   const told = isFirst ? [say(refOf(pod), "Marking for deletion Pod")] : [];
-  const marks = [...told, ...markDisrupted(pod, cause, now)];
+  /*
+   * A request may arrive long after it was sent, under another leader: a pod that its kubelet, or anybody, wrote since it
+   * was read lives on. A taint by somebody's hand means every state of the pod, and a busy pod cannot escape it.
+   */
+  const target = ofLifecycle ? refTo(pods, pod) : refOf(pod);
+  const marks = [...told, ...markDisrupted(pod, target, cause, now)];
   // Somebody deleted it before us: as in kube-controller-manager 1.36 it is marked all the same.
   if (isTerminating(pod)) return { actions: marks, memory: { ...timer, asked: now } };
-  return { actions: [...marks, remove(pod, cause)], memory: { ...timer, asked: now }, requeueAfter: patience };
+  return { actions: [...marks, remove(target, cause)], memory: { ...timer, asked: now }, requeueAfter: patience };
 }
 
 /** Says why before it goes. */
-function markDisrupted(pod: Pod, cause: Cause | undefined, now: Instant): readonly Action[] {
+function markDisrupted(pod: Pod, target: ObjectRef, cause: Cause | undefined, now: Instant): readonly Action[] {
   const message = "Taint manager: deleting due to NoExecute taint";
   const condition = disruptionTarget(pod, { reason: "DeletionByTaintManager", message }, now);
   if (condition === undefined) return [];
   return [
     {
       do: "patch",
-      target: refOf(pod),
+      target,
       type: "strategic",
       patch: { status: { conditions: [condition] } },
       subresource: "status",
@@ -247,9 +278,9 @@ function markDisrupted(pod: Pod, cause: Cause | undefined, now: Instant): readon
   ];
 }
 
-const remove = (pod: Pod, cause: Cause | undefined): Action => ({
+const remove = (target: ObjectRef, cause: Cause | undefined): Action => ({
   do: "delete",
-  target: refOf(pod),
+  target,
   ...(cause && { cause }),
 });
 
@@ -261,7 +292,7 @@ const say = (about: ObjectRef, what: string): Action => ({
   message: `${what} ${about.namespace}/${about.name}`,
 });
 
-/** By uid alone: whatever else changed about the pod, it is still the one. */
+/** For what is said of it, whatever else changed about it. */
 export const refOf = (pod: Pod): ObjectRef => anyStateOf(refTo(pods, pod));
 
 const waiting = (timer: Timer, now: Instant): Decision<Timer> => ({

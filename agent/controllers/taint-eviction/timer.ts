@@ -19,6 +19,8 @@ export interface Timer {
   readonly asked: Instant | undefined;
   /** How often the deletion was tried in vain. */
   readonly tries: number;
+  /** The pod was written between the last read of it and its deletion: the next read is past the cache. */
+  readonly overtaken: boolean;
 }
 
 export const deadlineOf = ({ start, length }: Timer): Instant => shifted(start, length);
@@ -57,7 +59,8 @@ export const durableTimers = (boot: string): Durable<Timer | undefined> => ({
     const carried = written.boot !== boot;
     const ran = carried ? written.ran : now.mono - written.start;
     const start = shifted(now, -Math.max(0, ran));
-    return { uid, board, start, length, taints, at: now, loaded: true, carried, asked: undefined, tries: 0 };
+    const anew = { asked: undefined, tries: 0, overtaken: false };
+    return { uid, board, start, length, taints, at: now, loaded: true, carried, ...anew };
   },
 });
 

@@ -14,6 +14,7 @@ import {
   type WatchLimits,
 } from "../../../agent/informer/watch-health.ts";
 import type { Action, ObjectRef, Outcome } from "../../../agent/runtime/actions.ts";
+import { OwnVersions } from "../../../agent/runtime/chains.ts";
 import type { Seen, SiteView } from "../../../agent/runtime/controller.ts";
 import { shown } from "../../support/builders.ts";
 
@@ -29,9 +30,11 @@ export type Kind = "Node" | "Pod" | "Lease";
 
 export class Refused extends Error {
   readonly disposition: Disposition;
+  readonly reason: string;
 
   constructor(reason: string, disposition: Disposition) {
     super(reason);
+    this.reason = reason;
     this.disposition = disposition;
   }
 }
@@ -131,11 +134,16 @@ export class ModelApi {
   /** As the executor does it: in order, and what follows a failed act on the same object is not attempted. */
   execute(actions: readonly Action[]): readonly Outcome[] {
     const broken = new Set<string>();
-    return actions.map((action): Outcome => {
-      const object = objectOf(action);
+    const versions = new Map<string, OwnVersions>();
+    return actions.map((decided): Outcome => {
+      const object = objectOf(decided);
+      const own = versions.get(object) ?? new OwnVersions();
+      versions.set(object, own);
+      const action = own.carriedOver(decided);
       try {
         if (broken.has(object)) throw new Refused("not attempted", "retry");
         const answer = this.#perform(action);
+        own.wrote(action, answer);
         const at = this.#now();
         return answer === undefined ? { action, ok: true, at } : { action, ok: true, at, object: answer };
       } catch (error) {
@@ -187,9 +195,6 @@ export class ModelApi {
 
   #patch({ target, patch }: Extract<Action, { do: "patch" }>): KubeObject {
     const before = this.#found(target);
-    if (target.resourceVersion !== undefined && target.resourceVersion !== before.metadata.resourceVersion) {
-      throw new Refused("Conflict", "refresh");
-    }
     const after = patched(before, patch);
     for (const what of differences(before, after)) this.#note(`${target.name} ${what}`);
     return this.put(target.resource.kind === "Node" ? "Node" : "Pod", after);
@@ -199,7 +204,9 @@ export class ModelApi {
     const key = target.namespace === undefined ? target.name : `${target.namespace}/${target.name}`;
     const found = this.#table(target.resource).server.get(key);
     if (found === undefined) throw new Refused("NotFound", "refresh");
-    if (found.metadata.uid !== target.uid) throw new Refused("Conflict", "refresh");
+    const { uid, resourceVersion } = found.metadata;
+    const isOther = target.resourceVersion !== undefined && target.resourceVersion !== resourceVersion;
+    if (uid !== target.uid || isOther) throw new Refused("Conflict", "refresh");
     return found;
   }
 

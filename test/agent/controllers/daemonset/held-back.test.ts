@@ -115,6 +115,21 @@ describe("on a site", () => {
     expect(site.writes("delete")).toEqual(["pod/default/on-n1"]);
   });
 
+  test("a pod that is written between the read of it and its deletion is read anew, and goes", async () => {
+    const site = await rollout("by nobody", ({ site: { refusals } }) =>
+      refusals.add({ object: "default/on-n1", reason: "Conflict", times: 2 }),
+    );
+    await site.run(4000);
+    expect(site.pods).toEqual(["agent-1"]);
+    const read = site.site.journal.asked.filter(({ object }) => object === "pod/default/on-n1");
+    expect(read).toHaveLength(2);
+    expect(site.site.journal.writes.filter(({ object }) => object === "pod/default/on-n1")).toMatchObject([
+      { verb: "delete", refused: "Conflict" },
+      { verb: "delete", refused: "Conflict" },
+      { verb: "delete" },
+    ]);
+  });
+
   test("on a board that nobody has judged yet it waits", async () => {
     const site = await rollout(firstMemory);
     await site.run(60_000);

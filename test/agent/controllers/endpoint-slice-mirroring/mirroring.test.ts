@@ -118,10 +118,10 @@ describe("Endpoints that somebody made", () => {
   });
 });
 
-test("what is left of them goes, by uid alone", () => {
+test("what is left of them goes, in the state in which it was read", () => {
   const { actions } = decide({ kind: "left", slices: [mirrored("192.0.2.1")] }, noMemory, 1000);
-  expect(actions).toMatchObject([{ do: "delete", target: { name: "db-x", uid: "uid-db-x" } }]);
-  expect(actions[0]).not.toHaveProperty("target.resourceVersion");
+  const { resourceVersion } = mirrored("192.0.2.1").metadata;
+  expect(actions).toMatchObject([{ do: "delete", target: { name: "db-x", uid: "uid-db-x", resourceVersion } }]);
 });
 
 describe("what the controller of services wrote", () => {

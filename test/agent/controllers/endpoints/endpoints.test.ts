@@ -138,11 +138,11 @@ describe("what was written", () => {
   });
 });
 
-test("a service that is gone takes its Endpoints along, whatever became of them meanwhile", () => {
+test("a service that is gone takes its Endpoints along, unless they were written since they were read", () => {
   const [action] = decide({ kind: "gone", endpoints: written(["a"]) }, noMemory).actions;
   expect(action).toEqual({
     do: "delete",
-    target: { resource, namespace: "default", name: "web", uid: "uid-endpoints" },
+    target: { resource, namespace: "default", name: "web", uid: "uid-endpoints", resourceVersion: "7" },
   });
 });
 

@@ -12,7 +12,7 @@ import { CaseTime } from "../../../../agent/replay/site/case-time.ts";
 import { Site } from "../../../../agent/replay/site/site.ts";
 import type { ControlLoop } from "../../../../agent/runtime/control-loop.ts";
 import { freezeKey, type HoldScope, noHolds } from "../../../../agent/runtime/holds.ts";
-import { pod } from "../../../support/builders.ts";
+import { node, pod } from "../../../support/builders.ts";
 
 /*
  * The rules themselves stand as cases in test/cases/GC. Here is what a case cannot say: who judges the boards, thousands of
@@ -137,7 +137,70 @@ test("a thousand pods go in one pass, the others in the next ones; none is forgo
   expect(gc.left).toEqual([]);
 });
 
-test("every write names the pod by its uid, whatever else changed about it, and asks no kubelet", () => {
+describe("a pod that is written between the read of it and its deletion", () => {
+  test("is read anew, and goes within seconds instead of after the next quarantine", async () => {
+    const gc = new GcSite();
+    gc.put(orphan("a"), orphan("b"));
+    gc.site.refusals.add({ object: "default/a", reason: "Conflict", times: 2 });
+    await gc.begin();
+    await gc.run(40_000);
+    expect(gc.left).toEqual(["default/a"]);
+    await gc.run(42_000);
+    expect(gc.left).toEqual([]);
+    expect(gc.site.journal.asked.map(({ object }) => object)).toEqual([
+      "node/gone",
+      "pod/default/a",
+      "node/gone",
+      "pod/default/a",
+      "node/gone",
+    ]);
+  });
+
+  test("stays where its board is back", async () => {
+    const gc = new GcSite();
+    gc.put(orphan("a"));
+    gc.site.refusals.add({ object: "default/a", reason: "Conflict", times: 1 });
+    await gc.begin();
+    await gc.run(40_000);
+    gc.put(node("gone"));
+    await gc.run(200_000);
+    expect(gc.left).toEqual(["default/a"]);
+  });
+
+  test("is tried at a bounded pace where it is written again and again, and the others go meanwhile", async () => {
+    const gc = new GcSite();
+    gc.put(orphan("a"));
+    gc.site.refusals.add({ object: "default/a", reason: "Conflict" });
+    await gc.begin();
+    await gc.run(100_000);
+    gc.put(goingUnbound("b"));
+    await gc.run(640_000);
+    expect(gc.left).toEqual(["default/a"]);
+    expect(gc.site.journal.asked.length).toBeLessThan(400);
+    gc.site.refusals.clear();
+    await gc.run(700_000);
+    expect(gc.left).toEqual([]);
+  });
+});
+
+test("what goes for the state of its board is named as it was read", () => {
+  const nothing = { ended: [], outOfService: [], missing: [], fates: new Map(), orphans: [], unbound: [] };
+  const lost = { board: "pi", pods: [pod("lost", { version: "7" })], isPart: false };
+  const outOfService = [pod("stuck", { version: "8" })];
+  const { actions } = decide({ ...nothing, kind: "pass", orphans: [lost], outOfService }, firstGcMemory, {
+    mono: 0,
+    wall: 0,
+  });
+  const named = actions.flatMap((action) => ("target" in action ? [[action.do, action.target.resourceVersion]] : []));
+  expect(named).toEqual([
+    ["patch", "8"],
+    ["delete", "8"],
+    ["patch", "7"],
+    ["delete", "7"],
+  ]);
+});
+
+test("what nothing brings back to life is named by its uid, whatever else changed about it, and no kubelet is asked", () => {
   const nothing = { ended: [], outOfService: [], missing: [], fates: new Map(), orphans: [], unbound: [] };
   const now = { mono: 0, wall: 0 };
   const state = { ...nothing, kind: "pass" as const, unbound: [pod("a", { version: "7" })] };

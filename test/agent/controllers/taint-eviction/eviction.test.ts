@@ -309,6 +309,105 @@ describe("the deletion", () => {
   });
 });
 
+describe("of a pod that somebody else writes", () => {
+  const unreachable: Taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute", timeAdded: "T1" };
+
+  /** A lost board, and a pod there that tolerates it for 100 s. */
+  function lost(...taints: readonly Taint[]): SiteModel {
+    const site = new SiteModel({ policy: "evidence" });
+    for (const name of ["x", "y", "z"]) site.board(name);
+    site.board("pi", { conditions: { Ready: "Unknown" }, taints: [unreachable, ...taints], silent: true });
+    site.pod("web", { on: "pi", tolerations: [toleration("unreachable", 100)] });
+    return site;
+  }
+
+  const overwrite = (site: SiteModel): void => {
+    const pod = site.api.get("Pod", "default/web");
+    if (pod) site.api.put("Pod", pod);
+  };
+
+  /** Somebody is faster than each of our first `times` writes of a kind to the pod. */
+  function race(site: SiteModel, what: Action["do"], times: number): { readonly sent: (string | undefined)[] } {
+    const race = { sent: [] as (string | undefined)[] };
+    site.api.refuse = (action) => {
+      if (action.do !== what || !("target" in action) || action.target.name !== "web" || site.seconds < 99)
+        return undefined;
+      race.sent.push(action.target.resourceVersion);
+      if (race.sent.length <= times) overwrite(site);
+      return undefined;
+    };
+    return race;
+  }
+
+  test("it names the state that was read, or what the mark before it made of that", async () => {
+    const site = lost();
+    const versions: unknown[] = [];
+    site.api.refuse = (action) => {
+      if (!("target" in action) || action.target.name !== "web" || site.seconds < 99) return undefined;
+      versions.push([
+        action.do,
+        action.target.resourceVersion === site.api.get("Pod", "default/web")?.metadata.resourceVersion,
+      ]);
+      return undefined;
+    };
+    await site.run("101s");
+    expect(versions).toEqual([
+      ["patch", true],
+      ["delete", true],
+    ]);
+    expect(deletions(site)).toEqual([100]);
+  });
+
+  test.each(["patch", "delete"] as const)("a %s that was overtaken is decided anew within moments", async (what) => {
+    const site = lost();
+    race(site, what, 1);
+    await site.run("99s");
+    site.api.fetched.length = 0;
+    await site.run("10s");
+    expect(deletions(site)).toEqual([100.02]);
+    expect(site.api.fetched).toEqual(["pods default/web"]);
+    expect(site.times("TaintManagerEviction web")).toEqual([100]);
+  });
+
+  test("the pod is read past a cache that is behind", async () => {
+    const site = lost();
+    await site.run("99s");
+    // What is written from now on does not come.
+    site.api.link = "half-open";
+    overwrite(site);
+    await site.run("2s");
+    expect(deletions(site)).toEqual([100.02]);
+  });
+
+  test("what is written again and again is tried ever more rarely, told once, and goes in the first gap", async () => {
+    const site = lost();
+    const { sent } = race(site, "delete", 20);
+    await site.run("10m");
+    expect(sent).toHaveLength(21);
+    expect(deletions(site)[0]).toBeLessThan(100 + 80);
+    expect(site.times("TaintManagerEviction web")).toHaveLength(2);
+  });
+
+  test("nothing is sent once its board is back", async () => {
+    const site = lost();
+    const { sent } = race(site, "delete", 3);
+    await site.run("100s");
+    expect(sent).toHaveLength(1);
+    site.revive("pi");
+    await site.run("1h");
+    expect(site.exists("web")).toBe(true);
+  });
+
+  test("a taint by hand takes it in whatever state it is", async () => {
+    const site = lost(a);
+    const { sent } = race(site, "delete", 100);
+    site.tolerate("web", toleration("unreachable", 1000), forA(100));
+    await site.run("101s");
+    expect(sent).toEqual([undefined]);
+    expect(deletions(site)).toEqual([100]);
+  });
+});
+
 describe("a Node that is gone", () => {
   const unreachable: Taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute", timeAdded: "T1" };
 

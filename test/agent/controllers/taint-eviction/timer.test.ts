@@ -13,6 +13,7 @@ const timer: Timer = {
   carried: false,
   asked: undefined,
   tries: 0,
+  overtaken: false,
 };
 
 test("within a boot a timer comes back as it was", () => {

@@ -1,0 +1,112 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Authority, hasOpenssl } from "../agent/client/certificates.ts";
+import { until } from "../support/agent-process.ts";
+import { boardsOnly } from "../support/boards-only.ts";
+import { missingAssets } from "../support/kube-cluster.ts";
+import { KubeSite } from "../support/kube-site.ts";
+import { LateLink } from "../support/late-link.ts";
+import { boardName, fill } from "../support/load.ts";
+
+const [first, second, lost] = [0, 1, 2];
+const pods = "/api/v1/namespaces/default/pods";
+const strategic = "application/strategic-merge-patch+json";
+const config = {
+  leader: { duration: "6s", renewDeadline: "4s", retry: "1s", followers: "poll" },
+  link: { blip: "2s", watchStall: "10s" },
+  nodeLifecycle: { monitorPeriod: "500ms", gracePeriod: "5s", evictionRate: 10 },
+  // The other policy lets the next leader evict at once what tolerated the loss for long enough, as its model does.
+  judgement: { policy: "evidence" },
+  controllers: boardsOnly,
+};
+/** How long a deletion is under way at the least. 60 is the attack that this story was written after. */
+const late = Number(process.env.LATE_SECONDS ?? 1);
+
+describe.skipIf(missingAssets() || !hasOpenssl())("a deletion that is sent while a board is lost", () => {
+  const site = new KubeSite();
+  const authority = new Authority();
+  let link: LateLink;
+
+  beforeAll(async () => {
+    await site.start();
+    await fill(site.cluster, { nodes: 3, pods: 3, seed: 1 });
+    site.beat(first, second, lost);
+    const ca = readFileSync(path.join(site.cluster.dir, "certs/apiserver.crt"), "utf8");
+    link = new LateLink({ target: site.cluster.server, ca, pair: authority.issue("late link") });
+    const kubeconfig = path.join(site.cluster.dir, "late.kubeconfig");
+    site.cluster.writeKubeconfig(kubeconfig, await link.listen(), authority.ca);
+    site.agent(boardName(first), config, kubeconfig);
+    await until(
+      "the first board leads",
+      () => site.leader?.isReady === true,
+      30,
+      () => site.agents[0]?.log().slice(-3000) ?? "",
+    );
+    site.agent(boardName(second), config);
+  });
+  afterAll(async () => {
+    await site.stop();
+    await link?.close();
+    authority.remove();
+  });
+
+  test("and arrives after the board came back leaves the pod alone that runs there again", async () => {
+    const { cluster } = site;
+    await cluster.request("POST", pods, victim(boardName(lost)));
+    await cluster.request("PATCH", `${pods}/victim/status`, { status: running() }, strategic);
+    const held = link.hold(({ method, path: url }) => method === "DELETE" && url.includes("/pods/victim"));
+    site.silence(lost);
+    const deletion = await held;
+    const heldAt = performance.now();
+    link.cut();
+
+    site.beat(lost);
+    await cluster.request(
+      "PATCH",
+      `/api/v1/nodes/${boardName(lost)}/status`,
+      { status: { conditions: [ready()] } },
+      strategic,
+    );
+    await cluster.request("PATCH", `${pods}/victim/status`, { status: running() }, strategic);
+    const other = site.agents[1];
+    await until(
+      "the second board leads",
+      () => other?.leads === true,
+      40,
+      () => other?.log().slice(-2000) ?? "",
+    );
+    await until("the board bears no taint", async () => (await site.taints(lost)).length === 0, 20);
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, late * 1000 - (performance.now() - heldAt))));
+
+    const answer = await deletion.deliver();
+    const seconds = Math.round((performance.now() - heldAt) / 1000);
+    process.stdout.write(`late by ${seconds} s: DELETE victim ${deletion.body}: ${answer.status}\n`);
+    expect(answer.status).toBe(409);
+    expect(await site.podNames()).toContain("victim");
+  });
+});
+
+const ready = () => ({ type: "Ready", status: "True", lastTransitionTime: now(), lastHeartbeatTime: now() });
+const running = () => ({
+  phase: "Running",
+  conditions: [{ type: "Ready", status: "True", lastTransitionTime: now() }],
+});
+const now = () => new Date().toISOString().replace(/\.\d+Z/, "Z");
+
+const victim = (nodeName: string) => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "victim", namespace: "default" },
+  spec: {
+    nodeName,
+    terminationGracePeriodSeconds: 0,
+    containers: [{ name: "main", image: "example/app:1" }],
+    tolerations: ["unreachable", "not-ready"].map((key) => ({
+      key: `node.kubernetes.io/${key}`,
+      operator: "Exists",
+      effect: "NoExecute",
+      tolerationSeconds: 2,
+    })),
+  },
+});
