@@ -206,7 +206,7 @@ const lines: Readonly<Record<string, readonly Line[]>> = {
       () => folder,
       "--dry-run",
     ),
-    shown(
+    quiet(
       "--kubeconfig",
       () => at("kubeconfig"),
       "--root",
@@ -240,7 +240,7 @@ const lines: Readonly<Record<string, readonly Line[]>> = {
       "sw1/f/s/b/cmd/n/i",
       () => at("command.json"),
     ),
-    shown(
+    quiet(
       "--key",
       () => at("command.json"),
       "--topic",
