@@ -8,8 +8,8 @@ import path from "node:path";
 export function keepNewest(file: string, { latest, most }: { readonly latest: string; readonly most: number }): void {
   const [folder, name] = [path.dirname(file), path.basename(file)];
   const found = readdirSync(folder).flatMap((entry) => {
-    const [, stamp] = entry.startsWith(name) ? (/\.damaged-(.+)$/.exec(entry) ?? []) : [];
-    return stamp === undefined ? [] : [{ entry, stamp }];
+    const stamp = entry.startsWith(name) ? stampIn(entry) : "";
+    return stamp === "" ? [] : [{ entry, stamp }];
   });
   const others = new Set(found.map(({ stamp }) => stamp).filter((stamp) => stamp !== latest));
   const newest = [...others].sort((a, b) => b.localeCompare(a, "en", { numeric: true })).slice(0, most - 1);
@@ -18,3 +18,11 @@ export function keepNewest(file: string, { latest, most }: { readonly latest: st
     if (!kept.has(stamp)) rmSync(path.join(folder, entry), { recursive: true, force: true });
   }
 }
+
+/** What stands behind the mark; "": the file was not set aside. */
+function stampIn(entry: string): string {
+  const at = entry.indexOf(mark);
+  return at < 0 ? "" : entry.slice(at + mark.length);
+}
+
+const mark = ".damaged-";

@@ -49,8 +49,16 @@ function holds(requirement: LabelRequirement, value: string | undefined): boolea
   }
 }
 
+/** What fits into a request's line, as API servers take it. */
+const longestSelector = 16_384;
+
+function checkLength({ length }: string, longest: number): void {
+  if (length > longest) throw new SelectorError(`a selector of ${length} characters is longer than ${longest}`);
+}
+
 /** "a=b,c!=d,e in (x,y),f notin (z),g,!h,i>5": as in a request's `labelSelector`. */
-export function parseLabelSelector(text: string): LabelSelector {
+export function parseLabelSelector(text: string, longest = longestSelector): LabelSelector {
+  checkLength(text, longest);
   if (text.trim() === "") return [];
   return topLevelParts(text).map((part) => requirementOf(part.trim(), text));
 }
@@ -106,8 +114,21 @@ function comparison([, key = "", sign = "", value = ""]: readonly string[], whol
 
 const within = (key: string, values: readonly string[]): LabelRequirement => ({ key, operator: "in", values });
 
-/** Commas inside parentheses belong to a list of values. */
-const topLevelParts = (text: string): readonly string[] => text.split(/,(?![^()]*\))/);
+/** Commas inside parentheses belong to a list of values. Read from the end, where it is known whether a parenthesis closes. */
+function topLevelParts(text: string): readonly string[] {
+  const parts: string[] = [];
+  let end = text.length;
+  let isInside = false;
+  for (let at = text.length - 1; at >= 0; at--) {
+    const sign = text[at];
+    if (sign === "(" || sign === ")") isInside = sign === ")";
+    if (sign !== "," || isInside) continue;
+    parts.push(text.slice(at + 1, end));
+    end = at;
+  }
+  parts.push(text.slice(0, end));
+  return parts.reverse();
+}
 
 const isInteger = (value: string): boolean => /^-?\d{1,18}$/.test(value);
 
@@ -148,6 +169,7 @@ export function fieldOf(object: object, path: string): string {
 
 /** "spec.nodeName=pi-3,status.phase!=Running": as in a request's `fieldSelector`. A backslash escapes , = and itself. */
 export function parseFieldSelector(text: string): FieldSelector {
+  checkLength(text, longestSelector);
   if (text === "") return [];
   return (text.match(/(?:\\.|[^,\\])+/g) ?? []).map((part) => {
     const [, field = "", sign = "", value = ""] = /^([^=!\\]+)(==|=|!=)((?:\\[\\,=]|[^\\,=])*)$/s.exec(part) ?? [];

@@ -2,13 +2,18 @@ import type { Millis } from "./clock.ts";
 
 const units: Readonly<Record<string, Millis>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+const longestText = 64;
+
 /** "90s", "1h30m", "250ms" to milliseconds; `undefined` where it is not a duration. */
 export function parseDuration(text: string): Millis | undefined {
-  if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text)) return undefined;
+  if (text.length > longestText) return undefined;
+  const part = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/y;
   let total = 0;
-  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
-    total += Number(amount) * (units[unit ?? ""] ?? 0);
-  }
+  do {
+    const [, amount, unit] = part.exec(text) ?? [];
+    if (unit === undefined) return undefined;
+    total += Number(amount) * (units[unit] ?? 0);
+  } while (part.lastIndex < text.length);
   return total;
 }
 

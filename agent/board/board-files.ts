@@ -1,5 +1,6 @@
 import { accessSync, constants, readdirSync, readFileSync, realpathSync, statfsSync } from "node:fs";
 import { basename, join, relative } from "node:path";
+import { endingDigits } from "../base/ending-digits.ts";
 import type { ReadFact } from "./facts.ts";
 
 /** What is read of /sys and /proc. Tests put a tree of their own under another root. */
@@ -76,4 +77,4 @@ export const entries = (files: BoardFiles, folder: string, prefix: string): read
     .sort((a, b) => numbered(a) - numbered(b))
     .map((name) => join(folder, name));
 
-const numbered = (name: string): number => Number(/\d+$/.exec(basename(name))?.[0] ?? 0);
+const numbered = (name: string): number => Number(endingDigits(basename(name)));

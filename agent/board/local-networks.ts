@@ -30,6 +30,8 @@ function prefixes6(text: string): readonly string[] {
     if (name === "lo" || !/^[0-9a-f]{32}$/.test(digits) || !Number.isInteger(bits) || bits < 1 || bits > 128) return [];
     const kept = digits.slice(0, Math.ceil(bits / 4));
     const groups = (kept.padEnd(32, "0").match(/.{4}/g) ?? []).map((group) => group.replace(/^0{1,3}/, ""));
-    return [`${groups.join(":").replace(/(^|:)0(:0)+$/, "::")}/${bits}`];
+    const last = groups.findLastIndex((group) => group !== "0");
+    const text = last < groups.length - 2 ? `${groups.slice(0, last + 1).join(":")}::` : groups.join(":");
+    return [`${text}/${bits}`];
   });
 }

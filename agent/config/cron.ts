@@ -22,6 +22,8 @@ export interface Window {
 /** Whoever looks for the beginning of a window goes back so far. */
 const longestWindow = 7 * 24 * 3_600_000;
 const shortestWindow = 60_000;
+/** Characters of a schedule, or of all windows together. */
+const longest = 400;
 
 /**
  * Five fields as in crontab(5), or a name such as `@daily`. node-cron reads them; its days counted from the end of a month
@@ -30,6 +32,7 @@ const shortestWindow = 60_000;
  * Only its grammar: its own matching asks ICU for the time zone, which costs the process 8 MB for good.
  */
 export function parseCron(written: string): Cron | undefined {
+  if (written.length > longest) return undefined;
   if (!written.startsWith("@") && written.trim().split(/\s+/).length !== 5) return undefined;
   try {
     const { second, minute, hour, dayOfMonth, month, dayOfWeek } = parse(written);
@@ -51,12 +54,15 @@ const numbersIn = (values: readonly (number | string)[]): readonly number[] | un
 
 /** "0 22 * * 1-5 for 8h; 0 0 * * 6 for 2d" */
 export function parseWindows(written: string): readonly Window[] | undefined {
+  if (written.length > longest) return undefined;
   const windows: Window[] = [];
   for (const one of written.split(";")) {
-    const [, cron = "", length = ""] = /^\s*(.+?)\s+for\s+(\S+)\s*$/.exec(one) ?? [];
-    const begins = parseCron(cron);
+    const words = one.trim().split(/\s+/);
+    const [between, length = ""] = words.slice(-2);
+    const begins = parseCron(words.slice(0, -2).join(" "));
     const lasts = parseDuration(length);
-    if (!begins || lasts === undefined || lasts < shortestWindow || lasts > longestWindow) return undefined;
+    if (between !== "for" || !begins || lasts === undefined || lasts < shortestWindow || lasts > longestWindow)
+      return undefined;
     windows.push({ begins, lasts });
   }
   return windows;

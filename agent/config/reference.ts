@@ -44,7 +44,7 @@ export const fileSchema = (): JsonSchema => ({
 
 /** As the repository keeps its JSON: lists of plain values on one line. */
 export const printSchema = (schema: JsonSchema): string =>
-  `${JSON.stringify(schema, undefined, 2).replace(/\[\s+([^[\]{}]*?)\s+\]/g, (_, items: string) => `[${items.replace(/,\s+/g, ", ")}]`)}\n`;
+  `${JSON.stringify(schema, undefined, 2).replace(/\[\n([^[\]{}]*)\]/g, (_, items: string) => `[${items.trim().replace(/,\s+/g, ", ")}]`)}\n`;
 
 /** The schema of one section, as firmware profiles hold it. */
 export const settingsSchema = (): JsonSchema => ({

@@ -140,10 +140,11 @@ const longestText = 4096;
 export function text(
   standard: string,
   sentence: string,
-  form: { readonly pattern: RegExp; readonly accepts: string },
+  form: { readonly pattern: RegExp; readonly accepts: string; readonly longest?: number },
 ): Setting<string> {
+  const { longest = longestText } = form;
   const parse = (written: unknown): string | undefined =>
-    typeof written === "string" && written.length <= longestText && form.pattern.test(written) ? written : undefined;
+    typeof written === "string" && written.length <= longest && form.pattern.test(written) ? written : undefined;
   return {
     kind: "setting",
     sentence,

@@ -36,12 +36,14 @@ const namespaceNames = {
 };
 
 const labelKey = "([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?";
-const labelValue = "([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?";
-const requirement = `(!?${labelKey}|${labelKey} *(=|==|!=) *${labelValue}|${labelKey} +(in|notin) +\\([^()]*\\))`;
+const labelValue = "[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?";
+/** Each with the spaces behind it, which belong to one place alone: a text that does not fit is given up at once. */
+const requirement = `(!?${labelKey} *|${labelKey} *(=|==|!=) *(${labelValue} *)?|${labelKey} +(in|notin) +\\([^()]*\\) *)`;
 
 const labelSelector = {
-  pattern: new RegExp(`^ *${requirement} *(, *${requirement} *)*$`),
+  pattern: new RegExp(`^ *${requirement}(, *${requirement})*$`),
   accepts: "a label selector such as topology.kubernetes.io/region=east",
+  longest: 1024,
 };
 
 const modeOf = (controller: string) =>

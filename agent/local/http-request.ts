@@ -17,6 +17,8 @@ const longestHead = 8 * 1024;
 export const longestBody = 64 * 1024;
 const mostHeaders = 64;
 
+/** The name of a header (RFC 9110). */
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const lineEnd = "\r\n";
 const headEnd = Buffer.from("\r\n\r\n");
 
@@ -54,9 +56,10 @@ export class RequestReader {
     if (lines.length > mostHeaders) return { status: 431, message: "there are too many headers" };
     const headers = new Map<string, string>();
     for (const line of lines) {
-      const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/.exec(line) ?? [];
-      if (name === undefined || value === undefined) return { status: 400, message: "a header cannot be read" };
-      const key = name.toLowerCase();
+      const colon = line.indexOf(":");
+      if (!token.test(line.slice(0, Math.max(0, colon))) || /[\r\n]/.test(line))
+        return { status: 400, message: "a header cannot be read" };
+      const [key, value] = [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
       if (headers.has(key) && key === "content-length") return { status: 400, message: "two lengths are too many" };
       headers.set(key, value);
     }

@@ -26,6 +26,9 @@ export const siteLabels = (site: string): Readonly<Record<string, string>> => ({
 });
 export const siteSelector = `${ours.name}=${ours.value}`;
 
+/** As long as the setting may be. A claim is held against every board, so that its length is time for each of them. */
+const longestClaim = 1024;
+
 /** What stands there for a site that looks after no workloads. No selector reads like this. */
 const none = "-";
 
@@ -35,7 +38,7 @@ const toldNamespaces = ({ nodeSelector, namespaceSelector }: SiteScope): string 
 
 /** `undefined`: it claims none. Nor does a site whose version did not say so yet: what it looks after is not known. */
 const claimedNamespaces = (told: string | undefined): LabelSelector | undefined =>
-  told === undefined || told === none ? undefined : parseLabelSelector(told);
+  told === undefined || told === none ? undefined : parseLabelSelector(told, longestClaim);
 
 /** A site that was on this API server before ours, and what it says of its boards and namespaces. */
 export interface Claim {
@@ -84,7 +87,7 @@ export function olderClaims(
     .flatMap(({ site, key, selector, namespaces: told }) => {
       try {
         const claimed = claimedNamespaces(told);
-        return [{ site, lease: key, selector: parseLabelSelector(selector), namespaces: claimed, told }];
+        return [{ site, lease: key, selector: parseLabelSelector(selector, longestClaim), namespaces: claimed, told }];
       } catch (error) {
         if (!(error instanceof SelectorError)) throw error;
         unreadable(key, error);

@@ -38,8 +38,13 @@ export function ruleFrom(text: string): Rule | undefined {
 function ruleDayFrom(text: string): RuleDay | undefined {
   const [date = "", at] = text.split("/");
   const time = at === undefined ? 2 * 3_600_000 : timeOf(at);
+  if (Number.isNaN(time)) return undefined;
   const [, month, week, weekday] = /^M(\d{1,2})\.(\d)\.(\d)$/.exec(date) ?? [];
-  if (month !== undefined) return { day: { month: Number(month), week: Number(week), weekday: Number(weekday) }, time };
+  if (month !== undefined) {
+    const on = { month: Number(month), week: Number(week), weekday: Number(weekday) };
+    const isDay = on.month >= 1 && on.month <= 12 && on.week >= 1 && on.week <= 5 && on.weekday <= 6;
+    return isDay ? { day: on, time } : undefined;
+  }
   const [, mark, number] = /^(J?)(\d{1,3})$/.exec(date) ?? [];
   if (number === undefined) return undefined;
   return { day: mark === "J" ? { julian: Number(number) } : { ordinal: Number(number) }, time };

@@ -56,6 +56,15 @@ describe("who was here first", () => {
     expect(olderClaims(found, own, (key) => unreadable.push(key))).toEqual([]);
     expect(unreadable).toEqual(["kube-system/siteward-a"]);
   });
+
+  test("a selector longer than a setting may be claims nothing: it would be held against each board", () => {
+    const selector = (length: number) => `a=${"b,a=".repeat(length / 4 - 1)}b,`.slice(0, length - 1);
+    expect(olderClaims([mine, lease("a", "2026-01-01T00:00:00Z", selector(1024))], own, () => {})).toHaveLength(1);
+    const unreadable: string[] = [];
+    const long = [mine, lease("a", "2026-01-01T00:00:00Z", selector(1032))];
+    expect(olderClaims(long, own, (_, { message }) => unreadable.push(message))).toEqual([]);
+    expect(unreadable).toEqual([expect.stringContaining("longer than 1024")]);
+  });
 });
 
 /** The Leases of sites on an API server, by namespace. */

@@ -49,7 +49,7 @@ function containerDefaults(container: JsonObject): JsonObject {
 }
 
 const pullPolicyOf = (image: string): string =>
-  image.endsWith(":latest") || !/[:@][^/]*$/.test(image) ? "Always" : "IfNotPresent";
+  image.endsWith(":latest") || !/[:@]/.test(image.slice(image.lastIndexOf("/") + 1)) ? "Always" : "IfNotPresent";
 
 const withHttpGet = (action: JsonObject): JsonObject =>
   within(action, "httpGet", (get) => ({ path: "/", scheme: "HTTP", ...get }));

@@ -39,7 +39,7 @@ export const schema: ReadonlyMap<string, Message> = new Map(
 );
 
 function messageOf(fields: string): Message {
-  const found = fields.matchAll(/(\d+) (\w+)(\?|\*|\{\}|\^)?(!)?(?::(\w+))?/g);
+  const found = fields.matchAll(/\b(\d+) (\w+)(\?|\*|\{\}|\^)?(!)?(?::(\w+))?/g);
   return new Map(
     [...found].map(([, number, name = "", mark = "", always, type = "text"]) => [
       Number(number),

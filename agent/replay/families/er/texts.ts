@@ -11,7 +11,10 @@ const briefAddress = mapped(
     examples: ["1.2.3.4", "1.2.3.4/u1", "1.2.3.4→foo"],
   }),
   (value): SubsetAddress => {
-    const [, ip = "", uid, name] = /^([^/→]+?)(?:\/(.+?))?(?:(?:→|->)(.+))?$/.exec(value) ?? [];
+    const arrow = /→|->/.exec(value);
+    const [address, name] = arrow ? [value.slice(0, arrow.index), value.slice(arrow.index + arrow[0].length)] : [value];
+    const slash = address.indexOf("/");
+    const [ip, uid] = slash < 0 ? [address] : [address.slice(0, slash), address.slice(slash + 1)];
     if (uid === undefined && name === undefined) return { ip };
     return { ip, targetRef: { ...(name !== undefined && { name }), ...(uid !== undefined && { uid }) } };
   },

@@ -2,6 +2,7 @@ import type { EndpointSlice, Node, Pod, Service } from "../../../api/core.ts";
 import { controlledBy } from "../../../api/owners.ts";
 import { boardOf } from "../../../api/pods.ts";
 import { services } from "../../../api/resources.ts";
+import { endingDigits } from "../../../base/ending-digits.ts";
 import { controllerName, labelsFor } from "../../../controllers/endpoint-slice/content.ts";
 import { endpointOf, slicePortsOf } from "../../../controllers/endpoint-slice/endpoint.ts";
 import { isReady } from "../../../controllers/service/eligible.ts";
@@ -26,8 +27,11 @@ export const namesForm = either(
 /** "p-1..p-3": p-1, p-2, p-3. */
 export function namesFrom(given: FormOf<typeof namesForm>): readonly string[] {
   if (typeof given !== "string") return given.flatMap(namesFrom);
-  const [, prefix, from, other, to] = /^(.*?)(\d+)\.\.(.*?)(\d+)$/.exec(given) ?? [];
-  if (prefix === undefined) return [given];
+  const dots = given.indexOf("..");
+  const [left, right] = [given.slice(0, Math.max(0, dots)), given.slice(dots + 2)];
+  const [from, to] = [endingDigits(left), endingDigits(right)];
+  if (from === "" || to === "") return [given];
+  const [prefix, other] = [left.slice(0, -from.length), right.slice(0, -to.length)];
   const [first, last] = [Number(from), Number(to)];
   if (other !== prefix && other !== "")
     throw new MalformedCase([`${given} is no range: ${prefix} and ${other} differ`]);

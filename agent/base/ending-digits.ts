@@ -1,0 +1,8 @@
+/** The digits at the end of a name: "0" of "hwmon0"; "" where it ends with something else. */
+export function endingDigits(name: string): string {
+  let from = name.length;
+  while (from > 0 && isDigit(name.charCodeAt(from - 1))) from--;
+  return name.slice(from);
+}
+
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
