@@ -1,8 +1,8 @@
 /**
  * busy: another process holds the file · full: no room on the disk · damaged: what is in the file is not a database, or
- * not ours · io: the file cannot be read or written · newer: a later version of this program wrote the file.
+ * not ours · foreign: a cache that was filled beside another state.db · io: the file cannot be read or written · newer: a later version of this program wrote the file.
  */
-export type StorageErrorKind = "busy" | "full" | "damaged" | "io" | "newer";
+export type StorageErrorKind = "busy" | "full" | "damaged" | "foreign" | "io" | "newer";
 
 interface Circumstances {
   readonly file: string;
@@ -31,7 +31,8 @@ export class StorageError extends Error {
     this.file = file;
     this.disposable = disposable;
     this.isPlace = isPlace;
-    this.disposition = kind === "busy" ? "retry" : kind === "damaged" && disposable ? "rebuild" : "exit";
+    this.disposition =
+      kind === "busy" ? "retry" : (kind === "damaged" || kind === "foreign") && disposable ? "rebuild" : "exit";
     this.hint = hint ?? hints[kind];
   }
 }
@@ -75,6 +76,7 @@ const sentences: Readonly<Record<StorageErrorKind, string>> = {
   busy: "the file is in use by another process",
   full: "there is no room left on the disk",
   damaged: "the file is damaged",
+  foreign: "it belongs to another state.db",
   io: "the file cannot be read or written",
   newer: "the file was written by a newer version",
 };
@@ -83,6 +85,7 @@ const hints: Readonly<Record<StorageErrorKind, string>> = {
   busy: "Make sure that only one agent uses this file.",
   full: "Free space on the disk that holds the file; the agent goes on by itself then.",
   damaged: "Move the file away, then restart the service.",
+  foreign: "Nothing has to be done: the cache is filled again.",
   io: "Check that the folder exists, belongs to the service's user and is not mounted read-only; the agent goes on by itself then.",
   newer: "Install that version again, or move the file away.",
 };

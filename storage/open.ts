@@ -19,7 +19,7 @@ export interface OpenedState {
 }
 
 /** What both ways to open have in common. */
-interface Opening {
+export interface Opening {
   readonly file: string;
   readonly pragmas: Pragmas;
   /** There was such a file before: an empty one has lost what was in it. Otherwise it may just have been begun. */

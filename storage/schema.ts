@@ -77,6 +77,16 @@ export const cacheMigrations: readonly Migration[] = [
       DELETE FROM resources;
     `,
   },
+  {
+    number: 3,
+    sql: `
+      -- One row: a random number, which stands in the state.db that this cache belongs to as well.
+      CREATE TABLE owner (
+        id     INTEGER PRIMARY KEY CHECK (id = 0),
+        number TEXT NOT NULL
+      );
+    `,
+  },
 ];
 
 /** state.db: what nobody else could tell us again. */

@@ -1,9 +1,10 @@
 import { accessSync, constants, statfsSync, statSync } from "node:fs";
 import path from "node:path";
-import type { Pragmas } from "./database.ts";
+import { foreignCache } from "./cache-owner.ts";
+import type { Database, Pragmas } from "./database.ts";
 import { StorageError } from "./errors.ts";
 import { makeFolder } from "./make-folder.ts";
-import { type OpenedCache, type OpenedState, openCache, openState } from "./open.ts";
+import { type OpenedCache, type OpenedState, type Opening, openCache, openState, removeCache } from "./open.ts";
 
 export interface FolderOptions {
   readonly folder: string;
@@ -41,7 +42,7 @@ export class StateFolder {
     const state = openState({ file: durable, pragmas: full, stamp, exclusive: true, isKnown: hadCache });
     try {
       const normal: Pragmas = { ...pragmas, synchronous: "NORMAL" };
-      const cache = openCache({ file: disposable, pragmas: normal, isKnown: hadState });
+      const cache = ownCache(state.database, { file: disposable, pragmas: normal, isKnown: hadState });
       return new StateFolder(folder, state, cache, standsIn);
     } catch (error) {
       state.database.abandon();
@@ -85,6 +86,23 @@ export function obstacleAt(folder: string): string | undefined {
 
 /** The cache grows with the site, and SQLite needs room to fold its logs in. */
 export const leastRoom = 1024 * 1024;
+
+/** A cache that was filled beside another state is thrown away like a damaged one. */
+function ownCache(state: Database, opening: Opening): OpenedCache {
+  const opened = openCache(opening);
+  try {
+    const foreign = foreignCache(state, opened.database);
+    if (foreign === undefined) return opened;
+    opened.database.abandon();
+    removeCache(opening.file);
+    const { database } = openCache({ ...opening, isKnown: false });
+    foreignCache(state, database);
+    return { database, rebuilt: foreign };
+  } catch (error) {
+    opened.database.abandon();
+    throw error;
+  }
+}
 
 /** What cannot be looked at is told when it is opened. */
 function isFilled(file: string): boolean {

@@ -161,7 +161,7 @@ export class Life {
       const { file, why } = setAside;
       log.error("what the agent remembered was damaged and is kept aside", { file, error: why });
     }
-    if (cache.rebuilt) log.warn("the cache was damaged and is filled again", { error: cache.rebuilt });
+    if (cache.rebuilt) log.warn("the cache cannot be used and is filled again", { error: cache.rebuilt });
     this.#parts.opened(state);
   }
 }

@@ -31,7 +31,7 @@ test("what was committed is counted, from the log too, and the look leaves the f
   const before = readdirSync(folder).sort();
   // As after a power cut: nobody has it open, and the log is not folded in.
   const found = inspect(at("state.db"), false);
-  expect(rowsOf("memo", found)).toBe(1);
+  expect(rowsOf("memo", found)).toBe(2);
   expect(found).toMatchObject({ kind: "sound", walBytes: expect.any(Number) });
   expect(readdirSync(folder).sort()).toEqual(before);
   mine.close();

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { Database } from "../../storage/database.ts";
@@ -63,4 +63,79 @@ test("where one of the files cannot be opened, the other one is let go of as wel
   // Not "busy": nothing of the first try is left open.
   expect(() => open(at)).toThrow(expect.objectContaining({ kind: "newer" }));
   expect(existsSync(cache)).toBe(true);
+});
+
+/** A folder whose cache holds something; closed, so that each file is whole by itself. */
+function filled(folder: string): void {
+  const opened = open(folder);
+  opened.cache.database.fresh("INSERT INTO resources (name, position) VALUES ('pods', '7')").run();
+  opened.close();
+}
+
+const positions = ({ cache }: StateFolder): readonly unknown[] =>
+  cache.database.fresh("SELECT position FROM resources").all();
+
+test("a cache that was filled beside another state is thrown away, once, and says so", () => {
+  using place = scratch();
+  const [ours, theirs] = [place.file("ours"), place.file("theirs")];
+  for (const folder of [ours, theirs]) filled(folder);
+  copyFileSync(path.join(theirs, "cache.db"), path.join(ours, "cache.db"));
+  const first = open(ours);
+  expect(first.cache.rebuilt).toMatchObject({ kind: "foreign", disposition: "rebuild" });
+  expect(first.cache.rebuilt?.message).toBe(`${path.join(ours, "cache.db")}: it belongs to another state.db`);
+  expect(positions(first)).toEqual([]);
+  first.close();
+  const second = open(ours);
+  expect(second.cache.rebuilt).toBeUndefined();
+  second.close();
+});
+
+test("so is a cache beside a state that was made anew, and an older one of the same board", () => {
+  using place = scratch();
+  const folder = place.file("state");
+  filled(folder);
+  copyFileSync(path.join(folder, "cache.db"), place.file("older.db"));
+  rmSync(path.join(folder, "state.db"));
+  const anew = open(folder);
+  expect([anew.cache.rebuilt?.kind, positions(anew)]).toEqual(["foreign", []]);
+  anew.close();
+  copyFileSync(place.file("older.db"), path.join(folder, "cache.db"));
+  const older = open(folder);
+  expect([older.cache.rebuilt?.kind, positions(older)]).toEqual(["foreign", []]);
+  older.close();
+});
+
+test("a cache that was deleted is made anew without a word, and its own is kept", () => {
+  using place = scratch();
+  const folder = place.file("state");
+  filled(folder);
+  const kept = open(folder);
+  expect([kept.cache.rebuilt, positions(kept)]).toEqual([undefined, [{ position: "7" }]]);
+  kept.close();
+  rmSync(path.join(folder, "cache.db"));
+  const anew = open(folder);
+  expect([anew.cache.rebuilt, positions(anew)]).toEqual([undefined, []]);
+  anew.close();
+  const again = open(folder);
+  expect(again.cache.rebuilt).toBeUndefined();
+  again.close();
+});
+
+test("a cache of a version that knew no owners is taken over, where the state knows of none either", () => {
+  using place = scratch();
+  const folder = place.file("state");
+  filled(folder);
+  const former = open(folder);
+  former.cache.database.fresh("DELETE FROM owner").run();
+  new Memo(former.state.database).delete("cache", "file");
+  former.close();
+  const taken = open(folder);
+  expect([taken.cache.rebuilt, positions(taken)]).toEqual([undefined, [{ position: "7" }]]);
+  taken.close();
+  const cut = open(folder);
+  cut.cache.database.fresh("DELETE FROM owner").run();
+  cut.close();
+  const foreign = open(folder);
+  expect(foreign.cache.rebuilt?.kind).toBe("foreign");
+  foreign.close();
 });
