@@ -20,6 +20,8 @@ export interface Call extends Attempt {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal: AbortSignal;
+  /** Ends the wait for the allowance, also between two attempts; what was sent goes on. Left out: `signal` does. */
+  readonly patience?: AbortSignal | undefined;
   readonly guard?: (() => void) | undefined;
   /** Of one attempt: for a whole small answer; for a stream until its headers, and between its pieces if it is a list. */
   readonly timeout: Millis;
@@ -88,8 +90,9 @@ export class Exchange {
   }
 
   async #retrying<Answer>(call: Call, attempt: () => Promise<Answer>): Promise<Answer> {
+    const patience = call.patience ?? call.signal;
     for (let retries = 0, resets = 0; ; retries++) {
-      if (call.verb !== "watch") await this.#parts.limiter.take(call.signal);
+      if (call.verb !== "watch") await this.#parts.limiter.take(patience);
       let wait: Millis | undefined;
       try {
         return await attempt();
@@ -102,8 +105,8 @@ export class Exchange {
         if (wait === undefined) throw error;
         this.#ambient.log.debug("request is tried again", { verb: call.verb, target: call.target, wait, error });
       }
-      await sleep(this.#ambient.clock, wait, call.signal);
-      call.signal.throwIfAborted();
+      await sleep(this.#ambient.clock, wait, patience);
+      patience.throwIfAborted();
     }
   }
 

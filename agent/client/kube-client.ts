@@ -20,6 +20,8 @@ export interface ObjectName {
 
 export interface WriteOptions {
   readonly signal: AbortSignal;
+  /** Ends the wait for the allowance of requests; what was sent goes on. */
+  readonly patience?: AbortSignal | undefined;
   /** Asked immediately before each attempt is sent; throws where the write may no longer happen. */
   readonly guard?: (() => void) | undefined;
 }
@@ -107,12 +109,14 @@ export class KubeClient {
     resource: Resource<T>,
     at: ObjectName & { readonly metadataOnly?: boolean },
     signal: AbortSignal,
+    patience?: AbortSignal,
   ): Promise<T> {
     return this.#object(resource, {
       ...this.#call("get", resource, at),
       method: "GET",
       headers: this.#headers({ accept: at.metadataOnly ? partial("PartialObjectMetadata") : json }),
       signal,
+      patience,
     });
   }
 
@@ -211,6 +215,7 @@ export class KubeClient {
     return this.#object(resource, {
       ...this.#call("patch", resource, at),
       signal: write.signal,
+      patience: write.patience,
       guard: write.guard,
       method: "PATCH",
       headers: this.#headers({

@@ -1,6 +1,6 @@
 import type { Ambient } from "../base/ambient.ts";
 import { Bell } from "../base/bell.ts";
-import { elapsed, type Instant, type Millis, shifted, sleep } from "../base/clock.ts";
+import { deadline, elapsed, type Instant, type Millis, shifted, sleep } from "../base/clock.ts";
 import { type Disposed, dispositionOf, hintOf, sentenceOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Progress } from "../base/progress.ts";
@@ -15,9 +15,10 @@ import { FailureLog } from "./failure-log.ts";
 import { Gate } from "./gate.ts";
 import { KeptMemories, type MemoryStore, memoryArea } from "./memory-store.ts";
 import { Permits } from "./permits.ts";
+import { isPostponed, PostponedError } from "./postponed.ts";
 import { gravest, isFatal } from "./reaction.ts";
 import { RollingCount } from "./rolling-count.ts";
-import type { Caches } from "./site-view.ts";
+import type { Caches, PassView } from "./site-view.ts";
 import { Waker } from "./waker.ts";
 import { WorkQueue } from "./work-queue.ts";
 
@@ -30,7 +31,7 @@ export interface ControlLoopParts<State, Memory> {
   readonly controller: Controller<State, Memory>;
   /** In step with the site before `run` begins. */
   readonly caches: Caches;
-  readonly site: (pass: { readonly now: Instant; readonly signal: AbortSignal }) => SiteView;
+  readonly site: (pass: PassView) => SiteView;
   readonly executor: Acts;
   readonly assignment: Assignment;
   readonly workers: number;
@@ -278,9 +279,9 @@ export class ControlLoop<State, Memory> {
     now: Instant,
     moved: () => void,
   ): Promise<{ errors: readonly Error[]; requeueAfter?: Millis }> {
-    const { controller, site } = this.#parts;
+    const { controller } = this.#parts;
     const before = this.#memories.get(key) ?? controller.initialMemory;
-    const state = await controller.observe(key, site({ now, signal: term.signal }), before);
+    const state = await this.#observe(key, before, term, now);
     if (state === undefined) {
       this.#memories.delete(key);
       return { errors: this.#keep(key, undefined, now) };
@@ -293,6 +294,20 @@ export class ControlLoop<State, Memory> {
     if (!term.standsAt(this.#ambient.clock.now())) return pass;
     this.#memories.set(key, decision.memory);
     return { ...pass, errors: [...errors, ...this.#keep(key, decision.memory, now)] };
+  }
+
+  async #observe(key: string, before: Memory, term: Term, now: Instant): Promise<State | undefined> {
+    const { controller, site } = this.#parts;
+    const { patience } = controller;
+    const { signal } = term;
+    if (patience === undefined) return await controller.observe(key, site({ now, signal }), before);
+    const late = (): Error => new PostponedError("the pass had no time left to ask");
+    const limit = deadline(this.#ambient.clock, patience, signal, late);
+    try {
+      return await controller.observe(key, site({ now, signal, patience: limit.signal }), before);
+    } finally {
+      limit.dispose();
+    }
   }
 
   /** What was done is done, and when to come again stays as it was said, also where it cannot be written down. */
@@ -313,12 +328,14 @@ export class ControlLoop<State, Memory> {
     moved: () => void,
   ): Promise<{ decision: Decision<Memory>; errors: readonly Error[] }> {
     const { controller, executor } = this.#parts;
+    const { patience } = controller;
+    const asking = { by: controller.name, since: now, moved, ...(patience !== undefined && { patience }) };
     const errors: Error[] = [];
     let decision = first;
     for (let round = 1; ; round++) {
-      const outcomes = await executor.execute(decision.actions, term, { by: controller.name, since: now, moved });
+      const outcomes = await executor.execute(decision.actions, term, asking);
       const failures = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.error]));
-      errors.push(...failures);
+      errors.push(...failures.filter((error) => !controller.remember || !isPostponed(error)));
       if (!controller.remember) {
         return { decision: failures.length === 0 ? decision : { ...decision, memory: before }, errors };
       }

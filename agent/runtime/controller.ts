@@ -63,6 +63,12 @@ export interface Controller<State, Memory> {
   /** Keys that are looked at when a term begins, besides those that the cached objects wake. */
   readonly firstKeys?: readonly string[];
   readonly initialMemory: Memory;
+  /**
+   * How long a pass may wait for the allowance of requests: with its questions, and with the acts of each round. A question
+   * that was not sent by then rejects; an act is postponed, and `remember` says when to look again. Left out: as long as it
+   * takes.
+   */
+  readonly patience?: Millis;
   /** Where it is worth keeping: how. */
   readonly durable?: Durable<Memory>;
   /** Reads. May wait, never writes. `undefined`: the key is gone, its memory can be dropped. */

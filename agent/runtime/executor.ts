@@ -1,7 +1,7 @@
 import type { KubeObject, NewObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
-import type { Instant } from "../base/clock.ts";
+import { deadline, type Instant, type Millis } from "../base/clock.ts";
 import { type Disposed, type Disposition, dispositionOf } from "../base/errors.ts";
 import { isNotFound } from "../client/api-error.ts";
 import { type ActCount, ActCounts, actOf } from "./act-counts.ts";
@@ -10,9 +10,12 @@ import { type Chain, chainsOf, creates, OwnVersions } from "./chains.ts";
 import type { Term } from "./controller.ts";
 import { FencedError, fence } from "./fence.ts";
 import { Permits } from "./permits.ts";
+import { PostponedError } from "./postponed.ts";
 
 export interface Write {
   readonly signal: AbortSignal;
+  /** Ends the wait for the allowance of requests; what was sent goes on. Left out: `signal` does. */
+  readonly patience?: AbortSignal;
   readonly guard?: () => void;
 }
 
@@ -66,9 +69,16 @@ export interface Asking {
   readonly since: Instant;
   /** Called after each act. */
   readonly moved: () => void;
+  /** Writes that have not been sent after so long are postponed; left out: each waits for its turn. */
+  readonly patience?: Millis;
 }
 
-type Pass = Omit<Asking, "by"> & { readonly by: string | undefined };
+/** A pass whose acts are under way. */
+interface Pass extends Omit<Asking, "by" | "patience"> {
+  readonly by: string | undefined;
+  /** Aborts when no further write may begin. */
+  readonly patience: AbortSignal;
+}
 
 /** Was not tried, because what it builds on failed. It fares as that did. */
 export class NotAttemptedError extends Error implements Disposed {
@@ -127,15 +137,25 @@ export class Executor {
 
   /** Never rejects: what became of each action, in the order of the actions. `asking` left out: it is asked for right now. */
   async execute(actions: readonly Action[], term: Term, asking?: Asking): Promise<readonly Outcome[]> {
-    const pass = asking ?? { by: undefined, since: this.#ambient.clock.now(), moved: () => {} };
+    const { clock } = this.#ambient;
+    const { patience, ...pass } = asking ?? { by: undefined, since: clock.now(), moved: () => {}, patience: undefined };
+    const limit =
+      patience === undefined
+        ? undefined
+        : deadline(clock, patience, term.signal, () => new PostponedError("the pass had no time left for it"));
+    const acts: Pass = { ...pass, patience: limit?.signal ?? term.signal };
     const outcomes: Outcome[] = new Array(actions.length);
-    const run = (chain: Chain): Promise<Error | undefined> => this.#chain(chain, outcomes, term, pass);
+    const run = (chain: Chain): Promise<Error | undefined> => this.#chain(chain, outcomes, term, acts);
     const chains = chainsOf(actions);
     const rest = chains.filter((chain) => !creates(chain)).values();
     const lanes = Array.from({ length: Math.min(this.#inflight, chains.length) }, async () => {
       for (const chain of rest) await run(chain);
     });
-    await Promise.all([...lanes, slowStart(chains.filter(creates), run, outcomes)]);
+    try {
+      await Promise.all([...lanes, slowStart(chains.filter(creates), run, outcomes)]);
+    } finally {
+      limit?.dispose();
+    }
     return outcomes;
   }
 
@@ -163,7 +183,7 @@ export class Executor {
     return failure;
   }
 
-  async #perform(action: Action, term: Term, { by, since }: Pass): Promise<KubeObject | undefined> {
+  async #perform(action: Action, term: Term, { by, since, patience }: Pass): Promise<KubeObject | undefined> {
     const stands = fence(this.#ambient.clock, term);
     const guard = (): void => {
       stands();
@@ -177,10 +197,12 @@ export class Executor {
       this.#events.record(action, term);
       return undefined;
     }
-    if (!(await this.#permits.acquire(term.signal))) throw new FencedError(`term ${term.number} is over`);
+    if (!(await this.#permits.acquire(patience))) {
+      throw term.signal.aborted ? new FencedError(`term ${term.number} is over`) : patience.reason;
+    }
     try {
       guard();
-      const answer = await this.#write(action, { signal: term.signal, guard });
+      const answer = await this.#write(action, { signal: term.signal, patience, guard });
       const act = actOf(action, by);
       if (act) this.#acts.add(act, this.#ambient.clock.now());
       return answer;

@@ -25,7 +25,17 @@ export interface Reader {
     resource: Resource<T>,
     at: { namespace?: string; name: string },
     signal: AbortSignal,
+    /** Ends the wait for the allowance of requests; what was sent goes on. */
+    patience?: AbortSignal,
   ): Promise<T>;
+}
+
+/** What a pass brings along. */
+export interface PassView {
+  readonly now: Instant;
+  readonly signal: AbortSignal;
+  /** Aborts when the pass asks nothing more; left out: with `signal`. */
+  readonly patience?: AbortSignal | undefined;
 }
 
 /** The site as one pass sees it. */
@@ -33,16 +43,13 @@ export class CachedSiteView implements SiteView {
   readonly now: Instant;
   readonly #caches: Caches;
   readonly #client: Reader;
-  readonly #signal: AbortSignal;
+  readonly #pass: PassView;
 
-  constructor(
-    { caches, client }: { readonly caches: Caches; readonly client: Reader },
-    pass: { readonly now: Instant; readonly signal: AbortSignal },
-  ) {
+  constructor({ caches, client }: { readonly caches: Caches; readonly client: Reader }, pass: PassView) {
     this.now = pass.now;
     this.#caches = caches;
     this.#client = client;
-    this.#signal = pass.signal;
+    this.#pass = pass;
   }
 
   lister<T extends KubeObject>(resource: Resource<T>): Lister<T> {
@@ -53,7 +60,7 @@ export class CachedSiteView implements SiteView {
     const slash = key.indexOf("/");
     const at = slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
     try {
-      return await this.#client.get(resource, at, this.#signal);
+      return await this.#client.get(resource, at, this.#pass.signal, this.#pass.patience);
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;

@@ -10,6 +10,7 @@ import { memoryMax } from "./memory-max.ts";
 import { monitorPass } from "./monitor-pass.ts";
 import { restart } from "./restart.ts";
 import { scale } from "./scale.ts";
+import { silentBoards } from "./silent-boards.ts";
 import { storage } from "./storage.ts";
 import { watchEvents } from "./watch-events.ts";
 import { watchList } from "./watch-list.ts";
@@ -22,6 +23,7 @@ const benches: readonly Bench[] = [
   memoryMax,
   restart,
   scale,
+  silentBoards,
   watchList,
   idle,
 ];

@@ -30,9 +30,18 @@ export interface AgentStatus {
     readonly term?: number;
     readonly holder?: string;
     readonly leaseAgeMs?: number;
+    readonly renewP95Ms?: number;
+    readonly missedRenewals?: number;
   };
   readonly link?: { readonly api: { readonly state: string; readonly lastError?: string } };
-  readonly zones?: readonly { readonly name: string; readonly state: string; readonly rate: number }[];
+  readonly zones?: readonly {
+    readonly name: string;
+    readonly state: string;
+    readonly nodes: number;
+    readonly ready: number;
+    readonly rate: number;
+  }[];
+  readonly controllers?: readonly { readonly name: string; readonly queue: number; readonly syncP95Ms?: number }[];
   readonly watches?: readonly { readonly resource: string; readonly state: string; readonly objects: number }[];
 }
 

@@ -9,6 +9,8 @@ export interface LoadSize {
   readonly nodes: number;
   readonly pods: number;
   readonly seed: number;
+  /** Over which the boards are spread; left out: two. */
+  readonly zones?: number;
 }
 
 /**
@@ -20,9 +22,11 @@ export async function fill(server: Server, size: LoadSize): Promise<void> {
   await fillPods(server, size);
 }
 
-export async function fillBoards(server: Server, { nodes }: LoadSize): Promise<void> {
-  await eachOf(nodes, async (i) => {
-    await server.request("POST", "/api/v1/nodes", node(i));
+/** The boards behind the first `from`, which are there already. */
+export async function fillBoards(server: Server, { nodes, zones = 2 }: LoadSize, from = 0): Promise<void> {
+  await eachOf(nodes - from, async (offset) => {
+    const i = from + offset;
+    await server.request("POST", "/api/v1/nodes", node(i, zones));
     await server.request("POST", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases", lease(i));
   });
 }
@@ -71,6 +75,16 @@ export const renew = (server: Server, i: number): Promise<unknown> =>
 export const touch = (server: Server, i: number, mark: string): Promise<unknown> =>
   server.request("PATCH", `/api/v1/namespaces/default/pods/${podName(i)}/status`, { status: { message: mark } }, merge);
 
+/** The kubelet of a board reports that it is ready, as after a start, and renews its Lease. */
+export async function report(server: Server, i: number): Promise<void> {
+  const now = seconds();
+  const ready = { type: "Ready", status: "True", reason: "KubeletReady", message: "", lastHeartbeatTime: now };
+  const conditions = [{ ...ready, lastTransitionTime: now }];
+  const at = `/api/v1/nodes/${boardName(i)}/status`;
+  await server.request("PATCH", at, { status: { conditions } }, "application/strategic-merge-patch+json");
+  await renew(server, i);
+}
+
 export const boardName = (i: number): string => `board-${String(i).padStart(4, "0")}`;
 export const podName = (i: number): string => `app-${String(i).padStart(6, "0")}`;
 
@@ -78,7 +92,7 @@ const merge = "application/merge-patch+json";
 const micros = (): string => new Date().toISOString().replace("Z", "000Z");
 const seconds = (): string => new Date().toISOString().replace(/\.\d+Z/, "Z");
 
-function node(i: number): object {
+function node(i: number, zones: number): object {
   const now = seconds();
   const condition = (type: string, status: string): object => ({
     type,
@@ -97,7 +111,7 @@ function node(i: number): object {
         "kubernetes.io/hostname": boardName(i),
         "kubernetes.io/os": "linux",
         "kubernetes.io/arch": "arm64",
-        "topology.kubernetes.io/zone": `zone-${i % 2}`,
+        "topology.kubernetes.io/zone": `zone-${i % zones}`,
       },
     },
     status: {

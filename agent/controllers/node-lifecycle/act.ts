@@ -17,17 +17,20 @@ import { mayHaveTurn, planTurns } from "./turn-writes.ts";
 import { zoneName } from "./zones.ts";
 
 /**
- * The second round of a monitor pass: zones are judged and acted upon only now, because a board whose conditions could
- * not be written must not count in its zone.
+ * The second round of a monitor pass: zones are judged and acted upon only now, because a board whose conditions the API
+ * refused must not count in its zone. One whose conditions wait for their turn does: what the zone allows to happen to the
+ * others must not rest on how fast we may write.
  */
 export function act(
   pass: MonitorPass,
   memory: SiteMemory,
   { settings, now }: { readonly settings: NodeLifecycleSettings; readonly now: Instant },
 ): Decision<SiteMemory> {
-  const boards = pass.examined.map((examined) =>
-    judgeBoard(examined, pass.written.get(examined.sighting.node.metadata.name), memory, { settings, now }),
-  );
+  const boards = pass.examined.map((examined) => {
+    const { name } = examined.sighting.node.metadata;
+    const fate = { written: pass.written.get(name), tried: pass.tried.has(name) };
+    return judgeBoard(examined, fate, memory, { settings, now });
+  });
   const { holds, inherited } = pass;
   const { zones: judgedZones, disruption } = judgeZones(boards, memory, { settings, inherited, holds, now });
   // What a new Node brings along stays where its word deserves it; one that never said a word has nothing to deserve it.
@@ -44,16 +47,16 @@ export function act(
   const plans = new Map(boards.map((board) => [board, planOf(board)]));
   const records = recordsOf(boards, pass, memory, { fresh: disruption === "resumed", now });
   const queued = queueBoards(judgedZones, plans, memory, { settings, now });
-  const writes = new Map<string, TaintWrite>();
-  for (const [board, plan] of plans) {
-    const write = taintWrite(board, plan, now);
-    if (write) writes.set(board.name, write);
-  }
   const held = isHeld(memory.quarantine);
   const may = mayHaveTurn(records, { link: pass.link, held, holds, now });
   const byName = new Map(boards.map((board) => [board.name, board]));
   const { zones, writes: turns } = planTurns(queued, { may, board: (name) => byName.get(name) }, now);
-  for (const [name, write] of turns) writes.set(name, write);
+  // A turn was paid for and may not wait behind a thousand boards that came back; nor may these wait behind each other's pods.
+  const writes = new Map(turns);
+  for (const [board, plan] of plans) {
+    const write = writes.has(board.name) ? undefined : taintWrite(board, plan, now);
+    if (write) writes.set(board.name, write);
+  }
   const pods = markPods(boards, pass.pods, unmarked(boards, memory, settings), now);
   return {
     actions: [...nodeEvents(boards), ...[...writes.values()].map(writeTaints), ...pods.actions],
@@ -63,6 +66,8 @@ export function act(
       zones,
       unmarked: pods.unmarked,
       uncleared: new Set(),
+      judgedAt: now,
+      behindSince: boards.some(({ unwritten }) => unwritten) ? (memory.behindSince ?? now) : undefined,
       pass: { stage: "acts", link: pass.link, holds, writes, marks: pods.marks },
     },
   };

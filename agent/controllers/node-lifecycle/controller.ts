@@ -7,8 +7,9 @@ import type { Controller, SiteView } from "../../runtime/controller.ts";
 import { type Holds, noHolds } from "../../runtime/holds.ts";
 import type { Budget } from "./budget.ts";
 import { decide, remember } from "./decide.ts";
-import { deservesUnknown, type Examined, type Sighting } from "./health.ts";
+import type { Examined, Sighting } from "./health.ts";
 import { type BoardRecord, firstMemory, type SiteMemory } from "./memory.ts";
+import { neediest } from "./need.ts";
 import type { MonitorPass, SiteState } from "./pass.ts";
 import { readProofs } from "./proofs.ts";
 import { askEach } from "./questions.ts";
@@ -49,6 +50,8 @@ export const nodeLifecycle = ({
   wakes: [],
   firstKeys: [siteKey],
   initialMemory: firstMemory,
+  // Whatever the allowance of requests: a pass is over before the next one is due, and what it did not get to comes then.
+  patience: settings.monitorPeriod / 2,
   async observe(_key, site, memory) {
     if (memory.pass?.stage === "retry") return await observeRetry(site, memory.pass);
     const watches = { nodes: site.watch(nodes), leases: site.watch(leases) };
@@ -60,13 +63,16 @@ export const nodeLifecycle = ({
     const examined = await readProofs(sightings(site, memory), { site, memory, link, holds, settings });
     const boards = examined.map(({ sighting }) => sighting);
     const missing = link.live ? await departures(site, memory, boards) : new Map();
+    const occupied = new Set(site.lister(pods).indexValues("byNode"));
+    const next = neediest(examined, (name) => occupied.has(name));
     return {
       kind: "monitor",
       link,
       holds,
       boards,
       missing,
-      pods: podsOfSilent(site, memory, examined, settings),
+      next: next.map(({ sighting }) => sighting.node.metadata.name),
+      pods: podsOfSilent(site, memory, { examined, next, settings }),
       inherited: memory.monitorAt === undefined ? inherited() : undefined,
     };
   },
@@ -94,6 +100,7 @@ function sighting(node: Node, lease: string | undefined, record: BoardRecord | u
 
 async function observeRetry(site: SiteView, pass: MonitorPass): Promise<SiteState> {
   const boards: Sighting[] = [];
+  if (site.now.mono >= pass.until.mono) return { kind: "retry", pass, boards };
   const open = pass.examined.filter(({ sighting: { node } }) => pass.open.has(node.metadata.name));
   await askEach(open, async ({ sighting }) => {
     const { name, uid } = sighting.node.metadata;
@@ -167,21 +174,30 @@ async function departures(
   return missing;
 }
 
-/** Only of boards whose pods are about to be marked. */
+/** Only of boards whose pods are about to be marked: those left over from earlier passes, and those that fall silent now. */
 function podsOfSilent(
   site: SiteView,
   memory: SiteMemory,
-  boards: readonly Examined[],
-  { policy }: NodeLifecycleSettings,
+  {
+    examined,
+    next,
+    settings: { policy },
+  }: {
+    readonly examined: readonly Examined[];
+    readonly next: readonly Examined[];
+    readonly settings: NodeLifecycleSettings;
+  },
 ): ReadonlyMap<string, readonly Pod[]> {
-  const found = new Map<string, readonly Pod[]>();
   const held = isHeld(memory.quarantine);
+  const isPending = ({ sighting, observed, verdict }: Examined): boolean =>
+    memory.unmarked.has(sighting.node.metadata.name) &&
+    (observed === "False" || (observed !== "True" && !held && permitsHarm(verdict, policy)));
+  const found = new Map<string, readonly Pod[]>();
   let count = 0;
-  for (const board of boards) {
-    const { name } = board.sighting.node.metadata;
-    const isPending = memory.unmarked.has(name) && board.observed !== "True";
-    const may = board.observed === "False" || (!held && permitsHarm(board.verdict, policy));
-    if (!(isPending ? may : board.observed === "True" && deservesUnknown(board)) || count >= mostPods) continue;
+  for (const { sighting } of [...examined.filter(isPending), ...next.filter(({ observed }) => observed === "True")]) {
+    const { name } = sighting.node.metadata;
+    if (count >= mostPods) break;
+    if (found.has(name)) continue;
     const onBoard = [...site.lister(pods).byIndex("byNode", name)];
     count += onBoard.length;
     found.set(name, onBoard);

@@ -7,6 +7,7 @@ import { isHeld, type Link, nextQuarantine, type Quarantine } from "../../judgem
 import { permitsHarm } from "../../judgement/verdict.ts";
 import type { Action, Outcome } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
+import { isPostponed } from "../../runtime/postponed.ts";
 import { act } from "./act.ts";
 import { deservesUnknown, type Examined, examine, silentConditions } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
@@ -25,8 +26,9 @@ import { settle } from "./settle.ts";
 import { type Candidate, mayHaveTurn, planTurns } from "./turn-writes.ts";
 
 /**
- * The boards of the site, pass by pass. A monitor pass has three rounds: conditions of silent boards are written, a few
- * times where that fails; then zones are judged and acted upon, then what became of it is remembered. Between monitor passes the boards that wait
+ * The boards of the site, pass by pass. A monitor pass has three rounds: conditions of silent boards are written, as many as
+ * its patience lets through, and a few times where that fails; then zones are judged and acted upon, then what became of it
+ * is remembered. Between monitor passes the boards that wait
  * for their NoExecute taint get their turns exactly when the allowance of their zone permits the next one.
  */
 export function decide(
@@ -70,13 +72,16 @@ export function remember(
 /** Nothing is concluded in this pass from a board whose conditions do not go through in the end. */
 function afterTry(pass: MonitorPass, outcomes: readonly Outcome[], now: Instant): MonitorPass {
   const written = new Map([...pass.written, ...writtenNodes(pass.examined, outcomes, now)]);
-  const failed = outcomes.flatMap((outcome) =>
-    outcome.ok || outcome.action.do !== "patch" || dispositionOf(outcome.error) === "drop"
-      ? []
-      : [outcome.action.target.name],
-  );
-  const stage = failed.length > 0 && pass.tries < mostTries ? "retry" : "conditions";
-  return { ...pass, stage, written, open: new Set(failed) };
+  const tried = new Set(pass.tried);
+  const failed = new Set<string>();
+  for (const outcome of outcomes) {
+    if (outcome.action.do !== "patch" || (!outcome.ok && isPostponed(outcome.error))) continue;
+    const { name } = outcome.action.target;
+    tried.add(name);
+    if (!outcome.ok && dispositionOf(outcome.error) !== "drop") failed.add(name);
+  }
+  const stage = failed.size > 0 && pass.tries < mostTries ? "retry" : "conditions";
+  return { ...pass, stage, written, tried, open: failed };
 }
 
 /** A round without actions has no outcomes to wait for. */
@@ -96,7 +101,11 @@ function monitor(
   const examined = state.boards.map((sighting) =>
     examine(memory.boards.get(sighting.node.metadata.name)?.health, sighting, { link, holds, settings, now }),
   );
-  const writes = writesOf(examined, timestamp(now));
+  const found = new Map(examined.map((board) => [board.sighting.node.metadata.name, board]));
+  const writes = writesOf(
+    state.next.flatMap((name) => found.get(name) ?? []),
+    timestamp(now),
+  );
   const next: SiteMemory = {
     ...memory,
     quarantine: quarantineAfter(memory, { link, allHeard: haveSpoken(examined, link.restoredAt) }, settings, now),
@@ -112,7 +121,9 @@ function monitor(
       forgotten: new Set(state.missing.keys()),
       written: new Map(),
       open: new Set(),
+      tried: new Set(),
       tries: 1,
+      until: shifted(now, settings.monitorPeriod),
     },
   };
   return unlessIdle({ actions: [...comings(state, memory), ...writes], memory: next }, settings, now);

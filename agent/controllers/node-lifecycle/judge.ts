@@ -23,22 +23,25 @@ export interface Judged {
   /** Status of its Ready condition before this pass, and after it. */
   readonly observed: string | undefined;
   readonly ready: string | undefined;
-  /** Its conditions could not be written: nothing is concluded from it in this pass. */
+  /** Its conditions are not written: nothing is done about it in this pass. */
   readonly unsettled: boolean;
+  /** They were not even sent: it counts in its zone as what it is. What the API refused counts as nothing. */
+  readonly unwritten: boolean;
   /** Nothing holds back what our verdict would do to it. */
   readonly permitted: boolean;
 }
 
-/** `written`: the Node after the write of its conditions; `undefined`: there was none to do, or it failed. */
+/** `written`: the Node after the write of its conditions; `undefined`: there was none to do, or none that went through. */
 export function judgeBoard(
   examined: Examined,
-  written: Node | undefined,
+  { written, tried }: { readonly written: Node | undefined; readonly tried: boolean },
   memory: SiteMemory,
   { settings, now }: { readonly settings: NodeLifecycleSettings; readonly now: Instant },
 ): Judged {
   const { sighting, health, verdict, observed } = examined;
   const wrote = written !== undefined;
   const node = wrote ? written : sighting.node;
+  const unsettled = deservesUnknown(examined) && !wrote;
   return {
     name: node.metadata.name,
     zone: zoneOf(node),
@@ -48,7 +51,8 @@ export function judgeBoard(
     verdict,
     observed,
     ready: wrote ? "Unknown" : observed,
-    unsettled: deservesUnknown(examined) && !wrote,
+    unsettled,
+    unwritten: unsettled && !tried,
     permitted: !isHeld(memory.quarantine) && permitsHarm(verdict, settings.policy),
   };
 }
@@ -92,10 +96,10 @@ export function recordOf(
   inherited: Budget | undefined,
   now: Instant,
 ): BoardRecord {
-  const { health, zone, ready, verdict, node, cached } = board;
+  const { health, zone, ready, verdict, unwritten, node, cached } = board;
   const taint = taintRecord(node, before?.taint ?? inherited?.taints.get(board.name), now);
   const ahead = node.metadata.resourceVersion === cached ? undefined : { of: cached, node };
-  return { health, zone, ready, verdict, mayTaint: mayTaint(board), taint, ahead };
+  return { health, zone, ready, verdict, unwritten, mayTaint: mayTaint(board), taint, ahead };
 }
 
 /** A taint of the same name that was added anew starts from the beginning. */

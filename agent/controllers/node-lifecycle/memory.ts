@@ -14,6 +14,8 @@ export interface BoardRecord {
   /** Status of its Ready condition as the last monitor pass left it. */
   readonly ready: string | undefined;
   readonly verdict: Verdict;
+  /** It is silent and counts as lost in its zone, and its conditions wait for their turn to say so. */
+  readonly unwritten: boolean;
   /** Whether the last look at it found nothing that holds its NoExecute taint back. */
   readonly mayTaint: boolean;
   readonly taint: RunningTaint | undefined;
@@ -64,6 +66,10 @@ export interface SiteMemory {
   /** Boards whose NoExecute taint was to go, and did not: in a dark site nobody asks for it a second time. */
   readonly uncleared: ReadonlySet<string>;
   readonly monitorAt: Instant | undefined;
+  /** When the last monitor pass that came to its end looked at the site: so old is what is known of boards and zones. */
+  readonly judgedAt: Instant | undefined;
+  /** Since when there has been a silent board whose conditions wait for their turn. */
+  readonly behindSince: Instant | undefined;
   /** Fields of the inherited budget that a newer program wrote; they are handed on. */
   readonly foreign: Foreign;
   /** A pass that waits for the outcomes of its writes. */
@@ -77,6 +83,8 @@ export const firstMemory: SiteMemory = {
   unmarked: new Set(),
   uncleared: new Set(),
   monitorAt: undefined,
+  judgedAt: undefined,
+  behindSince: undefined,
   foreign: {},
   pass: undefined,
 };

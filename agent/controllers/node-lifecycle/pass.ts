@@ -1,5 +1,6 @@
 import type { Node, NodeCondition, Pod, Taint } from "../../api/core.ts";
 import { nodes } from "../../api/resources.ts";
+import type { Instant } from "../../base/clock.ts";
 import type { Link } from "../../judgement/link.ts";
 import { type Action, type Cause, refTo } from "../../runtime/actions.ts";
 import type { Holds } from "../../runtime/holds.ts";
@@ -17,6 +18,8 @@ export interface MonitorState {
   readonly boards: readonly Sighting[];
   /** Boards that are in the cache no more, as far as the API was asked about them. */
   readonly missing: ReadonlyMap<string, "deleted" | "released">;
+  /** The silent boards whose conditions are to be written in this pass, in this order. */
+  readonly next: readonly string[];
   /** The pods of boards whose pods may have to be marked not ready; bounded, the rest waits for the next pass. */
   readonly pods: ReadonlyMap<string, readonly Pod[]>;
   /** What the former leader left behind; given to the first pass of a term. */
@@ -57,7 +60,11 @@ export interface MonitorPass {
   readonly written: ReadonlyMap<string, Node>;
   /** Boards whose conditions did not go through at the last try. */
   readonly open: ReadonlySet<string>;
+  /** Boards whose conditions were sent to the API, whatever it said. Those of the others wait for a later pass. */
+  readonly tried: ReadonlySet<string>;
   readonly tries: number;
+  /** From here on nothing is tried again. */
+  readonly until: Instant;
 }
 
 export interface ActedPass {

@@ -4,6 +4,7 @@ import { dispositionOf } from "../../base/errors.ts";
 import { isHeld } from "../../judgement/link.ts";
 import type { Outcome } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
+import { isPostponed } from "../../runtime/postponed.ts";
 import { taintRecord } from "./judge.ts";
 import { type BoardRecord, type SiteMemory, withEviction, type ZoneRecord } from "./memory.ts";
 import type { ActedPass, TaintWrite } from "./pass.ts";
@@ -62,7 +63,7 @@ function afterTurn(
   const at = outcome.at ?? now;
   const zone = spentAt(before, at);
   if (outcome.ok) return { ...over(zone, name), evictions: withEviction(zone.evictions, now) };
-  if (dispositionOf(outcome.error) !== "refresh") return failed(zone, name, now);
+  if (isPostponed(outcome.error) || dispositionOf(outcome.error) !== "refresh") return failed(zone, name, now);
   const until = shifted(at, paidPeriods * settings.monitorPeriod);
   return overtaken(zone, name, { version: resourceVersion, until });
 }

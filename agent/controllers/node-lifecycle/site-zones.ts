@@ -78,8 +78,9 @@ export function judgeZones(
 function count(boards: readonly Judged[]): ReadonlyMap<string, ZoneCount> {
   const counts = new Map<string, ZoneCount>();
   for (const board of boards) {
-    if (board.unsettled || !isCounted(board.node)) continue;
-    counts.set(board.zone, counting(counts.get(board.zone) ?? nobody, board.ready));
+    if ((board.unsettled && !board.unwritten) || !isCounted(board.node)) continue;
+    const ready = board.unwritten ? "Unknown" : board.ready;
+    counts.set(board.zone, counting(counts.get(board.zone) ?? nobody, ready));
   }
   return counts;
 }
