@@ -4,16 +4,17 @@ import type { BoardRecord, SiteMemory } from "../controllers/node-lifecycle/memo
 import { zoneName } from "../controllers/node-lifecycle/zones.ts";
 import { isHeld } from "../judgement/link.ts";
 import { freezeOn } from "../runtime/holds.ts";
-import type { BoardsPart, EvictionPart, NamedBoards, Parts, ZonePart } from "../status/parts.ts";
+import type { BoardsPart, EvictionPart, JudgementPart, NamedBoards, Parts, ZonePart } from "../status/parts.ts";
 import type { AgentViews } from "../views.ts";
 
 /** What the leader knows of the boards, their zones and the evictions. Pure. */
-export function siteParts(views: AgentViews, now: Instant): Pick<Parts, "zones" | "boards" | "eviction"> {
+export function siteParts(views: AgentViews, now: Instant): Pick<Parts, "zones" | "boards" | "judgement" | "eviction"> {
   const { site } = views;
   if (site === undefined) return {};
   return {
     zones: zoneParts(site, views, now),
     boards: boardsPart(site, views),
+    judgement: judgementPart(site, views),
     eviction: evictionPart(site, views, now),
   };
 }
@@ -29,10 +30,24 @@ function zoneParts(site: SiteMemory, views: AgentViews, now: Instant): readonly 
   const boards = [...site.boards.values()];
   return [...site.zones].map(([zone, { state, queue }]) => {
     const members = boards.filter((board) => board.zone === zone);
-    const ready = members.filter((board) => board.ready === "True").length;
+    const ready = members.filter((board) => board.ready === "True" && !board.unwritten).length;
     const rate = isStopped(views, { zone }, now) ? 0 : queue.rate;
     return { name: zoneName(zone), state: zoneStates[state], nodes: members.length, ready, rate };
   });
+}
+
+function judgementPart(
+  { boards, judgedAt, behindSince }: SiteMemory,
+  { config: { nodeLifecycle, client }, controllers }: AgentViews,
+): JudgementPart {
+  return {
+    at: judgedAt,
+    period: nodeLifecycle.monitorPeriod,
+    isPaused: controllers.some(({ name, state }) => name === "node-lifecycle" && state === "paused"),
+    unwritten: [...boards.values()].filter(({ unwritten }) => unwritten).length,
+    behindSince,
+    qps: client.qps,
+  };
 }
 
 /** By an operator or the calendar. Without a board: whether every board of the zone is. */
@@ -86,9 +101,9 @@ function boardsPart({ boards }: SiteMemory, { isCordoned }: AgentViews): BoardsP
   let tainted = 0;
   for (const [name, record] of boards) {
     if (record.taint) tainted++;
-    const { ready, health, verdict } = record;
+    const { ready, health, verdict, unwritten } = record;
     if (ready === "False") notReady.push({ name, since: health.transition });
-    if (ready !== "Unknown" || verdict.verdict === "alive") continue;
+    if (!unwritten && (ready !== "Unknown" || verdict.verdict === "alive")) continue;
     (isCordoned(name) ? off : silent).push({ name, since: lastHeard(record) });
   }
   return { lost: named(silent), off: named(off), notReady: named(notReady), tainted };

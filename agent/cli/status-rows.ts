@@ -95,8 +95,8 @@ const watchRows = ({ watches = [] }: Status): readonly string[] =>
     ].join(" ");
   });
 
-const zoneRows = ({ zones = [] }: Status): readonly string[] =>
-  zones.map(({ name, state, nodes, ready, rate, frozenUntil }) =>
+const zoneRows = ({ zones = [], judgement }: Status): readonly string[] => [
+  ...zones.map(({ name, state, nodes, ready, rate, frozenUntil }) =>
     [
       (name || "(none)").padEnd(wide(zones.map((one) => one.name))),
       state.padEnd(18),
@@ -104,7 +104,15 @@ const zoneRows = ({ zones = [] }: Status): readonly string[] =>
       `${rate}/s`,
       frozenUntil === undefined ? "" : `  FROZEN until ${clockTime(frozenUntil)}`,
     ].join(" "),
-  );
+  ),
+  ...(zones.length > 0 && judgement?.ageMs !== undefined ? [judgementRow(judgement.ageMs, judgement.unwritten)] : []),
+];
+
+const judgementRow = (ageMs: number, unwritten: number): string =>
+  joined([
+    `judged ${formatDuration(ageMs)} ago`,
+    unwritten === 0 ? undefined : `${counted(unwritten, "silent board", "not marked in the API yet")}`,
+  ]);
 
 function evictionRow(
   { queue, queueHeld = 0, pending, due = 0, evicted1h, oldestMs, held, frozen = [] }: NonNullable<Status["eviction"]>,

@@ -27,6 +27,8 @@ export interface Wake {
   keys(change: Seen<KubeObject>, site: SiteView): Iterable<string>;
   /** They are not looked at before this is over, and once for all that changed meanwhile. */
   readonly after?: Millis;
+  /** Whether the keys of a change go before all others: somebody waits for what follows. */
+  isUrgent?(change: Seen<KubeObject>): boolean;
   /** Nobody is woken where nothing happened: the cache need not be gone through for it. */
   readonly onlyOnChange?: true;
 }

@@ -76,7 +76,11 @@ export class Waker {
     for (const wake of wakes) {
       try {
         const delay = change.swept ? 0 : (wake.after ?? 0);
-        for (const key of wake.keys(change, site)) this.#queue.addAfter(key, delay);
+        const isUrgent = wake.isUrgent?.(change) === true;
+        for (const key of wake.keys(change, site)) {
+          if (isUrgent) this.#queue.prefer(key);
+          this.#queue.addAfter(key, delay);
+        }
       } catch (error) {
         if (isFatal(error)) throw error;
         const stack = error instanceof Error ? error.stack : undefined;

@@ -16,13 +16,16 @@ const sooner = (a: Delayed, b: Delayed): boolean => a.due < b.due || (a.due === 
  *
  * Promises: a key is never with two workers at once. A key added while it waits is one entry; a key added while it is
  * worked on comes once more after `done`. Nothing added is lost before the shutdown. Keys come in the order in which
- * they became ready.
+ * they became ready, the preferred ones first.
  */
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #limiter: RetryLimiter;
   readonly #ready = new Fifo<string>();
-  /** Every key that has to be looked at, and since when. What is dirty and not being worked on stands in `ready`. */
+  /** Keys that go before those in `ready`. One that stood there before still does, and is passed over. */
+  readonly #urgent = new Fifo<string>();
+  readonly #preferred = new Set<string>();
+  /** Every key that has to be looked at, and since when. What is dirty and not being worked on stands in a line. */
   readonly #dirty = new Map<string, Instant>();
   readonly #processing = new Set<string>();
   /** Keys that were delayed while somebody worked on them: he may not have seen why. */
@@ -42,7 +45,9 @@ export class WorkQueue {
 
   /** Keys that are ready to be taken. */
   get size(): number {
-    return this.#ready.size;
+    let size = this.#dirty.size;
+    for (const key of this.#processing) if (this.#dirty.has(key)) size--;
+    return size;
   }
 
   /** Keys that come back later by themselves. */
@@ -52,7 +57,7 @@ export class WorkQueue {
 
   /** How long the first in line has been waiting. */
   oldestWait(now: Instant): Millis | undefined {
-    const first = this.#ready.peek();
+    const first = this.#line()?.peek();
     const since = first === undefined ? undefined : this.#dirty.get(first);
     return since && elapsed(since, now);
   }
@@ -60,9 +65,14 @@ export class WorkQueue {
   add(key: string): void {
     if (this.#closed || this.#dirty.has(key)) return;
     this.#dirty.set(key, this.#clock.now());
-    if (this.#processing.has(key)) return;
-    this.#ready.push(key);
-    this.#handOut();
+    if (!this.#processing.has(key)) this.#enter(key);
+  }
+
+  /** The key goes before all others until it is forgotten: somebody waits for it, and nobody for the others. */
+  prefer(key: string): void {
+    if (this.#closed || this.#preferred.has(key)) return;
+    this.#preferred.add(key);
+    if (this.#isWaiting(key)) this.#enter(key);
   }
 
   /** Where the key is delayed already, the earlier time wins. */
@@ -94,6 +104,7 @@ export class WorkQueue {
 
   /** The key's failures are over, or no longer of interest. Does not take it out of the queue. */
   forget(key: string): void {
+    this.#preferred.delete(key);
     this.#limiter.forget(key);
   }
 
@@ -104,7 +115,7 @@ export class WorkQueue {
   /** The next key, to be returned by `done`. Undefined: the signal aborted, or the queue is shut down and empty. */
   take(signal: AbortSignal): Promise<string | undefined> {
     if (signal.aborted) return Promise.resolve(undefined);
-    if (this.#ready.size > 0 || this.#closed) return Promise.resolve(this.#next());
+    if (this.#line() !== undefined || this.#closed) return Promise.resolve(this.#next());
     return new Promise((resolve) => {
       const leave = (): void => answer(undefined);
       const answer = (key: string | undefined): void => {
@@ -119,9 +130,7 @@ export class WorkQueue {
 
   done(key: string): void {
     this.#late.delete(key);
-    if (!this.#processing.delete(key) || !this.#dirty.has(key)) return;
-    this.#ready.push(key);
-    this.#handOut();
+    if (this.#processing.delete(key) && this.#dirty.has(key)) this.#enter(key);
   }
 
   /** Takes nothing new, forgets what is delayed, hands out what is ready and then `undefined`. */
@@ -134,16 +143,36 @@ export class WorkQueue {
   }
 
   #next(): string | undefined {
-    const key = this.#ready.shift();
+    const key = this.#line()?.shift();
     if (key === undefined) return undefined;
     this.#dirty.delete(key);
     this.#processing.add(key);
     return key;
   }
 
+  #enter(key: string): void {
+    (this.#preferred.has(key) ? this.#urgent : this.#ready).push(key);
+    this.#handOut();
+  }
+
+  #isWaiting(key: string): boolean {
+    return this.#dirty.has(key) && !this.#processing.has(key);
+  }
+
+  /** The line whose first key is next; undefined: both are empty. */
+  #line(): Fifo<string> | undefined {
+    for (const line of [this.#urgent, this.#ready]) {
+      for (let key = line.peek(); key !== undefined; key = line.peek()) {
+        if (this.#isWaiting(key)) return line;
+        line.shift();
+      }
+    }
+    return undefined;
+  }
+
   #handOut(): void {
     for (const answer of this.#waiters) {
-      if (this.#ready.size === 0) return;
+      if (this.#line() === undefined) return;
       answer(this.#next());
     }
   }

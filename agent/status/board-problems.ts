@@ -52,7 +52,7 @@ function sentence(
 }
 
 /** Counted back from now, and in UTC: the reader may be in another time zone than the board. */
-const timeOf = (instant: Instant, now: Instant): string =>
+export const timeOf = (instant: Instant, now: Instant): string =>
   `${isoTime(now.wall - elapsed(instant, now))
     .slice(0, 16)
     .replace("T", " ")} UTC`;

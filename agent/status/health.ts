@@ -2,6 +2,7 @@ import { elapsed } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import { besideProblems } from "./beside-health.ts";
 import { boardProblems } from "./board-problems.ts";
+import { lagProblems } from "./judge-problems.ts";
 import type { ApiProblem, Parts, ProblemPart, SelectionConflictPart } from "./parts.ts";
 import type { Level } from "./schema.ts";
 
@@ -16,6 +17,7 @@ export function problems(parts: Parts): readonly ProblemPart[] {
     ...watchProblems(parts),
     ...siteProblems(parts),
     ...boardProblems(parts),
+    ...lagProblems(parts),
     ...ownProblems(parts),
     ...besideProblems(parts),
     ...(parts.problems ?? []),

@@ -1,6 +1,7 @@
 import { elapsed, type Instant } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
-import type { ProblemPart } from "./parts.ts";
+import { timeOf } from "./board-problems.ts";
+import type { Parts, ProblemPart } from "./parts.ts";
 
 /** Which flags take the judgement of boards from kube-controller-manager, and from those who carry it inside. */
 export const flagsAgainst = (manager: string): string => {
@@ -27,3 +28,38 @@ export const judgeProblem = (
   message: `${manager} judges the boards of this site too: it wrote ${wrote} of ${board} (seen ${formatDuration(elapsed(at, now))} ago)`,
   hint: `${flagsAgainst(manager)}; two judges undo each other's work, and it evicts without asking this site`,
 });
+
+/** So many monitor periods without a conclusion are no mere jitter. */
+const latePeriods = 3;
+
+/** The text goes to the fleet: it changes a few times while the backlog melts, and not with every board. */
+function roughly(count: number): string {
+  const step = [1, 2, 5].flatMap((digit) => [1, 10, 100, 1000, 10_000].map((power) => digit * power));
+  const least = Math.max(0, ...step.filter((one) => one < count));
+  return least < 1 ? `${count} silent board is` : `more than ${least} silent board${least === 1 ? " is" : "s are"}`;
+}
+
+/**
+ * More boards are silent than the allowance of requests lets through in a pass, or the passes themselves are late. While the
+ * API does not answer that is the problem, and this is none.
+ */
+export function lagProblems({ judgement, api, now }: Parts): readonly ProblemPart[] {
+  if (judgement?.at === undefined || judgement.isPaused || api?.state !== "up") return [];
+  const { at, period, unwritten, behindSince, qps } = judgement;
+  const old = elapsed(at, now);
+  const isBehind = behindSince !== undefined && elapsed(behindSince, now) >= period;
+  const isLate = old > latePeriods * period;
+  if (!isBehind && !isLate) return [];
+  const facts = [
+    ...(isBehind ? [`${roughly(unwritten)} not marked in the API yet`] : []),
+    ...(isLate ? [`boards and zones were last judged at ${timeOf(at, now)}`] : []),
+  ];
+  return [
+    {
+      type: "NodeLifecycleBehind",
+      severity: "warning",
+      message: facts.join("; "),
+      hint: `raise client.qps (now ${qps} per second) if the API server can take more; the boards that matter most go first`,
+    },
+  ];
+}

@@ -14,6 +14,7 @@ export interface Parts {
   readonly traffic?: readonly TrafficPart[];
   readonly zones?: readonly ZonePart[];
   readonly boards?: BoardsPart;
+  readonly judgement?: JudgementPart;
   readonly eviction?: EvictionPart;
   readonly controllers?: readonly ControllerPart[];
   readonly journal?: JournalPart;
@@ -249,6 +250,20 @@ export interface BoardsPart {
   readonly notReady: NamedBoards;
   /** Boards that carry a NoExecute taint of ours. */
   readonly tainted: number;
+}
+
+/** How far the judging of boards has come. */
+export interface JudgementPart {
+  /** What is said of boards and zones was true then; `undefined`: nothing is known yet. */
+  readonly at: Instant | undefined;
+  /** How often boards are judged. */
+  readonly period: Millis;
+  readonly isPaused: boolean;
+  /** Silent boards whose conditions in the API do not say so yet, and since when there have been any. */
+  readonly unwritten: number;
+  readonly behindSince: Instant | undefined;
+  /** The allowance of requests per second. */
+  readonly qps: number;
 }
 
 export interface NamedBoards {

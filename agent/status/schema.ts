@@ -111,6 +111,13 @@ const boards = record({
   tainted: count,
 });
 
+const judgement = record({
+  /** So old is what is said of boards and zones. */
+  ageMs: maybe(count),
+  /** Silent boards whose conditions in the API do not say so yet. */
+  unwritten: count,
+});
+
 const eviction = record({
   /** Boards that wait for their NoExecute taint. */
   queue: count,
@@ -218,6 +225,7 @@ export const status = record({
   traffic: maybe(list(traffic)),
   zones: maybe(list(zone)),
   boards: maybe(boards),
+  judgement: maybe(judgement),
   eviction: maybe(eviction),
   controllers: maybe(list(controller)),
   journal: maybe(journal),

@@ -55,6 +55,10 @@ export function snapshot(parts: Parts, before: Status | undefined): Status {
     traffic: parts.traffic,
     zones: parts.zones?.map((zone) => ({ ...zone, frozenUntil: frozenUntil(zone.name, holds) })),
     boards: parts.boards && boardsStatus(parts.boards, now),
+    judgement: parts.judgement && {
+      ageMs: parts.judgement.at && age(parts.judgement.at, now),
+      unwritten: parts.judgement.unwritten,
+    },
     eviction: eviction && {
       queue: eviction.queue,
       queueHeld: eviction.queueHeld,

@@ -50,8 +50,9 @@ export const nodeLifecycle = ({
   wakes: [],
   firstKeys: [siteKey],
   initialMemory: firstMemory,
-  // Whatever the allowance of requests: a pass is over before the next one is due, and what it did not get to comes then.
-  patience: settings.monitorPeriod / 2,
+  // A pass comes to its end whatever the allowance of requests is, and what it did not get to comes in the next one. A fifth
+  // of each period is left to those who act on what it wrote: node-taints would fall behind the conditions.
+  patience: 0.8 * settings.monitorPeriod,
   async observe(_key, site, memory) {
     if (memory.pass?.stage === "retry") return await observeRetry(site, memory.pass);
     const watches = { nodes: site.watch(nodes), leases: site.watch(leases) };

@@ -2,7 +2,8 @@ import type { Node } from "../../api/core.ts";
 import { nodes } from "../../api/resources.ts";
 import type { Instant } from "../../base/clock.ts";
 import { refTo } from "../../runtime/actions.ts";
-import { type Controller, type Decision, wake } from "../../runtime/controller.ts";
+import { type Controller, type Decision, type Seen, wake } from "../../runtime/controller.ts";
+import { readyOf } from "./health.ts";
 import { laggingLabels, scheduledTaints } from "./taints.ts";
 
 /**
@@ -13,11 +14,17 @@ import { laggingLabels, scheduledTaints } from "./taints.ts";
 export const nodeTaints: Controller<Node, undefined> = {
   name: "node-taints",
   reads: [nodes],
-  wakes: [wake(nodes, ({ key }) => [key])],
+  wakes: [{ ...wake(nodes, ({ key }) => [key]), isUrgent: isComingBack }],
   initialMemory: undefined,
   observe: (name, site) => site.lister(nodes).get(name),
   decide: decideNodeTaints,
 };
+
+/** Pods wait for a board that became ready; nobody waits for a taint on one of thousands that fell silent. */
+function isComingBack({ before, after }: Seen<Node>): boolean {
+  const isReady = (node: Node): boolean => readyOf(node)?.status === "True";
+  return before !== undefined && after !== undefined && !isReady(before) && isReady(after);
+}
 
 /** One patch for both: the second of two would meet the version that the first one left behind. */
 export function decideNodeTaints(node: Node, memory: undefined, now: Instant): Decision<undefined> {

@@ -456,3 +456,33 @@ test("bytes that are no Status are no answer of Kubernetes, whatever they begin 
 async function* bytes(body: Buffer): AsyncGenerator<Uint8Array> {
   yield body;
 }
+
+test("patience ends the wait for the allowance, and not a request that was sent", async () => {
+  const { client, clock, requests } = site([{ body: node }, { never: true }], { qps: 0.1, burst: 1 });
+  const stop = new AbortController();
+  const patient = { signal, patience: stop.signal };
+  await client.patch(nodes, { name: "pi-3" }, "merge", {}, patient);
+  const waiting = failure(client.patch(nodes, { name: "pi-3" }, "merge", {}, patient));
+  await clock.advance("5s");
+  stop.abort("no time left");
+  expect(await waiting).toBe("no time left");
+  expect(requests).toHaveLength(1);
+  await clock.advance("5s");
+  const sending = new AbortController();
+  const sent = failure(client.get(nodes, { name: "pi-3" }, signal, sending.signal));
+  await clock.settle();
+  sending.abort("no time left");
+  await clock.advance("31s");
+  expect(await sent).toMatchObject({ reason: "Timeout" });
+});
+
+test("patience ends the wait that a busy server asks for", async () => {
+  const busy = { ...status(429, "TooManyRequests"), headers: { "retry-after": "60" } };
+  const { client, clock, requests } = site([busy, { body: node }]);
+  const stop = new AbortController();
+  const waiting = failure(client.patch(nodes, { name: "pi-3" }, "merge", {}, { signal, patience: stop.signal }));
+  await clock.advance("5s");
+  stop.abort("no time left");
+  expect(await waiting).toBe("no time left");
+  expect(requests).toHaveLength(1);
+});

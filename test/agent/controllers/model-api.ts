@@ -16,6 +16,7 @@ import {
 import type { Action, ObjectRef, Outcome } from "../../../agent/runtime/actions.ts";
 import { OwnVersions } from "../../../agent/runtime/chains.ts";
 import type { Seen, SiteView } from "../../../agent/runtime/controller.ts";
+import { PostponedError } from "../../../agent/runtime/postponed.ts";
 import { shown } from "../../support/builders.ts";
 
 /** Objects of one kind: as the API server has them, and as the cache last heard of them. */
@@ -46,6 +47,8 @@ export class ModelApi {
   /** Decides about the writes that fail: answers how, or undefined. */
   refuse: (action: Action) => Disposition | undefined = () => undefined;
   link: "up" | "cut" | "half-open" = "up";
+  /** Writes that go through in one round of the judge; the others are postponed. */
+  allowance = Number.POSITIVE_INFINITY;
   readonly fetched: string[] = [];
   readonly #limits: WatchLimits;
   readonly #now: () => Instant;
@@ -132,8 +135,9 @@ export class ModelApi {
   }
 
   /** As the executor does it: in order, and what follows a failed act on the same object is not attempted. */
-  execute(actions: readonly Action[]): readonly Outcome[] {
+  execute(actions: readonly Action[], isPatient = false): readonly Outcome[] {
     const broken = new Set<string>();
+    let left = isPatient ? this.allowance : Number.POSITIVE_INFINITY;
     const versions = new Map<string, OwnVersions>();
     return actions.map((decided): Outcome => {
       const object = objectOf(decided);
@@ -142,6 +146,7 @@ export class ModelApi {
       const action = own.carriedOver(decided);
       try {
         if (broken.has(object)) throw new Refused("not attempted", "retry");
+        if (action.do !== "event" && left-- <= 0) throw new PostponedError("no time left");
         const answer = this.#perform(action);
         own.wrote(action, answer);
         const at = this.#now();

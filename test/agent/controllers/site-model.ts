@@ -7,6 +7,7 @@ import type { NodeLifecycleSettings } from "../../../agent/controllers/node-life
 import { registry } from "../../../agent/controllers/registry.ts";
 import type { Controller, Decision } from "../../../agent/runtime/controller.ts";
 import { type Holds, noHolds } from "../../../agent/runtime/holds.ts";
+import { isPostponed } from "../../../agent/runtime/postponed.ts";
 import { lease, type NodeOptions, node, type PodOptions, pod, shown } from "../../support/builders.ts";
 import { millis, type Span } from "../../support/fake-clock.ts";
 import { type Kind, ModelApi } from "./model-api.ts";
@@ -308,8 +309,8 @@ export class SiteModel {
     let decision: Decision<unknown> = controller.decide(state, before, now);
     let failed = false;
     for (let round = 1; ; round++) {
-      const outcomes = this.api.execute(decision.actions);
-      failed ||= outcomes.some(({ ok }) => !ok);
+      const outcomes = this.api.execute(decision.actions, controller.patience !== undefined);
+      failed ||= outcomes.some((outcome) => !outcome.ok && !isPostponed(outcome.error));
       if (!controller.remember) {
         if (failed) decision = { ...decision, memory: before };
         break;

@@ -8,6 +8,7 @@ import { leaderOwnsAll } from "../../../agent/runtime/assignment.ts";
 import { ControlLoop, type ControlLoopParts } from "../../../agent/runtime/control-loop.ts";
 import { type Controller, type Durable, wake, wakeOnChange } from "../../../agent/runtime/controller.ts";
 import { Permits } from "../../../agent/runtime/permits.ts";
+import { PostponedError } from "../../../agent/runtime/postponed.ts";
 import { CachedSiteView } from "../../../agent/runtime/site-view.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
@@ -196,6 +197,47 @@ describe("a pass", () => {
     await clock.advance("20s");
     expect(loop.memoryOf("site")).toBe(2);
     expect(executed).toHaveLength(2);
+  });
+
+  test("is no failure where its patience postponed acts, as long as the controller remembers them", async () => {
+    const { clock, api, loop, log, term } = setUp({
+      firstKeys: ["site"],
+      patience: 1000,
+      decide: (_state, memory) => ({ actions: [create("x")], memory: memory + 1 }),
+      remember: ({ memory }, outcomes) => ({
+        actions: [],
+        memory: memory + 10 * outcomes.filter(({ ok }) => !ok).length,
+      }),
+    });
+    api.answer = () => new PostponedError("no time left");
+    void loop.run(term);
+    await clock.advance("1m");
+    expect([loop.memoryOf("site"), loop.stats(clock.now()).errorsLastHour]).toEqual([11, 0]);
+    expect(log.lines.filter(({ level }) => level === "warn")).toEqual([]);
+  });
+
+  test("asks nothing more once its patience is over", async () => {
+    const asked: boolean[] = [];
+    const { clock, loop, term } = setUp(
+      {
+        firstKeys: ["site"],
+        patience: 1000,
+        observe: async () => {
+          await sleep(clock, 1500, new AbortController().signal);
+          return "site" as const;
+        },
+      },
+      {
+        site: (pass) => {
+          pass.patience?.addEventListener("abort", () => asked.push(pass.patience?.reason instanceof PostponedError));
+          return new CachedSiteView({ caches: new SmallCaches(), client: { get: () => Promise.reject() } }, pass);
+        },
+      },
+    );
+    void loop.run(term);
+    await clock.advance("2s");
+    expect(asked).toEqual([true]);
+    expect(loop.memoryOf("site")).toBe(1);
   });
 
   test("keeps the memory of before where an action failed", async () => {

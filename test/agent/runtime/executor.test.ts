@@ -3,6 +3,7 @@ import type { Instant } from "../../../agent/base/clock.ts";
 import type { EventAction } from "../../../agent/runtime/actions.ts";
 import { Executor } from "../../../agent/runtime/executor.ts";
 import { FencedError } from "../../../agent/runtime/fence.ts";
+import { isPostponed } from "../../../agent/runtime/postponed.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -311,5 +312,56 @@ describe("what a verdict permitted before an outage", () => {
     await clock.advance("1m");
     expect((await work).map(({ ok }) => ok)).toEqual([true, false]);
     expect([...api.objects.keys()]).toEqual(["b"]);
+  });
+});
+
+describe("a pass whose patience ends", () => {
+  const asking = { by: "judge", since: { mono: 0, wall: 0 }, moved: () => {}, patience: 100 };
+
+  test("has its writes postponed that were not begun by then; those that were sent go on", async () => {
+    const { clock, api, executor, term } = setUp(1);
+    api.latency = 150;
+    const running = executor.execute(
+      [patch(api.put("a"), {}), patch(api.put("b"), {}), patch(api.put("c"), {})],
+      term,
+      asking,
+    );
+    await clock.advance("1s");
+    const outcomes = await running;
+    expect(outcomes.map(({ ok }) => ok)).toEqual([true, false, false]);
+    expect(outcomes.filter((outcome) => !outcome.ok && isPostponed(outcome.error))).toHaveLength(2);
+    expect(api.requests).toHaveLength(1);
+    expect(clock.timers).toBe(0);
+  });
+
+  test("says its events nevertheless, and not those of writes that did not happen", async () => {
+    const { clock, api, said, executor, term } = setUp(1);
+    api.latency = 150;
+    const [a, b] = [api.put("a"), api.put("b")];
+    const about = (target: typeof a, reason: string) =>
+      ({ do: "event", about: target, severity: "Normal", reason, message: "" }) as const;
+    const actions = [patch(a, {}), about(b, "Before"), patch(b, {}), about(b, "After")];
+    const running = executor.execute(actions, term, asking);
+    await clock.advance("1s");
+    expect((await running).map((outcome) => outcome.ok || isPostponed(outcome.error))).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect(said.map(({ reason }) => reason)).toEqual(["Before"]);
+  });
+
+  test("is fenced, and not postponed, where its term ends first", async () => {
+    const { clock, api, executor, term } = setUp(1);
+    api.latency = 50;
+    const running = executor.execute([patch(api.put("a"), {}), patch(api.put("b"), {})], term, asking);
+    await clock.advance("10ms");
+    term.end();
+    await clock.advance("1s");
+    expect((await running).flatMap((outcome) => (outcome.ok ? [] : [isPostponed(outcome.error)]))).toEqual([
+      false,
+      false,
+    ]);
   });
 });

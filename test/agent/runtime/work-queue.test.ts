@@ -280,3 +280,47 @@ describe("a key that is not to come back by itself", () => {
     expect([queue.size, queue.delayed]).toEqual([0, 0]);
   });
 });
+
+describe("a preferred key", () => {
+  test("goes before all others, also when it waited behind them already", async () => {
+    const { clock, queue, taken, worker } = setUp();
+    for (const key of ["a", "b", "back"]) queue.add(key);
+    queue.prefer("back");
+    queue.prefer("later");
+    expect(queue.size).toBe(3);
+    void worker();
+    await clock.settle();
+    expect(taken).toEqual(["back", "a", "b"]);
+  });
+
+  test("is preferred until it is forgotten: a failure does not send it behind thousands", async () => {
+    const { clock, queue, abort, taken, worker } = setUp();
+    queue.prefer("back");
+    queue.add("back");
+    expect(await queue.take(abort.signal)).toBe("back");
+    for (const key of ["a", "b"]) queue.add(key);
+    queue.retry("back", 1000);
+    queue.done("back");
+    await clock.advance("1s");
+    void worker();
+    await clock.settle();
+    queue.forget("back");
+    for (const key of ["c", "back"]) queue.add(key);
+    await clock.settle();
+    expect(taken).toEqual(["back", "a", "b", "c", "back"]);
+  });
+
+  test("is with one worker at a time, and comes once, wherever it stood before", async () => {
+    const { queue, abort } = setUp();
+    for (const key of ["a", "back", "b"]) queue.add(key);
+    queue.prefer("back");
+    expect(await queue.take(abort.signal)).toBe("back");
+    queue.add("back");
+    expect([await queue.take(abort.signal), await queue.take(abort.signal)]).toEqual(["a", "b"]);
+    expect(queue.size).toBe(0);
+    queue.done("back");
+    expect([queue.size, await queue.take(abort.signal)]).toEqual([1, "back"]);
+    queue.done("back");
+    expect([queue.size, queue.oldestWait({ mono: 1e9, wall: 0 })]).toEqual([0, undefined]);
+  });
+});

@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { lagProblems } from "../../../agent/status/judge-problems.ts";
+import type { JudgementPart } from "../../../agent/status/parts.ts";
+import { at, healthy } from "../../support/site-status.ts";
+
+const usual: JudgementPart = {
+  at: at(3600),
+  period: 5000,
+  isPaused: false,
+  unwritten: 0,
+  behindSince: undefined,
+  qps: 20,
+};
+const said = (changes: Partial<JudgementPart>, seconds = 3604): readonly string[] =>
+  lagProblems(healthy({ judgement: { ...usual, ...changes } }, at(seconds))).map(
+    ({ severity, type, message, hint }) => `${severity} ${type}: ${message} (${hint})`,
+  );
+
+const hint =
+  "raise client.qps (now 20 per second) if the API server can take more; the boards that matter most go first";
+
+test("a site that is judged on time has nothing to say, nor one that nobody judges", () => {
+  expect(said({})).toEqual([]);
+  expect(said({ at: undefined })).toEqual([]);
+  expect(lagProblems(healthy())).toEqual([]);
+});
+
+test("boards whose conditions wait for more than a period are counted, with what helps", () => {
+  expect(said({ unwritten: 4311, behindSince: at(3600) })).toEqual([]);
+  expect(said({ unwritten: 4311, behindSince: at(3599) })).toEqual([
+    `warning NodeLifecycleBehind: more than 2000 silent boards are not marked in the API yet (${hint})`,
+  ]);
+});
+
+test("the text goes to the fleet, so that it does not change with every board", () => {
+  const texts = new Set(Array.from({ length: 5000 }, (_, i) => said({ unwritten: i + 1, behindSince: at(0) })[0]));
+  expect(texts.size).toBe(12);
+  expect(
+    [1, 2, 7].flatMap((unwritten) => said({ unwritten, behindSince: at(0) })).map((text) => text.slice(29, 66)),
+  ).toEqual([
+    "1 silent board is not marked in the A",
+    "more than 1 silent board is not marke",
+    "more than 5 silent boards are not mar",
+  ]);
+});
+
+test("numbers older than three periods are a problem", () => {
+  expect(said({}, 3615)).toEqual([]);
+  expect(said({}, 3640)).toEqual([
+    `warning NodeLifecycleBehind: boards and zones were last judged at 2026-11-20 13:00 UTC (${hint})`,
+  ]);
+});
+
+test("an operator's pause is no lag, and an API that does not answer is a problem of its own", () => {
+  expect(said({ isPaused: true }, 3700)).toEqual([]);
+  const down = { state: "down", since: at(3600), server: undefined, rtt: undefined, error: undefined } as const;
+  expect(lagProblems(healthy({ judgement: usual, api: down }, at(3700)))).toEqual([]);
+});
