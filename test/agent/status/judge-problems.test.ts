@@ -35,12 +35,10 @@ test("boards whose conditions wait for more than a period are counted, with what
 test("the text goes to the fleet, so that it does not change with every board", () => {
   const texts = new Set(Array.from({ length: 5000 }, (_, i) => said({ unwritten: i + 1, behindSince: at(0) })[0]));
   expect(texts.size).toBe(12);
-  expect(
-    [1, 2, 7].flatMap((unwritten) => said({ unwritten, behindSince: at(0) })).map((text) => text.slice(29, 66)),
-  ).toEqual([
-    "1 silent board is not marked in the A",
-    "more than 1 silent board is not marke",
-    "more than 5 silent boards are not mar",
+  expect([1, 2, 7].map((unwritten) => said({ unwritten, behindSince: at(0) })[0])).toEqual([
+    expect.stringContaining(": 1 silent board is not marked"),
+    expect.stringContaining(": more than 1 silent board is not marked"),
+    expect.stringContaining(": more than 5 silent boards are not marked"),
   ]);
 });
 
