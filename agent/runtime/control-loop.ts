@@ -1,31 +1,25 @@
 import type { Ambient } from "../base/ambient.ts";
 import { Bell } from "../base/bell.ts";
-import { deadline, elapsed, type Instant, type Millis, shifted, sleep } from "../base/clock.ts";
+import { elapsed, type Instant, type Millis, shifted, sleep } from "../base/clock.ts";
 import { type Disposed, dispositionOf, hintOf, sentenceOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
+import { isPostponed, patiently } from "../base/postponed.ts";
 import type { Progress } from "../base/progress.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import { ApiError } from "../client/api-error.ts";
-import type { Action, Outcome } from "./actions.ts";
 import type { Assignment } from "./assignment.ts";
 import type { Controller, Decision, SiteView, Term } from "./controller.ts";
 import { DurationSample } from "./duration-sample.ts";
-import type { Asking } from "./executor.ts";
+import type { Acts } from "./executor.ts";
 import { FailureLog } from "./failure-log.ts";
 import { Gate } from "./gate.ts";
 import { KeptMemories, type MemoryStore, memoryArea } from "./memory-store.ts";
 import { Permits } from "./permits.ts";
-import { isPostponed, PostponedError } from "./postponed.ts";
 import { gravest, isFatal } from "./reaction.ts";
 import { RollingCount } from "./rolling-count.ts";
 import type { Caches, PassView } from "./site-view.ts";
 import { Waker } from "./waker.ts";
 import { WorkQueue } from "./work-queue.ts";
-
-/** Performs decisions. An Executor does; what only reports them (shadow) may too. */
-export interface Acts {
-  execute(actions: readonly Action[], term: Term, asking: Asking): Promise<readonly Outcome[]>;
-}
 
 export interface ControlLoopParts<State, Memory> {
   readonly controller: Controller<State, Memory>;
@@ -279,9 +273,12 @@ export class ControlLoop<State, Memory> {
     now: Instant,
     moved: () => void,
   ): Promise<{ errors: readonly Error[]; requeueAfter?: Millis }> {
-    const { controller } = this.#parts;
+    const { controller, site } = this.#parts;
     const before = this.#memories.get(key) ?? controller.initialMemory;
-    const state = await this.#observe(key, before, term, now);
+    const { signal } = term;
+    const state = await patiently(this.#ambient.clock, controller.patience, signal, (patience) =>
+      controller.observe(key, site({ now, signal, patience }), before),
+    );
     if (state === undefined) {
       this.#memories.delete(key);
       return { errors: this.#keep(key, undefined, now) };
@@ -294,20 +291,6 @@ export class ControlLoop<State, Memory> {
     if (!term.standsAt(this.#ambient.clock.now())) return pass;
     this.#memories.set(key, decision.memory);
     return { ...pass, errors: [...errors, ...this.#keep(key, decision.memory, now)] };
-  }
-
-  async #observe(key: string, before: Memory, term: Term, now: Instant): Promise<State | undefined> {
-    const { controller, site } = this.#parts;
-    const { patience } = controller;
-    const { signal } = term;
-    if (patience === undefined) return await controller.observe(key, site({ now, signal }), before);
-    const late = (): Error => new PostponedError("the pass had no time left to ask");
-    const limit = deadline(this.#ambient.clock, patience, signal, late);
-    try {
-      return await controller.observe(key, site({ now, signal, patience: limit.signal }), before);
-    } finally {
-      limit.dispose();
-    }
   }
 
   /** What was done is done, and when to come again stays as it was said, also where it cannot be written down. */
@@ -328,8 +311,7 @@ export class ControlLoop<State, Memory> {
     moved: () => void,
   ): Promise<{ decision: Decision<Memory>; errors: readonly Error[] }> {
     const { controller, executor } = this.#parts;
-    const { patience } = controller;
-    const asking = { by: controller.name, since: now, moved, ...(patience !== undefined && { patience }) };
+    const asking = { by: controller.name, since: now, moved, patience: controller.patience };
     const errors: Error[] = [];
     let decision = first;
     for (let round = 1; ; round++) {

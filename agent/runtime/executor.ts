@@ -1,8 +1,9 @@
 import type { KubeObject, NewObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { deadline, type Instant, type Millis } from "../base/clock.ts";
+import type { Instant, Millis } from "../base/clock.ts";
 import { type Disposed, type Disposition, dispositionOf } from "../base/errors.ts";
+import { patiently } from "../base/postponed.ts";
 import { isNotFound } from "../client/api-error.ts";
 import { type ActCount, ActCounts, actOf } from "./act-counts.ts";
 import { type Action, type Cause, type EventAction, type ObjectRef, type Outcome, placeOf } from "./actions.ts";
@@ -10,7 +11,6 @@ import { type Chain, chainsOf, creates, OwnVersions } from "./chains.ts";
 import type { Term } from "./controller.ts";
 import { FencedError, fence } from "./fence.ts";
 import { Permits } from "./permits.ts";
-import { PostponedError } from "./postponed.ts";
 
 export interface Write {
   readonly signal: AbortSignal;
@@ -70,7 +70,12 @@ export interface Asking {
   /** Called after each act. */
   readonly moved: () => void;
   /** Writes that have not been sent after so long are postponed; left out: each waits for its turn. */
-  readonly patience?: Millis;
+  readonly patience?: Millis | undefined;
+}
+
+/** Performs decisions. An Executor does; what only reports them (shadow) may too. */
+export interface Acts {
+  execute(actions: readonly Action[], term: Term, asking: Asking): Promise<readonly Outcome[]>;
 }
 
 /** A pass whose acts are under way. */
@@ -138,24 +143,18 @@ export class Executor {
   /** Never rejects: what became of each action, in the order of the actions. `asking` left out: it is asked for right now. */
   async execute(actions: readonly Action[], term: Term, asking?: Asking): Promise<readonly Outcome[]> {
     const { clock } = this.#ambient;
-    const { patience, ...pass } = asking ?? { by: undefined, since: clock.now(), moved: () => {}, patience: undefined };
-    const limit =
-      patience === undefined
-        ? undefined
-        : deadline(clock, patience, term.signal, () => new PostponedError("the pass had no time left for it"));
-    const acts: Pass = { ...pass, patience: limit?.signal ?? term.signal };
+    const pass = asking ?? { by: undefined, since: clock.now(), moved: () => {}, patience: undefined };
     const outcomes: Outcome[] = new Array(actions.length);
-    const run = (chain: Chain): Promise<Error | undefined> => this.#chain(chain, outcomes, term, acts);
     const chains = chainsOf(actions);
     const rest = chains.filter((chain) => !creates(chain)).values();
-    const lanes = Array.from({ length: Math.min(this.#inflight, chains.length) }, async () => {
-      for (const chain of rest) await run(chain);
-    });
-    try {
+    await patiently(clock, pass.patience, term.signal, async (patience) => {
+      const run = (chain: Chain): Promise<Error | undefined> =>
+        this.#chain(chain, outcomes, term, { ...pass, patience });
+      const lanes = Array.from({ length: Math.min(this.#inflight, chains.length) }, async () => {
+        for (const chain of rest) await run(chain);
+      });
       await Promise.all([...lanes, slowStart(chains.filter(creates), run, outcomes)]);
-    } finally {
-      limit?.dispose();
-    }
+    });
     return outcomes;
   }
 

@@ -1,10 +1,10 @@
 import type { Node, Taint } from "../../api/core.ts";
 import { elapsed, type Instant, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
+import { isPostponed } from "../../base/postponed.ts";
 import { isHeld } from "../../judgement/link.ts";
 import type { Outcome } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
-import { isPostponed } from "../../runtime/postponed.ts";
 import { taintRecord } from "./judge.ts";
 import { type BoardRecord, type SiteMemory, withEviction, type ZoneRecord } from "./memory.ts";
 import type { ActedPass, TaintWrite } from "./pass.ts";

@@ -3,6 +3,7 @@ import { type KubeObject, keyOf } from "../../../agent/api/meta.ts";
 import { type Resource, resourceName } from "../../../agent/api/resources.ts";
 import type { Instant } from "../../../agent/base/clock.ts";
 import type { Disposition } from "../../../agent/base/errors.ts";
+import { PostponedError } from "../../../agent/base/postponed.ts";
 import type { Lister } from "../../../agent/informer/lister.ts";
 import {
   closed,
@@ -16,7 +17,6 @@ import {
 import type { Action, ObjectRef, Outcome } from "../../../agent/runtime/actions.ts";
 import { OwnVersions } from "../../../agent/runtime/chains.ts";
 import type { Seen, SiteView } from "../../../agent/runtime/controller.ts";
-import { PostponedError } from "../../../agent/runtime/postponed.ts";
 import { shown } from "../../support/builders.ts";
 
 /** Objects of one kind: as the API server has them, and as the cache last heard of them. */

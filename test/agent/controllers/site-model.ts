@@ -1,5 +1,6 @@
 import type { Node, Pod, Taint, Toleration } from "../../../agent/api/core.ts";
 import { elapsed, type Instant, shifted } from "../../../agent/base/clock.ts";
+import { isPostponed } from "../../../agent/base/postponed.ts";
 import { type Budget, decodeBudget, encodeBudget } from "../../../agent/controllers/node-lifecycle/budget.ts";
 import { siteKey } from "../../../agent/controllers/node-lifecycle/controller.ts";
 import { firstMemory, type SiteMemory } from "../../../agent/controllers/node-lifecycle/memory.ts";
@@ -7,7 +8,6 @@ import type { NodeLifecycleSettings } from "../../../agent/controllers/node-life
 import { registry } from "../../../agent/controllers/registry.ts";
 import type { Controller, Decision } from "../../../agent/runtime/controller.ts";
 import { type Holds, noHolds } from "../../../agent/runtime/holds.ts";
-import { isPostponed } from "../../../agent/runtime/postponed.ts";
 import { lease, type NodeOptions, node, type PodOptions, pod, shown } from "../../support/builders.ts";
 import { millis, type Span } from "../../support/fake-clock.ts";
 import { type Kind, ModelApi } from "./model-api.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Instant } from "../../../agent/base/clock.ts";
+import { isPostponed } from "../../../agent/base/postponed.ts";
 import type { EventAction } from "../../../agent/runtime/actions.ts";
 import { Executor } from "../../../agent/runtime/executor.ts";
 import { FencedError } from "../../../agent/runtime/fence.ts";
-import { isPostponed } from "../../../agent/runtime/postponed.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";

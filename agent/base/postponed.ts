@@ -1,0 +1,31 @@
+import { type Clock, deadline, type Millis } from "./clock.ts";
+import type { Disposed } from "./errors.ts";
+
+/**
+ * The patience of a pass ended before the request had its turn: nothing was sent, and nothing failed. Whoever decided on
+ * it decides anew in a later pass.
+ */
+export class PostponedError extends Error implements Disposed {
+  override readonly name = "PostponedError";
+  readonly disposition = "refresh";
+}
+
+/** Also what was not attempted because an earlier act on the same object was postponed. */
+export const isPostponed = (error: Error): boolean =>
+  error instanceof PostponedError || error.cause instanceof PostponedError;
+
+/** Does the work with a signal that aborts when the patience ends, or with `parent`. `undefined`: it does not end. */
+export async function patiently<T>(
+  clock: Clock,
+  patience: Millis | undefined,
+  parent: AbortSignal,
+  work: (patience: AbortSignal) => T | Promise<T>,
+): Promise<T> {
+  if (patience === undefined) return await work(parent);
+  const limit = deadline(clock, patience, parent, () => new PostponedError("no time was left for it in this pass"));
+  try {
+    return await work(limit.signal);
+  } finally {
+    limit.dispose();
+  }
+}
