@@ -9,9 +9,9 @@ import { TaskGroup } from "./base/tasks.ts";
 import type { BoardHealth } from "./board/board-health.ts";
 import { identityOf } from "./board/identity.ts";
 import { reasonNotToStand, reasonToStepDown } from "./board/sick-leader.ts";
-import { KubeClient } from "./client/kube-client.ts";
+import type { KubeClient } from "./client/kube-client.ts";
 import { Permissions } from "./client/permissions.ts";
-import { RequestLimiter, type RequestRate } from "./client/request-limiter.ts";
+import type { RequestRate } from "./client/request-limiter.ts";
 import { Traffic } from "./client/traffic.ts";
 import type { Transport } from "./client/transport.ts";
 import { claimSettings } from "./config/claim-settings.ts";
@@ -23,7 +23,9 @@ import { AgentSiteControls } from "./controls/site-controls.ts";
 import { InformerSet } from "./informer/informer-set.ts";
 import { isOutdated, linkOf } from "./judgement/link.ts";
 import { peersOf } from "./peers.ts";
+import { apiClients } from "./runtime/api-clients.ts";
 import { ApiLink } from "./runtime/api-link.ts";
+import { CounterBook } from "./runtime/counter-book.ts";
 import { EventRecorder } from "./runtime/event-recorder.ts";
 import { Executor } from "./runtime/executor.ts";
 import { type Ended, HoldBook, type Quiet } from "./runtime/hold-book.ts";
@@ -31,7 +33,7 @@ import type { Holds } from "./runtime/holds.ts";
 import { HomeCluster } from "./runtime/home-cluster.ts";
 import { LeaderElector } from "./runtime/leader-elector.ts";
 import { LeaderMemo } from "./runtime/leader-memo.ts";
-import { budgetAnnotation, holdsAnnotation, LeaseLock } from "./runtime/lease-lock.ts";
+import { budgetAnnotation, countersAnnotation, holdsAnnotation, LeaseLock } from "./runtime/lease-lock.ts";
 import { SiteClaims } from "./runtime/site-claims.ts";
 import { siteAnnotations, siteLabels } from "./runtime/site-lease.ts";
 import { namespacesOf, siteNamespaces } from "./runtime/site-namespaces.ts";
@@ -84,6 +86,7 @@ export class Agent {
   readonly elector: LeaderElector;
   /** What commands do to the site, and to this board's Node. */
   readonly siteControls: AgentSiteControls;
+  readonly counters: CounterBook;
   readonly #ambient: Ambient;
   readonly #config: Config;
   readonly #openedAt: Instant;
@@ -119,9 +122,17 @@ export class Agent {
 
     this.#link = new ApiLink(ambient, { transport, changed: news });
     this.#permissions = new Permissions({ clock: ambient.clock, changed: news });
-    this.client = this.#clientOf(version, client, this.#permissions);
-    // What it may not ask it does without: that is no problem to tell anybody about.
-    const inquirer = this.#clientOf(version, electionRate);
+    const clientWith = apiClients(ambient, {
+      link: this.#link,
+      traffic: this.#traffic,
+      timeouts: { ...client.timeouts, watch: client.timeouts.list },
+      userAgent: `siteward/${version} (${board.name})`,
+      reached: () => this.#informers.reached(),
+    });
+    const permissions = this.#permissions;
+    this.client = clientWith(client, { permissions });
+    // Missing permissions are not reported for this client; it works without them.
+    const inquirer = clientWith(electionRate);
     this.#home = new HomeCluster(ambient, { client: inquirer, address, facts: memo });
     this.#informers = new InformerSet(ambient, {
       client: this.client,
@@ -141,6 +152,11 @@ export class Agent {
       publish: () => this.elector.renewNow(),
       changed: () => this.#work.holdsChanged(),
       over: (what) => this.#tellEnd(what),
+    });
+    this.counters = new CounterBook(ambient, {
+      facts: memo,
+      site: site.name,
+      publish: () => this.elector.renewNow(),
     });
     const holds = (now: Instant): Holds => this.#holds.now(now);
     const sight = { settings: lifecycleSettings(config), judge: () => this.#work.judged(), holds };
@@ -205,7 +221,7 @@ export class Agent {
       followers: leader.followers,
       lock: new LeaseLock({
         // An allowance of its own: a burst of evictions must not delay a renewal.
-        client: this.#clientOf(version, electionRate, this.#permissions, (signal) => this.#informers.inTurn(signal)),
+        client: clientWith(electionRate, { permissions, turn: (signal) => this.#informers.inTurn(signal) }),
         at,
         labels: siteLabels(site.name),
         annotations: siteAnnotations(site),
@@ -215,8 +231,12 @@ export class Agent {
       carried: {
         [budgetAnnotation]: () => this.#work.budget(),
         [holdsAnnotation]: () => this.#holds.carried(),
+        [countersAnnotation]: () => this.counters.carried(),
       },
-      saw: ({ annotations, written }) => this.#holds.saw(annotations[holdsAnnotation], written),
+      saw: ({ annotations, written }) => {
+        this.#holds.saw(annotations[holdsAnnotation], written);
+        this.counters.saw(annotations[countersAnnotation]);
+      },
       lead: (under, found) => this.#work.lead(under, found),
     });
     this.siteControls = new AgentSiteControls({
@@ -314,26 +334,6 @@ export class Agent {
     if (about === undefined || term === undefined) return;
     const message = `The time of a ${kind} is over that ${by} ordered: ${subject}`;
     this.#events.record({ do: "event", about, severity: "Normal", reason: "HoldOver", message }, term);
-  }
-
-  /** They share the connection and the account of bytes; each has an allowance of its own. */
-  #clientOf(version: string, rate: RequestRate, permissions?: Permissions, turn?: InformerSet["inTurn"]): KubeClient {
-    const { board, client } = this.#config;
-    return new KubeClient(this.#ambient, {
-      transport: async (request) => {
-        await turn?.(request.signal);
-        // A deadline that ran out in a wait of ours says nothing of the server.
-        request.signal.throwIfAborted();
-        const response = await this.#link.send(request);
-        this.#informers.reached();
-        return response;
-      },
-      traffic: this.#traffic,
-      limiter: new RequestLimiter(this.#ambient, rate),
-      timeouts: { ...client.timeouts, watch: client.timeouts.list },
-      ...(permissions && { permissions }),
-      userAgent: `siteward/${version} (${board.name})`,
-    });
   }
 
   async #listen(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,8 @@
 import { basename, join } from "node:path";
 import { sentenceOf } from "../base/errors.ts";
+import { incomplete } from "../commands/checks.ts";
 import { parseEnvelope } from "../commands/envelope.ts";
+import type { Refusal } from "../commands/refusal.ts";
 import { kidPattern, newKeyPair, signatureOf } from "../commands/signature.ts";
 import { writeNew } from "../config/durable-file.ts";
 import { readText } from "../config/read-text.ts";
@@ -34,25 +36,22 @@ export const sign: Run = async (io, { flags, values, words }) => {
   const [file = ""] = words;
   if (keyFile === undefined || topic === undefined)
     return refuse(io, exit.usage, "sign needs --key FILE and --topic TOPIC");
-  const place = /^sw1\/[^/]+\/(?:[^/]+\/[^/]+|_all)\/cmd\/([^/]+)\/([^/]+)$/.exec(topic);
+  const place = /^sw1\/[^/]+\/(?:[^/]+\/([^/]+)|_all)\/cmd\/([^/]+)\/([^/]+)$/.exec(topic);
   if (!place) return refuse(io, exit.usage, "sign: a command's topic is sw1/FLEET/SITE/BOARD/cmd/NAME/ID");
   const key = readText(keyFile);
   if ("problem" in key) return refuse(io, exit.failed, `${keyFile}: ${key.problem}`);
   const payload = payloadOf(file);
   if (typeof payload === "string") return refuse(io, exit.failed, payload);
-  const [, name = "", id = ""] = place;
+  const [, board, name = "", id = ""] = place;
   const read = parseEnvelope(payload, { name, id });
-  if ("refusal" in read) {
-    const { message, field } = read.refusal;
-    return refuse(
-      io,
-      exit.failed,
-      `${file}: no board would take this: ${message}${field === undefined ? "" : ` (${field})`}`,
-    );
-  }
+  if ("refusal" in read) return refuse(io, exit.failed, untaken(file, read.refusal));
   const { exp, ctr } = read.envelope;
   if (exp === undefined && ctr === undefined)
     return refuse(io, exit.failed, `${file}: it needs exp or ctr, or it could be played again`);
+  const scope = board === "_site" ? "site" : "board";
+  // The message is not there yet: its expiry is its sender's to give.
+  const lack = incomplete({ origin: "mqtt", scope, expirySeconds: 1, signature: { sig: "", kid: "" } }, read.envelope);
+  if (lack) return refuse(io, exit.failed, untaken(file, lack));
   try {
     const sig = signatureOf(topic, payload, key.text);
     const kid = values.get("kid") ?? basename(keyFile).replace(/\.key$/, "");
@@ -63,6 +62,9 @@ export const sign: Run = async (io, { flags, values, words }) => {
     return refuse(io, exit.failed, `${keyFile}: it is not the private key of an operator: ${sentenceOf(error)}`);
   }
 };
+
+const untaken = (file: string, { message, field }: Refusal): string =>
+  `${file}: no board would take this: ${message}${field === undefined ? "" : ` (${field})`}`;
 
 /** The bytes as they will be published: a line break at the end is part of them. */
 function payloadOf(file: string): Uint8Array | string {

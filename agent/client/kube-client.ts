@@ -65,6 +65,17 @@ export interface WatchOptions extends Selection {
 }
 
 /** Of a whole small answer; of a list until it begins and between its pieces; of a watch until it begins. */
+export interface KubeClientParts {
+  readonly transport: Transport;
+  readonly traffic: Traffic;
+  readonly limiter: RequestLimiter;
+  readonly timeouts: Timeouts;
+  /** Is told what is forbidden; left out where a refusal is no problem. */
+  readonly permissions?: Permissions;
+  /** "siteward/1.2.0": what is before the slash is the manager of the fields that we write. */
+  readonly userAgent: string;
+}
+
 export interface Timeouts {
   readonly read: Millis;
   readonly list: Millis;
@@ -87,19 +98,7 @@ export class KubeClient {
   readonly #timeouts: Timeouts;
   readonly #userAgent: string;
 
-  constructor(
-    ambient: Ambient,
-    parts: {
-      readonly transport: Transport;
-      readonly traffic: Traffic;
-      readonly limiter: RequestLimiter;
-      readonly timeouts: Timeouts;
-      /** Is told what is forbidden; left out where a refusal is no problem. */
-      readonly permissions?: Permissions;
-      /** "siteward/1.2.0": what is before the slash is the manager of the fields that we write. */
-      readonly userAgent: string;
-    },
-  ) {
+  constructor(ambient: Ambient, parts: KubeClientParts) {
     this.#exchange = new Exchange(ambient, parts);
     this.#timeouts = parts.timeouts;
     this.#userAgent = parts.userAgent;

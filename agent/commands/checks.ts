@@ -22,8 +22,8 @@ export interface DeskState {
   readonly policy: Policy;
   readonly running: readonly { readonly id: string; readonly group: string | undefined }[];
   readonly isStopping: boolean;
-  /** The highest counter that was accepted of the key with this fingerprint. */
-  counter(key: string): number | undefined;
+  /** The highest counter that was accepted of the key with this fingerprint: here, or for the site by any leader. */
+  counter(key: string, scope: Request["scope"]): number | undefined;
   /** Why nothing can be written down at present. */
   obstacle(): string | undefined;
 }
@@ -67,6 +67,25 @@ export function judge(request: Request, envelope: Envelope, state: DeskState): R
 /** What may have changed between the acceptance of a command and the process that comes to carry it out. */
 export const judgeAgain = (command: Read, state: DeskState): Refusal | undefined =>
   first([expired, notLeader, preconditions], command, state);
+
+/** What may have changed while the site's Lease was written. */
+export const judgeCounted = (command: Read, state: DeskState): Refusal | undefined =>
+  first([expired, notLeader, preconditions, busy, unwritable, stopping], command, state);
+
+export interface SiteNumber {
+  /** The fingerprint of the key that signed it. */
+  readonly key: string;
+  readonly counter: number;
+}
+
+/**
+ * The number that a command uses up for the whole site before it is accepted: the next leader knows nothing else of it.
+ * Undefined: it is this board's alone, or nobody signed it.
+ */
+export function siteNumber({ request, signature, envelope }: Read): SiteNumber | undefined {
+  if (request.scope !== "site" || signature.is !== "valid" || envelope.ctr === undefined) return undefined;
+  return { key: fingerprintOf(signature.key.key), counter: envelope.ctr };
+}
 
 function first(all: readonly Check[], command: Read, state: DeskState): Refusal | undefined {
   for (const check of all) {
@@ -122,9 +141,9 @@ const forbidden: Check = (command, state) => {
   return found === undefined ? undefined : rejected(403, "forbidden", found);
 };
 
-const staleCounter: Check = ({ signature, envelope }, { counter }) => {
+const staleCounter: Check = ({ signature, envelope, request }, { counter }) => {
   if (signature.is !== "valid" || envelope.ctr === undefined) return undefined;
-  const seen = counter(fingerprintOf(signature.key.key));
+  const seen = counter(fingerprintOf(signature.key.key), request.scope);
   return seen === undefined || envelope.ctr > seen
     ? undefined
     : rejected(409, "stale-counter", `the counter of key ${signature.key.kid} has come to ${seen} already`);
@@ -219,7 +238,10 @@ const checks: readonly Check[] = [
 ];
 
 /** What only some commands must have: the rest of row 7, and row 9. */
-export function incomplete({ origin, expirySeconds, signature }: Request, envelope: Envelope): Refusal | undefined {
+export function incomplete(
+  { origin, scope, expirySeconds, signature }: Pick<Request, "origin" | "scope" | "expirySeconds" | "signature">,
+  envelope: Envelope,
+): Refusal | undefined {
   const definition = allCommands.get(envelope.name);
   const isChange = definition !== undefined && isMutating(definition);
   if (isChange && envelope.reason === undefined) return missing("reason", "this command changes something");
@@ -227,6 +249,12 @@ export function incomplete({ origin, expirySeconds, signature }: Request, envelo
   // Otherwise whoever recorded it could play it again at any time.
   if (isChange && signature && envelope.exp === undefined && envelope.ctr === undefined)
     return missing("exp", "what is signed needs an end (exp) or a number (ctr)");
+  // An id is known to the board that accepted it; numbers are known to every leader.
+  if (isChange && signature && scope === "site" && envelope.ctr === undefined)
+    return missing(
+      "ctr",
+      "what is signed for a site needs a number, by which the next leader knows that it was accepted",
+    );
   return expirySeconds === undefined || expirySeconds * 1000 > longestLife
     ? rejected(428, "expiry-required", "a message expiry of at most a day is needed")
     : undefined;

@@ -43,6 +43,17 @@ export interface Standing {
 }
 
 /**
+ * Which numbers of signed commands are used up on the site, whichever board accepted them. Keys are named by their
+ * fingerprints.
+ */
+export interface SiteCounters {
+  /** The highest one, as far as this board knows; undefined: none is. */
+  highest(key: string): number | undefined;
+  /** Resolves once no leader after this one accepts this number or a lower one; rejects where that is not known. */
+  use(key: string, counter: number): Promise<void>;
+}
+
+/**
  * What commands do to the site. With `dryRun` every condition is looked at, nothing is changed, and the result says what
  * would be.
  */

@@ -1,9 +1,20 @@
 import { createHash } from "node:crypto";
 import type { Ambient } from "../base/ambient.ts";
+import { elapsed } from "../base/clock.ts";
+import { sentenceOf } from "../base/errors.ts";
 import { AcceptedCommands, type Arrival } from "./accepted-commands.ts";
 import type { BoardControls } from "./board-controls.ts";
-import { type DeskState, incomplete, isMutating, judge, type Read } from "./checks.ts";
-import type { Author, SiteControls } from "./controls.ts";
+import {
+  type DeskState,
+  incomplete,
+  isMutating,
+  judge,
+  judgeCounted,
+  type Read,
+  type SiteNumber,
+  siteNumber,
+} from "./checks.ts";
+import type { Author, SiteControls, SiteCounters } from "./controls.ts";
 import { DeskCounts } from "./desk-counts.ts";
 import { type Envelope, idPattern, namePattern, parseEnvelope } from "./envelope.ts";
 import { Executions } from "./executions.ts";
@@ -38,6 +49,7 @@ export interface DeskParts {
   readonly ledger: Ledger;
   readonly levels: LogLevels;
   readonly site: SiteControls;
+  readonly counters: SiteCounters;
   readonly controls: BoardControls;
   readonly clock: () => "synced" | "unsynced";
   /** Read anew for each command: an installed key counts at once. */
@@ -60,6 +72,8 @@ export class CommandDesk implements CommandTaker {
   readonly #responses: Responses;
   readonly #accepted: AcceptedCommands;
   readonly #recent = new RecentAnswers();
+  /** Commands that are being admitted, by id: a connection that broke meanwhile brings them again. */
+  readonly #admitting = new Map<string, Promise<unknown>>();
   #rates: RateState | undefined;
 
   constructor(ambient: Ambient, parts: DeskParts) {
@@ -120,6 +134,9 @@ export class CommandDesk implements CommandTaker {
     const hash = hashOf(request);
     const ticket = { ...early, lapses: ledger.endOf(request, envelope.exp) };
     try {
+      const underWay = this.#admitting.get(id);
+      // Not even a moment may pass for the others: two copies in one packet would both find nothing under way.
+      if (underWay) await underWay;
       const known = this.#recent.find(id, hash) ?? ledger.find(id);
       // A broker that starts anew may deliver once more what is just over, and without its time: it stays what it was.
       if (refusal && known?.hash !== hash) return this.#refuseEarly(refusal, early);
@@ -132,12 +149,45 @@ export class CommandDesk implements CommandTaker {
       const arrival = { request, author: authorOf(request, envelope), ticket, hash };
       const isWritten = isMutating(judged.definition) && envelope.dryRun !== true;
       if (!isWritten) return await this.#answer(judged, arrival);
-      const accepted = this.#accepted.accept(judged, arrival);
-      return "error" in accepted ? this.#refuse(accepted, ticket, hash) : accepted;
+      const admitted = this.#admit(judged, arrival);
+      this.#admitting.set(id, admitted);
+      return await admitted.finally(() => this.#admitting.delete(id));
     } catch (error) {
       // The log cannot even be read.
       return this.#refuse(ledger.unavailable(error), ticket);
     }
+  }
+
+  /**
+   * A signed command of the site is known to every leader to come before it is accepted here: its number stands on the
+   * site's Lease. What fails, or changes, from then on uses the number up and has no effect. Between the last judgement
+   * and the acceptance nothing is awaited.
+   */
+  async #admit(command: Read, arrival: Arrival): Promise<Taken> {
+    const { ticket, hash } = arrival;
+    const number = siteNumber(command);
+    const refusal = number && ((await this.#count(number)) ?? this.#judgeCounted(command, ticket));
+    if (refusal) return this.#refuse(refusal, ticket, hash);
+    const accepted = this.#accepted.accept(command, arrival);
+    return "error" in accepted ? this.#refuse(accepted, ticket, hash) : accepted;
+  }
+
+  async #count({ key, counter }: SiteNumber): Promise<Refusal | undefined> {
+    try {
+      await this.#parts.counters.use(key, counter);
+      return undefined;
+    } catch (error) {
+      return rejected(503, "not-written", `its number could not be written on the site's Lease: ${sentenceOf(error)}`);
+    }
+  }
+
+  #judgeCounted(command: Read, { since }: Ticket): Refusal | undefined {
+    const { timeLeft } = command;
+    const waited = elapsed(since, this.#ambient.clock.now());
+    return judgeCounted(
+      { ...command, timeLeft: timeLeft === undefined ? undefined : timeLeft - waited },
+      this.#state(),
+    );
   }
 
   /** Row 10. A command that was accepted before is not told that it was refused. */
@@ -196,7 +246,7 @@ export class CommandDesk implements CommandTaker {
   }
 
   #state(): DeskState {
-    const { board, site, controls, ledger, obstacle, rules } = this.#parts;
+    const { board, site, counters, controls, ledger, obstacle, rules } = this.#parts;
     return {
       board,
       ...ledger.moment(),
@@ -206,7 +256,11 @@ export class CommandDesk implements CommandTaker {
       standing: site.standing(),
       running: this.#executions.running,
       isStopping: this.#executions.isStopping,
-      counter: (key) => ledger.counter(key),
+      counter: (key, scope) => {
+        const seen = [ledger.counter(key), scope === "site" ? counters.highest(key) : undefined];
+        const known = seen.filter((counter) => counter !== undefined);
+        return known.length === 0 ? undefined : Math.max(...known);
+      },
     };
   }
 }

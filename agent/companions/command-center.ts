@@ -7,7 +7,7 @@ import type { JsonRecord } from "../base/json.ts";
 import type { Moment } from "../base/lasting-end.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import type { ClockState } from "../board/clock-sync.ts";
-import type { SiteControls } from "../commands/controls.ts";
+import type { SiteControls, SiteCounters } from "../commands/controls.ts";
 import { CommandDesk } from "../commands/desk.ts";
 import { Ledger } from "../commands/ledger.ts";
 import { LogLevels } from "../commands/log-levels.ts";
@@ -29,6 +29,7 @@ export interface CommandCenterParts
   extends Pick<CompanionParts, "ambient" | "config" | "folder" | "controls" | "status" | "news" | "bootId" | "version">,
     Pick<OwnBoardParts, "fleet" | "collectDiagnostics"> {
   readonly site: SiteControls;
+  readonly counters: SiteCounters;
   readonly clockState: () => ClockState;
 }
 
@@ -44,7 +45,7 @@ export class CommandCenter implements Companion {
   #looked: { readonly at: Instant; readonly problems: readonly ProblemPart[] } | undefined;
 
   constructor(parts: CommandCenterParts) {
-    const { ambient, config, folder, bootId, clockState, site, news, status } = parts;
+    const { ambient, config, folder, bootId, clockState, site, counters, news, status } = parts;
     const { database } = folder.state;
     const moment = (): Moment => ({ now: ambient.clock.now(), bootId, isSynced: clockState() === "synced" });
     const board = new OwnBoard(ambient.clock, {
@@ -58,6 +59,7 @@ export class CommandCenter implements Companion {
       ledger: new Ledger(ambient, { log: new CommandLog(database), moment }),
       levels: new LogLevels(ambient, { memo: new Memo(database), board, moment }),
       site,
+      counters,
       controls: board,
       clock: clockState,
       rules: () => ({ trust: readTrust(config.commands.trust), policy: readPolicy(config.commands.policy) }),

@@ -59,6 +59,7 @@ export async function companions(parts: CompanionParts): Promise<readonly Compan
   const center = new CommandCenter({
     ...parts,
     site: agent.siteControls,
+    counters: agent.counters,
     clockState,
     fleet,
     collectDiagnostics: collectDiagnostics(parts),

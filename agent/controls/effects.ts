@@ -3,7 +3,7 @@ import type { JsonRecord } from "../base/json.ts";
 import { ApiError } from "../client/api-error.ts";
 import type { Effect } from "../commands/controls.ts";
 import { FencedError } from "../runtime/fence.ts";
-import { HoldNotWrittenError } from "../runtime/hold-book.ts";
+import { LeaseNotWrittenError } from "../runtime/lease-write.ts";
 
 /** Whatever an attempt ended with: it may have been half done. */
 export function failed(error: unknown, result: JsonRecord = {}): Effect {
@@ -13,7 +13,7 @@ export function failed(error: unknown, result: JsonRecord = {}): Effect {
 
 function kindOf(error: unknown): readonly [code: number, error: string] {
   if (error instanceof FencedError) return [503, "leadership-lost"];
-  if (error instanceof HoldNotWrittenError) return [503, "not-written"];
+  if (error instanceof LeaseNotWrittenError) return [503, "not-written"];
   if (!(error instanceof ApiError)) return [500, "internal"];
   if (error.status === 0) return [503, "api-unavailable"];
   return [error.status, error.status === 403 ? "forbidden" : "api-refused"];

@@ -7,7 +7,7 @@ import type { Disposed } from "../base/errors.ts";
 import { isNotFound, isOvertaken } from "../client/api-error.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import type { Lister } from "../informer/lister.ts";
-import { LeaseLock } from "../runtime/lease-lock.ts";
+import { countersAnnotation, LeaseLock } from "../runtime/lease-lock.ts";
 import type { LeaseRecord } from "../runtime/lease-rules.ts";
 import { SiteClaims } from "../runtime/site-claims.ts";
 import { siteAnnotations, siteLabels } from "../runtime/site-lease.ts";
@@ -201,7 +201,10 @@ export class SiteRelease {
     await client.patch<Node>(nodes, { name }, "merge", metadataPatch(current, leavingOf(current)), write);
   }
 
-  /** A Lease without selector and labels claims no boards any more; it stays, so that terms go on counting. */
+  /**
+   * A Lease without selector and labels claims no boards any more; it stays, so that terms go on counting, and so that no
+   * signed command is accepted again where the site comes back.
+   */
   async #giveBack(signal: AbortSignal): Promise<void> {
     const { client, dryRun, tell } = this.#parts;
     const place = `${this.#at.namespace}/${this.#at.name}`;
@@ -221,7 +224,7 @@ export class SiteRelease {
       metadata: {
         uid: held.uid,
         resourceVersion: held.resourceVersion,
-        annotations: gone(Object.keys(held.annotations).filter((name) => name.startsWith(ownPrefix))),
+        annotations: gone(Object.keys(held.annotations).filter(isReleased)),
         labels: gone(Object.keys(siteLabels(this.#parts.site.name))),
       },
       spec: { holderIdentity: "", leaseDurationSeconds: 1, acquireTime: time, renewTime: time },
@@ -230,6 +233,9 @@ export class SiteRelease {
     tell(`lease ${place}: released, and its claim on the boards with it`);
   }
 }
+
+const isReleased = (annotation: string): boolean =>
+  annotation.startsWith(ownPrefix) && annotation !== countersAnnotation;
 
 /** Which boards two sites claim is not asked here. */
 const nobody: Lister<Node> = {

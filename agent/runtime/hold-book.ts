@@ -1,7 +1,6 @@
 import type { Ambient } from "../base/ambient.ts";
 import { Bell } from "../base/bell.ts";
-import { deadline, elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
-import { formatDuration } from "../base/duration.ts";
+import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import type { Disposed } from "../base/errors.ts";
 import { HoldMemory, type HoldMemoryParts } from "./hold-memory.ts";
 import {
@@ -17,6 +16,7 @@ import {
   noHolds,
   pruned,
 } from "./holds.ts";
+import { LeaseNotWrittenError, writtenWithin } from "./lease-write.ts";
 import { Permits } from "./permits.ts";
 
 /** Hours in which nothing is evicted. `until` undefined: it is not known until when. */
@@ -42,12 +42,6 @@ export interface Ended {
   /** "site", "zone/plant7", a controller, a zone. */
   readonly subject: string;
   readonly hold: Hold;
-}
-
-/** The Lease does not hold the change, as far as we know, and it was taken back. */
-export class HoldNotWrittenError extends Error implements Disposed {
-  override readonly name = "HoldNotWrittenError";
-  readonly disposition = "retry";
 }
 
 /** The Lease has no room for more. Nothing was changed. */
@@ -180,7 +174,7 @@ export class HoldBook {
     const term = this.#term;
     await this.#changes.acquire(new AbortController().signal);
     try {
-      if (this.#term !== term) throw new HoldNotWrittenError("the term ended meanwhile");
+      if (this.#term !== term) throw new LeaseNotWrittenError("the term ended meanwhile");
       const now = this.#ambient.clock.now();
       const before = this.#holds;
       const after = edit(pruned(before, now), now);
@@ -188,7 +182,7 @@ export class HoldBook {
       this.#offered = after;
       if (effect === "at once") this.#set(after);
       try {
-        await this.#published();
+        await writtenWithin(this.#ambient.clock, patience, this.#parts.publish);
       } catch (error) {
         if (this.#term === term) {
           this.#set(before);
@@ -197,7 +191,7 @@ export class HoldBook {
         }
         throw error;
       }
-      if (this.#term !== term) throw new HoldNotWrittenError("the term ended meanwhile");
+      if (this.#term !== term) throw new LeaseNotWrittenError("the term ended meanwhile");
       this.#offered = undefined;
       this.#set(after);
       this.#memory.write(after, this.#ambient.clock.now());
@@ -268,19 +262,6 @@ export class HoldBook {
     this.#holds = holds;
     this.#bell.ring();
     this.#parts.changed();
-  }
-
-  async #published(): Promise<void> {
-    const late = (): Error => new HoldNotWrittenError(`the Lease was not written within ${formatDuration(patience)}`);
-    const bound = deadline(this.#ambient.clock, patience, new AbortController().signal, late);
-    const given = new Promise<never>((_, reject) => {
-      bound.signal.addEventListener("abort", () => reject(bound.signal.reason), { once: true });
-    });
-    try {
-      await Promise.race([this.#parts.publish(), given]);
-    } finally {
-      bound.dispose();
-    }
   }
 
   /** The next renewal carries it in any case. */

@@ -8,20 +8,20 @@ import { jitter } from "../base/random.ts";
 import { isOfLink } from "../client/api-error.ts";
 import type { ObjectRef } from "./actions.ts";
 import { FencedError } from "./fence.ts";
-import { type Found, Leadership, type LeadershipParts } from "./leadership.ts";
+import { Leadership, type LeadershipParts } from "./leadership.ts";
 import { type Candidate, candidateProblems, type LeaseRecord, type LeaseStep } from "./lease-rules.ts";
 import { LeaseSight, patience, within } from "./lease-sight.ts";
 import { isFatal } from "./reaction.ts";
 
 export interface ElectorParts
   extends Omit<Candidate, "headStart">,
-    Omit<LeadershipParts, "candidate" | "sight" | "announce"> {
+    Omit<LeadershipParts, "candidate" | "sight" | "announce" | "saw"> {
   /** expiry: followers look when the observed term would end. poll: as client-go, after each jittered retry period. */
   readonly followers: "expiry" | "poll";
   /** Why this board should not lead at present. */
   readonly mayStand: (leaderlessFor: Millis) => string | undefined;
-  /** Is told what the Lease carries each time that a board which does not lead looks at it. */
-  readonly saw?: (found: Found) => void;
+  /** Receives what the Lease carries each time that this board reads it, whether or not it leads. */
+  readonly saw?: LeadershipParts["saw"];
   /** Until when this board does not stand, by what an earlier process of it was told. */
   readonly formerRest?: Rest | undefined;
   /**
@@ -250,8 +250,8 @@ export class LeaderElector {
 
   async #lead(won: Won, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#ambient;
-    const { lock, lead, carried, announce = () => {}, timing } = this.#parts;
-    const parts = { lock, lead, carried, announce, candidate: this.#candidate, sight: this.#sight };
+    const { lock, lead, carried, saw = () => {}, announce = () => {}, timing } = this.#parts;
+    const parts = { lock, lead, carried, saw, announce, candidate: this.#candidate, sight: this.#sight };
     const leadership = new Leadership(this.#ambient, parts, won);
     if (!leadership.term.standsAt(clock.now())) return;
     this.#leadership = leadership;

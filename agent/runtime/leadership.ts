@@ -32,6 +32,8 @@ export interface LeadershipParts {
   /** The work of a term, until its signal aborts. Nobody leads here again, nor is the Lease released, before it ended. */
   readonly lead: (term: Term, found: Found) => Promise<void>;
   readonly carried: Carried;
+  /** Receives what the Lease carries where it is read again in the middle of the term: another writer changed it. */
+  readonly saw: (found: Found) => void;
   readonly announce: (event: EventAction, term: Term) => void;
 }
 
@@ -226,7 +228,7 @@ export class Leadership {
    * may have written it: we look again, as client-go does. Only where there was no answer another request is in vain.
    */
   async #renew(signal: AbortSignal): Promise<string | undefined> {
-    const { lock, sight } = this.#parts;
+    const { lock, sight, saw } = this.#parts;
     try {
       await this.#write(this.#record, signal);
     } catch (error) {
@@ -234,6 +236,7 @@ export class Leadership {
       const found = await lock.read(signal);
       const step = sight.take(found, true);
       if (step.do !== "renew") return step.do === "stepDown" ? step.why : "the Lease is not ours";
+      saw({ annotations: step.record.annotations, written: this.#ambient.clock.now() });
       await this.#write(step.record, signal);
     }
     return undefined;

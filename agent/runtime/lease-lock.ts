@@ -13,6 +13,8 @@ import { renewalMark } from "./own-writes.ts";
 export const budgetAnnotation = "siteward.dev/budget";
 /** What operators hold back, likewise. */
 export const holdsAnnotation = "siteward.dev/holds";
+/** The highest number that was accepted of each signing key, likewise. */
+export const countersAnnotation = "siteward.dev/counters";
 /** On a Lease that was given back in favour of somebody: the board that shall have it. */
 export const successorAnnotation = "siteward.dev/successor";
 

@@ -75,11 +75,11 @@ export class TestFleet {
     return board;
   }
 
-  /** Settings of the section `mqtt` for an agent that is a process of its own, pi-1 of plant7: it comes back at once. */
-  agentSettings() {
+  /** Settings of the section `mqtt` for an agent of plant7 that is a process of its own: it comes back at once. */
+  agentSettings(board = "pi-1") {
     const { url, authority } = this.broker;
     const reconnect = { first: "100ms", most: "1s", refused: "1s" };
-    return { url, fleet: "acme", ...authority.issue("acme/plant7/pi-1"), ca: authority.file, reconnect };
+    return { url, fleet: "acme", ...authority.issue(`acme/plant7/${board}`), ca: authority.file, reconnect };
   }
 
   /** The documents that were published on a topic, in order. */

@@ -28,6 +28,9 @@ export class CommandBoard {
   bootId = "boot-1";
   isSynced = true;
   standing: Standing = { isLeader: true, leader: "edge-02", term: 17 };
+  /** What stands on the site's Lease, and how long it takes to write it there. */
+  readonly siteCounters = new Map<string, number>();
+  writesLease: () => Promise<void> = async () => undefined;
   configVersion: number | undefined = 42;
   trust: Trust = noTrust;
   policy: Policy = openPolicy;
@@ -58,6 +61,13 @@ export class CommandBoard {
       ledger,
       levels,
       site: this.#siteControls(),
+      counters: {
+        highest: (key) => this.siteCounters.get(key),
+        use: async (key, counter) => {
+          await this.writesLease();
+          this.siteCounters.set(key, counter);
+        },
+      },
       controls,
       clock: () => (this.isSynced ? "synced" : "unsynced"),
       rules: () => ({ trust: this.trust, policy: this.policy }),

@@ -180,6 +180,7 @@ export class FleetBoard {
       board: this.identity.board,
       ledger: new Ledger(ambient, { log: new CommandLog(database), moment }),
       levels: new LogLevels(ambient, { memo: new Memo(database), board: controls, moment }),
+      counters: { highest: () => undefined, use: async () => undefined },
       site: this.#site(),
       controls,
       clock: () => "synced",

@@ -110,10 +110,11 @@ export class LinkedSite {
     this.#silent.add(board);
   }
 
-  /** Another agent of the site, over the same link. */
-  join(board: string, through: readonly string[] = []): AgentProcess {
+  /** Another agent of the site, over the same link. `own`: sections in which its configuration differs. */
+  join(board: string, through: readonly string[] = [], own: Readonly<Record<string, object>> = {}): AgentProcess {
     const kubeconfig = path.join(this.dir, "kubeconfig");
-    const agent = new AgentProcess({ dir: this.dir, board, kubeconfig, config: this.#options.config, through });
+    const config = { ...this.#options.config, ...own };
+    const agent = new AgentProcess({ dir: this.dir, board, kubeconfig, config, through });
     this.#others.push(agent);
     agent.start();
     return agent;

@@ -640,7 +640,8 @@ test("row 19: without the time a board takes reads and what is signed and counte
   const desk = board.start();
   expect(await lastOf(await desk.take(order({ name: "status.get" })))).toMatchObject({ code: 200, clock: "unsynced" });
   const ended = { exp: "2026-11-20T12:05:00Z" };
-  expect(await lastOf(await desk.take(signed(freeze({ more: ended }))))).toMatchObject(rejected(412, "clock-unsynced"));
+  const cordon = order({ name: "board.cordon", more: ended });
+  expect(await lastOf(await desk.take(signed(cordon)))).toMatchObject(rejected(412, "clock-unsynced"));
   expect(await lastOf(await desk.take(signed(freeze({ more: { ...ended, ctr: 1 } }))))).toMatchObject({ code: 200 });
   const quiet = { name: "log.level", args: { level: "warn", ttl: 60 }, more: ended };
   expect(await lastOf(await desk.take(signed(order(quiet))))).toMatchObject({ code: 412 });

@@ -132,16 +132,23 @@ test("row 20 answers after 18 and 19, and before 21 to 23", async () => {
 test("row 16 answers before 17, 17 before 18, and 18 before 19", async () => {
   const board = new CommandBoard();
   const pair = newKeyPair();
-  const trusted = { kid: "ops", key: readPublicKey(pair.publicKey), scopes: ["site"], notAfter: undefined } as const;
+  const trusted = {
+    kid: "ops",
+    key: readPublicKey(pair.publicKey),
+    scopes: ["site", "board"],
+    notAfter: undefined,
+  } as const;
   const trust = (...commands: string[]) => {
     board.trust = { isInstalled: true, keys: new Map([["ops", { ...trusted, commands }]]), problems: [] };
   };
   const desk = board.start();
   const give = async (id: string, more: object, changes: Partial<Request> = {}) => {
-    const payload = Buffer.from(JSON.stringify({ v: 1, id, name: "eviction.thaw", reason: "a test", ...more }));
-    const topic = `sw1/acme/plant7/_site/cmd/eviction.thaw/${id}`;
+    // What is signed for a site without a number is refused before all of these.
+    const [name, scope] = "ctr" in more ? (["eviction.thaw", "site"] as const) : (["board.cordon", "board"] as const);
+    const payload = Buffer.from(JSON.stringify({ v: 1, id, name, reason: "a test", ...more }));
+    const topic = `sw1/acme/plant7/${scope === "site" ? "_site" : "edge-02"}/cmd/${name}/${id}`;
     const signature = { kid: "ops", sig: signatureOf(topic, payload, pair.privateKey) };
-    const request = { origin: "mqtt", scope: "site", topic, name: "eviction.thaw", id, retained: false } as const;
+    const request = { origin: "mqtt", scope, topic, name, id, retained: false } as const;
     const answer = await lastOf(await desk.take({ ...request, payload, signature, expirySeconds: 60, ...changes }));
     return answer?.error ?? answer?.state;
   };
@@ -150,7 +157,7 @@ test("row 16 answers before 17, 17 before 18, and 18 before 19", async () => {
   expect(await give("B", { ctr: 5, exp: "2026-11-20T10:00:00Z" })).toBe("stale-counter");
   trust("board.*");
   expect(await give("C", { ctr: 5 })).toBe("forbidden");
-  trust("eviction.*");
+  trust("*");
   board.isSynced = false;
   expect(await give("D", { exp: "2026-11-20T13:00:00Z" }, { expirySeconds: 0 })).toBe("expired");
   expect(await give("E", { exp: "2026-11-20T13:00:00Z" })).toBe("clock-unsynced");

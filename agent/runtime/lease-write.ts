@@ -1,0 +1,23 @@
+import { type Clock, deadline, type Millis } from "../base/clock.ts";
+import { formatDuration } from "../base/duration.ts";
+import type { Disposed } from "../base/errors.ts";
+
+/** As far as we know the Lease does not hold what was to be written. */
+export class LeaseNotWrittenError extends Error implements Disposed {
+  override readonly name = "LeaseNotWrittenError";
+  readonly disposition = "retry";
+}
+
+/** Resolves once `publish` does, and rejects where that takes longer than somebody waits for an answer. */
+export async function writtenWithin(clock: Clock, patience: Millis, publish: () => Promise<void>): Promise<void> {
+  const late = (): Error => new LeaseNotWrittenError(`the Lease was not written within ${formatDuration(patience)}`);
+  const bound = deadline(clock, patience, new AbortController().signal, late);
+  const given = new Promise<never>((_, reject) => {
+    bound.signal.addEventListener("abort", () => reject(bound.signal.reason), { once: true });
+  });
+  try {
+    await Promise.race([publish(), given]);
+  } finally {
+    bound.dispose();
+  }
+}

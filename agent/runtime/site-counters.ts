@@ -1,0 +1,71 @@
+/**
+ * The highest number that was accepted of each signing key, for a whole site. It travels from leader to leader in an
+ * annotation of the site's Lease, as holds do.
+ */
+export interface SiteCounters {
+  /** By the beginning of the key's fingerprint. Each lies above the floor. */
+  readonly keys: ReadonlyMap<string, number>;
+  /** No number up to this one is accepted of any key: the highest of the counters that were dropped. */
+  readonly floor: number;
+}
+
+const belowAll = -1;
+
+export const noCounters: SiteCounters = { keys: new Map(), floor: belowAll };
+
+/**
+ * All annotations of an object together may have 256 KiB, and followers read these with every look at the Lease. Beyond
+ * this number the keys with the lowest counters share one, the floor: what is dropped is refused, never accepted again.
+ */
+export const mostKeys = 64;
+
+/** 96 bits of a hash: two keys that collide would share a counter, which refuses more and never less. */
+const nameLength = 16;
+const nameOf = (fingerprint: string): string => fingerprint.slice(0, nameLength);
+
+/** The highest number that counts as used; undefined: none was. */
+export function highestOf({ keys, floor }: SiteCounters, fingerprint: string): number | undefined {
+  const highest = Math.max(keys.get(nameOf(fingerprint)) ?? belowAll, floor);
+  return highest === belowAll ? undefined : highest;
+}
+
+export const raised = (counters: SiteCounters, fingerprint: string, counter: number): SiteCounters =>
+  merged(counters, { keys: new Map([[nameOf(fingerprint), counter]]), floor: belowAll });
+
+/** The higher one of each: the same in whatever order, and however often, boards and Leases are brought together. */
+export function merged(a: SiteCounters, b: SiteCounters): SiteCounters {
+  const all = new Map(a.keys);
+  for (const [key, counter] of b.keys) all.set(key, Math.max(counter, all.get(key) ?? belowAll));
+  const floor = Math.max(a.floor, b.floor);
+  const highestFirst = [...all].filter(([, counter]) => counter > floor).sort((one, other) => other[1] - one[1]);
+  const dropped = highestFirst[mostKeys]?.[1] ?? belowAll;
+  return {
+    keys: new Map(highestFirst.slice(0, mostKeys).filter(([, counter]) => counter > dropped)),
+    floor: Math.max(floor, dropped),
+  };
+}
+
+/** Far more than `mostKeys` entries of ours; a longer text is none of ours, and its beginning still counts. */
+const longestText = 4096;
+const floorName = "*";
+const entryPattern = /^(\*|[A-Za-z0-9_-]{16})=([0-9]{1,16})$/;
+
+/** One text for the same counters: a renewal carries it only where it changed. "" where nothing was ever counted. */
+export function encodeCounters({ keys, floor }: SiteCounters): string {
+  const entries = [...keys].map(([key, counter]) => `${key}=${counter}`).sort();
+  return (floor === belowAll ? entries : [`${floorName}=${floor}`, ...entries]).join(" ");
+}
+
+/** Entries that make no sense are left out: a counter is at least what the others say, and what this board knows. */
+export function decodeCounters(text: string): SiteCounters {
+  const found = new Map<string, number>();
+  for (const entry of text.slice(0, longestText).split(" ")) {
+    const [, name, digits] = entryPattern.exec(entry) ?? [];
+    const counter = Number(digits);
+    if (name === undefined || !Number.isSafeInteger(counter)) continue;
+    found.set(name, Math.max(counter, found.get(name) ?? belowAll));
+  }
+  const floor = found.get(floorName) ?? belowAll;
+  found.delete(floorName);
+  return merged(noCounters, { keys: found, floor });
+}

@@ -1,0 +1,181 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { newKeyPair, signatureOf } from "../../agent/commands/signature.ts";
+import type { AgentProcess } from "../support/agent-process.ts";
+import { LinkedSite } from "../support/linked-site.ts";
+import { rest } from "../support/rest.ts";
+import { lack, soon, TestFleet } from "./site.ts";
+
+/** A site that elects within seconds. */
+const quick = {
+  leader: { duration: "6s", renewDeadline: "4s", retry: "1s" },
+  nodeLifecycle: { monitorPeriod: "500ms", gracePeriod: "4s", startupGracePeriod: "4s" },
+  link: { watchStall: "10s", blip: "2s" },
+};
+
+const commandTopic = "sw1/acme/plant7/_site/cmd";
+const [counters, holds] = ["siteward.dev/counters", "siteward.dev/holds"];
+const leaseUrl = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/siteward-plant7";
+
+/** A signed command as it crossed the broker: whoever recorded it can publish these bytes again. */
+interface Recording {
+  readonly id: string;
+  readonly name: string;
+  readonly payload: string;
+  readonly sig: string;
+}
+
+/** Two real agents that trust one key, and an operator who has it. */
+class SignedSite {
+  readonly fleet = new TestFleet();
+  readonly folder = mkdtempSync(path.join(tmpdir(), "siteward-signed-"));
+  readonly #pair = newKeyPair();
+  #site: LinkedSite | undefined;
+  #second: AgentProcess | undefined;
+  #number = 0;
+
+  constructor() {
+    open.push(this);
+  }
+
+  async start(): Promise<this> {
+    await this.fleet.start();
+    const trust = path.join(this.folder, "trust.d");
+    mkdirSync(trust);
+    this.trust("ops");
+    const own = { ...quick, site: { name: "plant7" }, commands: { trust } };
+    this.#site = await new LinkedSite({ config: { ...own, mqtt: this.fleet.agentSettings("pi-1") } }).start();
+    await soon(() => this.first.isReady, 30).toBe(true);
+    this.#second = this.#site.join("pi-2", [], { mqtt: this.fleet.agentSettings("pi-2") });
+    return this;
+  }
+
+  get first(): AgentProcess {
+    return this.#started.agent;
+  }
+
+  get second(): AgentProcess {
+    if (!this.#second) throw new Error("the site was not started");
+    return this.#second;
+  }
+
+  get #started(): LinkedSite {
+    if (!this.#site) throw new Error("the site was not started");
+    return this.#site;
+  }
+
+  /** The public key lies in the folder of all boards under this name. */
+  trust(kid: string): void {
+    writeFileSync(path.join(this.folder, "trust.d", `${kid}.pub`), this.#pair.publicKey);
+  }
+
+  distrust(kid: string): void {
+    rmSync(path.join(this.folder, "trust.d", `${kid}.pub`));
+  }
+
+  sign(name: string, ctr: number, args: object = {}): Recording {
+    const id = `R-${++this.#number}`;
+    const payload = JSON.stringify({ v: 1, id, name, args, by: `ops:${id}`, reason: "CHG-1182", ctr });
+    return {
+      id,
+      name,
+      payload,
+      sig: signatureOf(`${commandTopic}/${name}/${id}`, Buffer.from(payload), this.#pair.privateKey),
+    };
+  }
+
+  /** Publishes the recorded bytes, with an expiry of whoever publishes. Answers with the leader's last word. */
+  async publish({ id, name, payload, sig }: Recording, kid = "ops"): Promise<Record<string, unknown>> {
+    const topic = `sw1/acme/plant7/_site/res/${name}/${id}`;
+    const { length } = this.fleet.said(topic);
+    const properties = { messageExpiryInterval: 60, userProperties: { sig, kid } };
+    const send = async (): Promise<void> => {
+      await this.fleet.ops?.publishAsync(`${commandTopic}/${name}/${id}`, payload, { qos: 1, properties });
+    };
+    const answer = () =>
+      this.fleet
+        .said(topic)
+        .slice(length)
+        .find(({ state }) => state !== "accepted" && state !== "running");
+    // A new leader listens a few seconds late; until then the broker has nobody to give it to.
+    for (let tries = 0; tries < 20 && answer() === undefined; tries++) {
+      await send();
+      for (let waited = 0; waited < 15 && answer() === undefined; waited++)
+        await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    return answer() ?? { state: "never answered" };
+  }
+
+  async annotations(): Promise<Readonly<Record<string, string>>> {
+    const { metadata } = await this.#started.request<{ metadata: { annotations?: Record<string, string> } }>(
+      "GET",
+      leaseUrl,
+    );
+    return metadata.annotations ?? {};
+  }
+
+  /** As somebody who may write the Lease, or an etcd that was restored, leaves them. */
+  async annotate(annotations: Readonly<Record<string, string | null>>): Promise<void> {
+    const patch = "application/merge-patch+json";
+    await this.#started.request("PATCH", leaseUrl, { metadata: { annotations } }, patch);
+  }
+
+  async isFrozen(): Promise<boolean> {
+    const { freezes } = JSON.parse((await this.annotations())[holds] ?? "{}");
+    return Object.keys(freezes ?? {}).length > 0;
+  }
+
+  async stop(): Promise<void> {
+    await this.#site?.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+const open: SignedSite[] = [];
+afterEach(async () => {
+  for (const site of open.splice(0)) await site.stop();
+});
+
+describe.skipIf(lack)("a signed command of the site that somebody recorded", () => {
+  test("the next leader refuses it: a thaw from before the present freeze ends no freeze", async () => {
+    const site = await new SignedSite().start();
+    expect(await site.publish(site.sign("eviction.freeze", 3, { ttl: 3600 }))).toMatchObject({ state: "succeeded" });
+    const thaw = site.sign("eviction.thaw", 4);
+    expect(await site.publish(thaw)).toMatchObject({ state: "succeeded", result: { wasFrozen: true } });
+    expect(await site.publish(thaw)).toMatchObject({ state: "succeeded", replayed: true });
+    expect(await site.publish(site.sign("eviction.freeze", 5, { ttl: 3600 }))).toMatchObject({ state: "succeeded" });
+    expect(await site.first.stop()).toBe(0);
+    await soon(() => site.second.isReady, 40).toBe(true);
+    expect(await site.publish(thaw)).toMatchObject({ board: "pi-2", state: "rejected", error: "stale-counter" });
+    expect(await site.isFrozen()).toBe(true);
+    // The operator goes on where the counter stands.
+    expect(await site.publish(site.sign("eviction.thaw", 6))).toMatchObject({ board: "pi-2", state: "succeeded" });
+  });
+
+  test("a board that only followed refuses it after a power cut of all, from a restored Lease, under the key's new name", async () => {
+    const site = await new SignedSite().start();
+    const freeze = site.sign("eviction.freeze", 7, { ttl: 3600 });
+    expect(await site.publish(freeze)).toMatchObject({ board: "pi-1", state: "succeeded" });
+    const counted = (await site.annotations())[counters];
+    expect(counted).toMatch(/^[\w-]{16}=7$/);
+    // A follower reads the Lease once in a term.
+    await rest(9);
+    for (const agent of [site.first, site.second]) await agent.stop("SIGKILL");
+    await site.annotate({ [counters]: counted?.replace("=7", "=6") ?? null });
+    site.distrust("ops");
+    site.trust("night");
+    site.second.start();
+    await soon(() => site.second.isReady, 40).toBe(true);
+    const refused = { board: "pi-2", state: "rejected", error: "stale-counter" };
+    expect(await site.publish(freeze, "night")).toMatchObject(refused);
+    expect((await site.annotations())[counters]).toBe(counted);
+    await site.annotate({ [counters]: "\u0001 *=-1 {}" });
+    await soon(async () => (await site.annotations())[counters], 20).toBe(counted);
+    expect(await site.publish(site.sign("eviction.freeze", 7, { ttl: 3600 }), "night")).toMatchObject(refused);
+    expect(await site.publish(site.sign("eviction.freeze", 8, { ttl: 3600 }), "night")).toMatchObject({
+      state: "succeeded",
+    });
+  });
+});
