@@ -273,7 +273,7 @@ describe.each([
   const all = Object.entries(lines).flatMap(([name, each]) =>
     each.map((line, at) => [`${name} (${at + 1})`, name, line] as const),
   );
-  test.each(all)("%s", { timeout: 30_000 }, async (_, name, line) => {
+  test.concurrent.each(all)("%s", { timeout: 30_000 }, async (_, name, line) => {
     const { out, err } = await played(name, line, env);
     const written = out + err;
     const rest = written.replace(ours, "");
