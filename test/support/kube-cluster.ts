@@ -178,15 +178,21 @@ export class KubeCluster {
       .map((line) => JSON.parse(line) as Audited);
   }
 
-  /** One request as the administrator. */
-  async request<T>(method: string, url: string, body?: unknown, type = "application/json"): Promise<T> {
+  /** One request, as the administrator unless another token is given. */
+  async request<T>(
+    method: string,
+    url: string,
+    body?: unknown,
+    type = "application/json",
+    token = this.#token,
+  ): Promise<T> {
     const answer = await call(
       `${this.server}${url}`,
       {
         method,
         agent: this.#connections,
         ca: this.#ca,
-        headers: { authorization: `Bearer ${this.#token}`, accept: "application/json", "content-type": type },
+        headers: { authorization: `Bearer ${token}`, accept: "application/json", "content-type": type },
       },
       body,
     );

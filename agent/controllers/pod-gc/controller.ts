@@ -1,5 +1,5 @@
 import type { Node, Pod } from "../../api/core.ts";
-import { boardOf, isTerminating } from "../../api/pods.ts";
+import { boardOf, isKeptByFinalizers, isTerminating } from "../../api/pods.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
 import { taintsOf } from "../../api/taints.ts";
 import type { Millis } from "../../base/clock.ts";
@@ -55,8 +55,10 @@ export const podGC = ({ sight, terminatedThreshold }: PodGcParts): Controller<Gc
     const missing = [...site.lister(pods).indexValues("byNode")].filter(
       (board) => site.lister(nodes).get(board) === undefined,
     );
+    // Those that wait longest first: names that no board ever had, on a tenant's pods, must not take the turns of others.
     const due = missing
       .filter((board) => isDue(memory.waiting.get(board), now) && freezeOn(board) === undefined)
+      .sort((a, b) => dueSince(memory, a) - dueSince(memory, b))
       .slice(0, mostQuestions);
     const fates = await fatesOf(due, site);
     return { kind: "pass", ...podsToGo(site, terminatedThreshold, fates), missing, fates };
@@ -64,6 +66,8 @@ export const podGC = ({ sight, terminatedThreshold }: PodGcParts): Controller<Gc
   decide,
   remember,
 });
+
+const dueSince = ({ waiting }: GcMemory, board: string): Millis => waiting.get(board)?.mono ?? 0;
 
 /** Why the API does not answer is for the link's own loops to tell. */
 async function fatesOf(boards: readonly string[], site: SiteView): Promise<GcPass["fates"]> {
@@ -109,11 +113,15 @@ function podsToGo(
   const cached = site.lister(pods);
   const budget = new Budget(mostPods);
   const excess = threshold > 0 ? cached.countByIndex("byEnd", "ended") - threshold : 0;
-  const keys = excess > 0 ? firstToGo(cached.byIndex("byEnd", "ended"), budget.take(excess)) : [];
-  const ended = keys.flatMap((key) => cached.get(key) ?? []);
+  const ended: Pod[] = [];
+  for (const key of excess > 0 ? firstToGo(cached.byIndex("byEnd", "ended"), excess) : []) {
+    const pod = cached.get(key);
+    if (pod && !isKeptByFinalizers(pod) && budget.take(1) === 1) ended.push(pod);
+  }
   const outOfService: Pod[] = [];
   const unbound: Pod[] = [];
   for (const pod of cached.byIndex("byEnd", "terminating")) {
+    if (isKeptByFinalizers(pod)) continue;
     const board = boardOf(pod);
     const into =
       board === undefined ? unbound : isOutOfService(site.lister(nodes).get(board)) ? outOfService : undefined;
@@ -129,6 +137,7 @@ function podsToGo(
 function orphansOf(board: string, onBoard: Iterable<Pod>, budget: Budget): Orphans {
   const found: Pod[] = [];
   for (const pod of onBoard) {
+    if (isKeptByFinalizers(pod)) continue;
     if (budget.take(1) === 0) return { board, pods: found, isPart: true };
     found.push(pod);
   }

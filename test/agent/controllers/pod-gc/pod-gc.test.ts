@@ -137,6 +137,48 @@ test("a thousand pods go in one pass, the others in the next ones; none is forgo
   expect(gc.left).toEqual([]);
 });
 
+describe("a tenant", () => {
+  /** Deleted by force long ago; the tenant never takes the finalizer away. */
+  const kept = (name: string, more: Parameters<typeof pod>[1] = {}): Pod => {
+    const base = ended(name);
+    const metadata = {
+      ...base.metadata,
+      ...pod(name, { ...more, deletionTimestamp: "2026-01-01T00:00:00Z" }).metadata,
+    };
+    return {
+      ...pod(name, more),
+      metadata: { ...metadata, deletionGracePeriodSeconds: 0, finalizers: ["tenant.example/never"] },
+      status: { phase: "Failed" },
+    };
+  };
+
+  test("that keeps a thousand deleted pods by their finalizers takes no turn of others, and causes no writes", async () => {
+    const gc = new GcSite();
+    gc.put(...Array.from({ length: 1200 }, (_, index) => kept(`a-${index}`)), orphan("z"));
+    await gc.begin();
+    await gc.run(61_000);
+    expect(gc.left).not.toContain("default/z");
+    expect(gc.site.journal.writes.filter(({ object }) => object.includes("a-"))).toEqual([]);
+  });
+
+  test("whose ended pods stay by their finalizers has no pods of others deleted in their place", async () => {
+    const gc = new GcSite(10);
+    const others = Array.from({ length: 10 }, (_, index) => ended(`other-${index}`, { at: "2026-02-01T00:00:00Z" }));
+    gc.put(...Array.from({ length: 20 }, (_, index) => kept(`a-${index}`)), ...others);
+    await gc.begin();
+    await gc.run(61_000);
+    expect(gc.left.filter((key) => key.startsWith("default/other-"))).toHaveLength(10);
+  });
+
+  test("whose pods name hundreds of boards that never were does not keep a real one from its turn", async () => {
+    const gc = new GcSite();
+    gc.put(...Array.from({ length: 300 }, (_, index) => kept(`a-${index}`, { on: `a-${index}` })), orphan("z"));
+    await gc.begin();
+    await gc.run(200_000);
+    expect(gc.left).not.toContain("default/z");
+  });
+});
+
 describe("a pod that is written between the read of it and its deletion", () => {
   test("is read anew, and goes within seconds instead of after the next quarantine", async () => {
     const gc = new GcSite();
