@@ -120,7 +120,7 @@ export class Agent {
     const leaderMemo = new LeaderMemo({ facts: memo, place, lease });
     const identity = identityOf(board.name, ambient.random);
 
-    this.#link = new ApiLink(ambient, { transport, changed: news });
+    this.#link = new ApiLink(ambient, { transport, changed: news, blip: link.blip });
     this.#permissions = new Permissions({ clock: ambient.clock, changed: news });
     const clientWith = apiClients(ambient, {
       link: this.#link,
@@ -296,6 +296,7 @@ export class Agent {
         loops: this.#work.loops,
         site: this.#work.site,
         timers: this.#work.timers(now),
+        heldSince: (outage) => this.#work.heldSince(outage),
         isCordoned: (name) => this.caches.informer(nodes).lister.get(name)?.spec?.unschedulable === true,
         holds: this.#holds.ordered,
         quiet: this.elector.view().role === "leader" ? this.#holds.quiet(now) : undefined,

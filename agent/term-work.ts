@@ -1,6 +1,6 @@
 import type { Memo } from "../storage/memo.ts";
 import type { KubeObject } from "./api/meta.ts";
-import { namespaces, nodes, type Resource } from "./api/resources.ts";
+import { leases, namespaces, nodes, type Resource } from "./api/resources.ts";
 import type { Ambient } from "./base/ambient.ts";
 import { elapsed, type Instant, type Millis, sleep } from "./base/clock.ts";
 import { TaskGroup } from "./base/tasks.ts";
@@ -13,8 +13,10 @@ import type { SightParts } from "./controllers/sight.ts";
 import type { TimerCounts } from "./controllers/taint-eviction/timer.ts";
 import type { WorkloadName } from "./controllers/workloads.ts";
 import type { InformerSet } from "./informer/informer-set.ts";
+import { isHeld, linkOf } from "./judgement/link.ts";
 import type { Term } from "./runtime/controller.ts";
 import type { Executor } from "./runtime/executor.ts";
+import { HeldActs, type Waiting } from "./runtime/held-acts.ts";
 import type { HoldBook } from "./runtime/hold-book.ts";
 import { isRunning } from "./runtime/holds.ts";
 import type { LeaderMemo } from "./runtime/leader-memo.ts";
@@ -70,6 +72,7 @@ export class TermWork {
   #loops: readonly Loop[] = [];
   #judged: TermLoops["judged"];
   #timers: TermLoops["timers"];
+  readonly #held = new HeldActs();
 
   constructor(ambient: Ambient, parts: TermWorkParts) {
     this.#ambient = ambient;
@@ -94,6 +97,11 @@ export class TermWork {
   /** Pods whose time beside a taint runs or is over; undefined: nobody evicts here, or another board leads. */
   timers(now: Instant): TimerCounts | undefined {
     return this.#timers?.(now);
+  }
+
+  /** The most that the outage which began then held back at one time, as far as this board led. */
+  heldSince(outage: Instant): Waiting {
+    return this.#held.mostSince(outage);
   }
 
   judged(): SiteMemory | "by nobody" | undefined {
@@ -237,6 +245,23 @@ export class TermWork {
     if (!leaderMemo.leads(identity, number)) memo.clear(memoryArea("taint-eviction"));
   }
 
+  #lookAtHeld(): void {
+    const { clock, log } = this.#ambient;
+    const { informers, sight } = this.#parts;
+    const now = clock.now();
+    const { site } = this;
+    if (site === undefined) return;
+    const watches = { nodes: informers.informer(nodes).health, leases: informers.informer(leases).health };
+    const { deafSince } = linkOf(watches, sight.settings, now);
+    const isDeaf = deafSince !== undefined && elapsed(deafSince, now) > sight.settings.blip;
+    if (!isDeaf && !isHeld(site.quarantine)) {
+      this.#held.look(undefined, log, now);
+      return;
+    }
+    const boards = [...site.zones.values()].reduce((sum, { queue }) => sum + queue.waiting.size, 0);
+    this.#held.look({ boards, pods: this.timers(now)?.due ?? 0 }, log, now);
+  }
+
   /** What was given up during an outage is looked at once more when it is over, and need not wait for its next change. */
   async #afterOutages(signal: AbortSignal): Promise<void> {
     const { mirrored, informers } = this.#parts;
@@ -244,6 +269,7 @@ export class TermWork {
       Math.max(...mirrored.map((resource) => informers.informer(resource).health.restoredAt?.mono ?? 0));
     for (let last = restored(); !signal.aborted; ) {
       await sleep(this.#ambient.clock, outageLook, signal);
+      this.#lookAtHeld();
       const latest = restored();
       if (latest > last) this.wakeAll();
       last = latest;

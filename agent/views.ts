@@ -12,6 +12,7 @@ import type { ActCount } from "./runtime/act-counts.ts";
 import type { ApiLink, ApiLinkView } from "./runtime/api-link.ts";
 import type { ControlLoop, ControllerStats } from "./runtime/control-loop.ts";
 import type { Executor } from "./runtime/executor.ts";
+import type { Waiting } from "./runtime/held-acts.ts";
 import type { Quiet } from "./runtime/hold-book.ts";
 import type { Holds } from "./runtime/holds.ts";
 import type { ElectorView, LeaderElector } from "./runtime/leader-elector.ts";
@@ -34,6 +35,8 @@ export interface AgentViews {
   /** Pods whose time beside a taint runs or is over; undefined: nobody evicts here, or another board leads. */
   readonly timers: TimerCounts | undefined;
   readonly acts: readonly ActCount[];
+  /** The most that the outage which began then held back at one time, as far as this board led. */
+  readonly heldSince: (outage: Instant) => Waiting;
   /** Whether the Node of a board is unschedulable: an operator took the board out of use. */
   readonly isCordoned: (board: string) => boolean;
   readonly holds: Holds;
@@ -54,7 +57,16 @@ export interface ControllerView extends ControllerStats {
 export interface Viewed
   extends Pick<
     AgentViews,
-    "config" | "isListening" | "site" | "timers" | "isCordoned" | "holds" | "quiet" | "rebuilt" | "openedAt"
+    | "config"
+    | "isListening"
+    | "site"
+    | "timers"
+    | "heldSince"
+    | "isCordoned"
+    | "holds"
+    | "quiet"
+    | "rebuilt"
+    | "openedAt"
   > {
   readonly elector: LeaderElector;
   readonly link: ApiLink;
@@ -90,6 +102,7 @@ export function viewsOf(parts: Viewed, now: Instant): AgentViews {
     holds: parts.holds,
     quiet: parts.quiet,
     timers: parts.timers,
+    heldSince: parts.heldSince,
     acts: parts.executor.acts(now),
     traffic: parts.traffic.snapshot(),
     cache: { file: cache.database.file, fileBytes: file, walBytes: wal },

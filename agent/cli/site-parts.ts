@@ -1,5 +1,5 @@
 import { leases, nodes, resourceName } from "../api/resources.ts";
-import type { Instant } from "../base/clock.ts";
+import { elapsed, type Instant } from "../base/clock.ts";
 import type { BoardRecord, SiteMemory } from "../controllers/node-lifecycle/memory.ts";
 import { zoneName } from "../controllers/node-lifecycle/zones.ts";
 import { isHeld } from "../judgement/link.ts";
@@ -13,7 +13,7 @@ export function siteParts(views: AgentViews, now: Instant): Pick<Parts, "zones" 
   if (site === undefined) return {};
   return {
     zones: zoneParts(site, views, now),
-    boards: boardsPart(site, views),
+    boards: boardsPart(site, views, now),
     judgement: judgementPart(site, views),
     eviction: evictionPart(site, views, now),
   };
@@ -93,17 +93,23 @@ function evictionPart(site: SiteMemory, views: AgentViews, now: Instant): Evicti
 /** Without their watches no silence counts. */
 const judgedBy = [nodes, leases].map(resourceName);
 
-/** A Node that never had a status is no loss yet: its startup grace period runs. */
-function boardsPart({ boards }: SiteMemory, { isCordoned }: AgentViews): BoardsPart {
+/**
+ * A Node that never had a status is no loss yet: its startup grace period runs. A board that is lost stays lost for a new
+ * leader, and after an outage, until it is heard: that it gets a new grace period then is no sign of life.
+ */
+function boardsPart({ boards }: SiteMemory, { isCordoned, config }: AgentViews, now: Instant): BoardsPart {
+  const { gracePeriod } = config.nodeLifecycle;
+  const isHeard = ({ health: { heard } }: BoardRecord): boolean =>
+    heard !== undefined && elapsed(heard, now) <= gracePeriod;
   const silent: Board[] = [];
   const off: Board[] = [];
   const notReady: Board[] = [];
   let tainted = 0;
   for (const [name, record] of boards) {
     if (record.taint) tainted++;
-    const { ready, health, verdict, unwritten } = record;
+    const { ready, health, unwritten } = record;
     if (ready === "False") notReady.push({ name, since: health.transition });
-    if (!unwritten && (ready !== "Unknown" || verdict.verdict === "alive")) continue;
+    if (!unwritten && (ready !== "Unknown" || isHeard(record))) continue;
     (isCordoned(name) ? off : silent).push({ name, since: lastHeard(record) });
   }
   return { lost: named(silent), off: named(off), notReady: named(notReady), tainted };

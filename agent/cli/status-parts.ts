@@ -13,7 +13,7 @@ export function statusParts(views: AgentViews, now: Instant): Omit<Parts, "now" 
   const watches = informers.map((stats) => watchPart(stats, isListening, now));
   return {
     leader: leaderPart(views, now),
-    api: apiPart(views),
+    api: apiPart(views, now),
     watches,
     traffic: views.traffic.map(({ resource, verb, requests, up, down }) => ({
       resource,
@@ -65,8 +65,11 @@ function isFailing(
 }
 
 function leaderPart({ election, config }: AgentViews, now: Instant): LeaderPart {
-  const { role, holder, term, since, leaseAge, leaseDuration, renewP95, missedRenewals } = election;
-  const nobody = holder === "" || (role !== "leader" && leaseAge !== undefined && leaseAge > 2 * leaseDuration);
+  const { role, holder, term, since, leaseAge, leaseDuration, renewP95, missedRenewals, ended, identity } = election;
+  // It still names this board, whose term is over: whether another one leads by now is not known.
+  const isPast = ended !== undefined && holder === identity;
+  const nobody =
+    holder === "" || isPast || (role !== "leader" && leaseAge !== undefined && leaseAge > 2 * leaseDuration);
   return {
     role: role === "leader" ? "leader" : "standby",
     holder: holder === undefined || nobody ? undefined : boardOf(holder),
@@ -78,11 +81,15 @@ function leaderPart({ election, config }: AgentViews, now: Instant): LeaderPart 
     missedRenewals: role === "leader" ? missedRenewals : undefined,
     // A follower that sleeps until the term would end sees the Lease age: that alone says nothing about its holder.
     leaderlessSince: holder === "" ? since : undefined,
+    ended: isPast || holder === "" ? ended : undefined,
   };
 }
 
-function apiPart({ link, informers }: AgentViews): ApiPart {
-  const { state, since, rtt, lastHour, failure } = link;
+/** An outage stays in the status for so long after its end. */
+const oldOutage: Millis = 86_400_000;
+
+function apiPart({ link, informers, heldSince }: AgentViews, now: Instant): ApiPart {
+  const { state, since, rtt, lastHour, failure, lastOutage } = link;
   const reopened = informers.reduce((sum, { watches }) => sum + Math.max(0, watches - 1), 0);
   return {
     state,
@@ -94,6 +101,10 @@ function apiPart({ link, informers }: AgentViews): ApiPart {
     // Of a process younger than an hour the first opening of each watch is not one of them.
     restarts1h: Math.min(reopened, lastHour.watches),
     error: failure && { kind: failure.kind, message: failure.message, hint: failure.hint },
+    lastOutage:
+      lastOutage && elapsed(lastOutage.ended, now) < oldOutage
+        ? { ...lastOutage, held: heldSince(lastOutage.began) }
+        : undefined,
   };
 }
 
@@ -149,7 +160,9 @@ function problemParts(views: AgentViews): readonly ProblemPart[] {
     if (problem === undefined || link.state !== "up" || isTold(resource, ["list", "watch"])) continue;
     found.push({ type: "WatchFailing", subject: resource, severity: "warning", message: `${resource}: ${problem}` });
   }
-  if (election.lastError && link.state === "up" && !isTold("leases", leaseVerbs, config.leader.namespace)) {
+  // What had no answer before the link was back is over with the outage, though the next attempt is still to come.
+  const isOver = election.lastError?.isOfLink && elapsed(election.lastError.at, link.since) >= 0;
+  if (election.lastError && !isOver && link.state === "up" && !isTold("leases", leaseVerbs, config.leader.namespace)) {
     found.push({
       type: "ElectionFailing",
       severity: "warning",

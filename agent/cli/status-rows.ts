@@ -13,6 +13,7 @@ export function statusRows(status: Status, width: number): readonly string[] {
   return [
     ...rows("Leader", leaderRows(status)),
     ...rows("Links", linkRows(status)),
+    ...rows("Last outage", outageRows(status)),
     ...rows("Watches", watchRows(status)),
     ...rows("Zones", zoneRows(status)),
     ...rows("Eviction", eviction ? [evictionRow(eviction, status)] : []),
@@ -32,10 +33,11 @@ const mostCommands = 3;
 /** Columns of names are as wide as the longest of them. */
 const wide = (names: readonly string[]): number => Math.max(16, ...names.map(({ length }) => length));
 
-function leaderRows({ leader, identity, writtenAt }: Status): readonly string[] {
+function leaderRows({ leader, identity, link, writtenAt }: Status): readonly string[] {
   if (!leader) return [];
-  const { role, holder, term, since, leaseAgeMs, leaseDurationMs, renewP95Ms, missedRenewals } = leader;
-  const who = role === "leader" ? "this board" : (holder ?? "nobody");
+  const { role, holder, term, since, leaseAgeMs, leaseDurationMs, renewP95Ms, missedRenewals, ended } = leader;
+  const unknown = link && link.api.state !== "up" ? "not known, no answer from the API server" : "nobody";
+  const who = role === "leader" ? "this board" : (holder ?? unknown);
   const facts = [
     `${who}${holder === undefined ? "" : `, term ${term}`}`,
     since && holder !== undefined ? `since ${clockTime(since)} (${ago(since, writtenAt)})` : undefined,
@@ -45,7 +47,9 @@ function leaderRows({ leader, identity, writtenAt }: Status): readonly string[] 
     renewP95Ms === undefined ? undefined : `renew p95 ${renewP95Ms} ms`,
     missedRenewals === undefined ? undefined : `${missedRenewals} missed`,
   ];
-  const self = role === "leader" || holder === identity.board ? "" : `; this board is standby`;
+  const past =
+    ended && `; the term of this board ended at ${clockTime(ended.at)} (${ago(ended.at, writtenAt)} ago): ${ended.why}`;
+  const self = role === "leader" || holder === identity.board ? "" : (past ?? "; this board is standby");
   return [[joined(facts), joined(lease)].filter(Boolean).join("; ") + self];
 }
 
@@ -65,6 +69,22 @@ function linkRows({ link, writtenAt }: Status): readonly string[] {
     `${watch.open} ${watch.open === 1 ? "watch" : "watches"} (${again})`,
   ]);
   return [facts, ...(server ? [server] : []), ...(link.mqtt ? [brokerRow(link.mqtt, writtenAt)] : [])];
+}
+
+function outageRows({ link, eviction }: Status): readonly string[] {
+  const outage = link?.api.lastOutage;
+  if (outage === undefined) return [];
+  const { from, to, boardsHeld, podsHeld } = outage;
+  const held = [
+    ...(boardsHeld > 0 ? [counted(boardsHeld, "board")] : []),
+    ...(podsHeld > 0 ? [counted(podsHeld, "pod")] : []),
+  ];
+  const effect = held.length === 0 ? "nothing had to be held" : `${held.join(" and ")} held meanwhile, nothing evicted`;
+  return [
+    `${clockTime(from)} to ${clockTime(to)} (${ago(from, to)}): no answer from the API server; ${effect}${
+      eviction?.held === undefined ? "" : "; the hold lasts until the boards are heard again"
+    }`,
+  ];
 }
 
 function brokerRow(mqtt: NonNullable<NonNullable<Status["link"]>["mqtt"]>, writtenAt: string): string {
@@ -135,8 +155,8 @@ function evictionRow(
   ]);
 }
 
-const counted = (count: number, what: string, state: string): string =>
-  `${count} ${what}${count === 1 ? "" : "s"} ${state}`;
+const counted = (count: number, what: string, state = ""): string =>
+  `${count} ${what}${count === 1 ? "" : "s"} ${state}`.trimEnd();
 
 const freezeText = ({ scope, target, until, by, reason }: NonNullable<Status["holds"]>["freezes"][number]): string =>
   `${target === undefined ? scope : `${scope} ${target}`} until ${clockTime(until)} by ${by}${reason ? ` (${reason})` : ""}`;

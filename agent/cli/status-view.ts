@@ -29,7 +29,10 @@ export function shortLine(found: Known, { width }: Look): Text {
   const parts = [
     ` ${status.identity.board}`,
     found.kind === "stale" ? lastUpdate(found) : undefined,
-    leader && (leader.role === "leader" ? `leader, term ${leader.term}` : `led by ${leader.holder ?? "nobody"}`),
+    leader &&
+      (leader.role === "leader"
+        ? `leader, term ${leader.term}`
+        : `led by ${leader.holder ?? (status.link?.api.state === "up" ? "nobody" : "?")}`),
     zones.length > 0 ? `boards ${sum(zones, "ready")}/${sum(zones, "nodes")} ready` : undefined,
     status.eviction && `evict ${status.eviction.queue} queued`,
     status.link && `api ${status.link.api.state}`,

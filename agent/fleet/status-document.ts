@@ -27,6 +27,7 @@ export function boardStatus(status: Status): JsonRecord {
     leader: leader?.holder,
     term: leader?.term,
     api: link?.api.state,
+    lastOutage: link?.api.lastOutage && outageStatus(link.api.lastOutage),
     eviction: eviction && { queue: eviction.queue, held: eviction.held },
     failing: controllers.filter(({ state }) => state === "failing").map(({ name }) => name),
     paused: controllers.filter(({ state }) => state === "paused").map(({ name }) => name),
@@ -65,6 +66,16 @@ export function siteStatus(status: Status): JsonRecord {
     holds,
   };
 }
+
+/** Without its times: they are counted back from now, and a step of the clock would be sent as news. */
+export const outageStatus = ({ number, from, to, boardsHeld, podsHeld }: ApiOutage): JsonRecord => ({
+  number,
+  seconds: Math.round((Date.parse(to) - Date.parse(from)) / 1000),
+  boardsHeld,
+  podsHeld,
+});
+
+type ApiOutage = NonNullable<NonNullable<Status["link"]>["api"]["lastOutage"]>;
 
 const configStatus = ({ desiredVersion, appliedVersion, state }: NonNullable<Status["config"]>): JsonRecord => ({
   desiredVersion,

@@ -1,6 +1,7 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { Status } from "../status/schema.ts";
 import type { Happening, Severity } from "./happenings.ts";
+import { outageStatus } from "./status-document.ts";
 
 /** What flaps is told once in so long, and then as it is. */
 const quiet: Millis = 60_000;
@@ -52,7 +53,7 @@ const gone = ({ key, happening }: Fact): Fact => ({
   },
 });
 
-function factsOf({ health, leader, zones = [] }: Status): Fact[] {
+function factsOf({ health, leader, link, eviction, zones = [] }: Status): Fact[] {
   const conditions = health.conditions.map(({ type, subject, severity, message }): Fact => {
     const about = subject === undefined ? {} : { subject };
     return {
@@ -89,7 +90,18 @@ function factsOf({ health, leader, zones = [] }: Status): Fact[] {
       return { type: "leader.lost", severity: "warning", detail: { term, holder } };
     },
   };
-  return [role, ...conditions, ...states];
+  return [role, ...conditions, ...states, ...outageOf(link?.api.lastOutage, eviction)];
+}
+
+/** Once what it held back is known: a leader still holds silent boards for a while. */
+function outageOf(
+  outage: NonNullable<Status["link"]>["api"]["lastOutage"],
+  eviction: Status["eviction"],
+): readonly Fact[] {
+  if (outage === undefined || eviction?.held !== undefined) return [];
+  const detail = { ...outageStatus(outage), from: outage.from, to: outage.to };
+  const happening = () => ({ type: "api.outage", severity: "info", detail }) as const;
+  return [{ key: "outage", value: String(outage.number), happening }];
 }
 
 const calm: ReadonlySet<string> = new Set(["Initial", "Normal"]);

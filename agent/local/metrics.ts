@@ -128,6 +128,11 @@ function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
       one(api?.failed1h),
     ),
     counter(
+      "api_outages",
+      "Outages of the API server that are over, as seen by this board.",
+      one(api && (api.lastOutage?.number ?? 0)),
+    ),
+    counter(
       "api_requests",
       "Requests to the API server.",
       byRequest(({ requests }) => requests),

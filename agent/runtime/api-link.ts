@@ -17,6 +17,16 @@ export interface ApiLinkView {
   readonly lastHour: { readonly requests: number; readonly failed: number; readonly watches: number };
   /** What the last exchange failed with, while the state is not up. */
   readonly failure: ApiFailure | undefined;
+  /** The last one that is over. */
+  readonly lastOutage: Outage | undefined;
+}
+
+/** From the first request that was not answered to the next answer. */
+export interface Outage {
+  /** Counted since the process began. */
+  readonly number: number;
+  readonly began: Instant;
+  readonly ended: Instant;
 }
 
 export interface ApiFailure {
@@ -30,6 +40,7 @@ export class ApiLink {
   readonly #ambient: Ambient;
   readonly #transport: Transport;
   readonly #changed: () => void;
+  readonly #blip: Millis;
   readonly #roundTrips = new DurationSample();
   readonly #requests = new RollingCount();
   readonly #unanswered = new RollingCount();
@@ -39,11 +50,23 @@ export class ApiLink {
   #state: ApiLinkView["state"] = "starting";
   #since: Instant;
   #failure: ApiFailure | undefined;
+  /** When the request was sent that turned the link down. */
+  #lostAt: Instant | undefined;
+  #lastOutage: Outage | undefined;
   #skew: Millis | undefined;
 
   /** `changed` is called when the link comes or goes, or fails for another reason than before. */
-  constructor(ambient: Ambient, parts: { readonly transport: Transport; readonly changed: () => void }) {
+  constructor(
+    ambient: Ambient,
+    parts: {
+      readonly transport: Transport;
+      readonly changed: () => void;
+      /** An interruption up to here is no outage. */
+      readonly blip: Millis;
+    },
+  ) {
     this.#ambient = ambient;
+    this.#blip = parts.blip;
     this.#transport = parts.transport;
     this.#changed = parts.changed;
     this.#since = ambient.clock.now();
@@ -58,12 +81,12 @@ export class ApiLink {
       this.#skew = skewIn(response.headers.date, begun, now) ?? this.#skew;
       this.#requests.add(now);
       if (isWatch(request)) this.#watches.add(now);
-      this.#answered(response);
+      this.#answered(response, begun);
       return response;
     } catch (error) {
       // A request that we gave up ourselves says nothing about the link, unless we gave up waiting, perhaps for credentials.
       const isGivenUp = request.signal.aborted && !(error instanceof CredentialsError);
-      this.#failed(isGivenUp ? request.signal.reason : error);
+      this.#failed(isGivenUp ? request.signal.reason : error, begun);
       throw error;
     }
   };
@@ -81,6 +104,7 @@ export class ApiLink {
         watches: this.#watches.total(now),
       },
       failure: this.#failure,
+      lastOutage: this.#lastOutage,
     };
   }
 
@@ -89,37 +113,45 @@ export class ApiLink {
     return this.#skew;
   }
 
-  #answered({ status }: HttpResponse): void {
-    if (status === 401) this.#turn("down", notAccepted);
-    else this.#turn("up", undefined);
+  #answered({ status }: HttpResponse, begun: Instant): void {
+    if (status === 401) this.#turn("down", notAccepted, begun);
+    else this.#turn("up", undefined, begun);
   }
 
   /** The sentence alone: what Node and OpenSSL call the same thing would only say it twice. */
-  #failed(error: unknown): void {
+  #failed(error: unknown, begun: Instant): void {
     const kind = kindOf(error);
     if (kind === undefined || !(error instanceof Error)) return;
     const now = this.#ambient.clock.now();
     this.#requests.add(now);
     this.#unanswered.add(now);
-    this.#turn("down", { kind, message: error.message, hint: hintOf(error) ?? goesOn });
+    this.#turn("down", { kind, message: error.message, hint: hintOf(error) ?? goesOn }, begun);
   }
 
-  #turn(state: "up" | "down", failure: ApiFailure | undefined): void {
+  #turn(state: "up" | "down", failure: ApiFailure | undefined, begun: Instant): void {
     if (state === this.#state && failure?.message === this.#failure?.message) return;
+    const now = this.#ambient.clock.now();
     const turned = state !== this.#state;
+    const lostAt = this.#lostAt;
     this.#state = state;
     this.#failure = failure;
-    if (turned) this.#since = this.#ambient.clock.now();
-    this.#say(failure);
+    if (turned) {
+      // A request that was not answered in time was sent into an outage that had begun before.
+      this.#since = state === "down" ? begun : now;
+      this.#lostAt = state === "down" ? begun : undefined;
+    }
+    const isOutage = state === "up" && lostAt !== undefined && elapsed(lostAt, now) > this.#blip;
+    if (isOutage) this.#lastOutage = { number: (this.#lastOutage?.number ?? 0) + 1, began: lostAt, ended: now };
+    this.#say(failure, lostAt && elapsed(lostAt, now));
     this.#changed();
   }
 
   /** Each reason once, however often they take turns. */
-  #say(failure: ApiFailure | undefined): void {
+  #say(failure: ApiFailure | undefined, away: Millis | undefined): void {
     const { log } = this.#ambient;
     if (failure === undefined) {
       this.#said.clear();
-      log.info("API server reached");
+      log.info("API server reached", { awayMs: away && Math.round(away) });
     } else if (!this.#said.has(failure.message) && this.#said.size < mostSaid) {
       this.#said.add(failure.message);
       log.warn("API server not reached", { reason: failure.message, hint: failure.hint });
@@ -129,7 +161,7 @@ export class ApiLink {
 
 const mostSaid = 8;
 
-const goesOn = "Check the link and the API server; the agent goes on trying.";
+const goesOn = "Check the link and the API server; the agent keeps trying.";
 
 const notAccepted: ApiFailure = {
   kind: "credentials",

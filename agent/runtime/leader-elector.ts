@@ -5,13 +5,14 @@ import { ConfigError, hintOf, sentenceOf } from "../base/errors.ts";
 import { jitterFactor, writtenSeconds } from "../base/lease-timing.ts";
 import type { Progress } from "../base/progress.ts";
 import { jitter } from "../base/random.ts";
-import { isOfLink } from "../client/api-error.ts";
+import { isOfLink, isOvertaken } from "../client/api-error.ts";
 import type { ObjectRef } from "./actions.ts";
 import { FencedError } from "./fence.ts";
-import { Leadership, type LeadershipParts } from "./leadership.ts";
+import { type Failure, Leadership, type LeadershipParts } from "./leadership.ts";
 import { type Candidate, candidateProblems, type LeaseRecord, type LeaseStep } from "./lease-rules.ts";
 import { LeaseSight, patience, within } from "./lease-sight.ts";
 import { isFatal } from "./reaction.ts";
+import { TermOver } from "./term.ts";
 
 export interface ElectorParts
   extends Omit<Candidate, "headStart">,
@@ -58,7 +59,18 @@ export interface ElectorView {
   readonly missedRenewals: number;
   /** Why this board does not stand for election, while that is so. */
   readonly notStanding: string | undefined;
-  readonly lastError: { readonly message: string; readonly hint: string | undefined } | undefined;
+  /** Why the last attempt to take or to renew the Lease failed. That another board was faster is no failure. */
+  readonly lastError: ElectionError | undefined;
+  /** How the last term of this process ended; undefined: it leads, or never led. */
+  readonly ended: { readonly at: Instant; readonly why: string } | undefined;
+}
+
+interface ElectionError {
+  readonly message: string;
+  readonly hint: string | undefined;
+  readonly at: Instant;
+  /** There was no answer: the state of the link says the same. */
+  readonly isOfLink: boolean;
 }
 
 interface Won {
@@ -90,7 +102,7 @@ export class LeaderElector {
   /** Since when nobody holds the Lease, as far as we looked. */
   #freeSince: Instant | undefined;
   #notStanding: string | undefined;
-  #error: unknown;
+  #error: Failure | undefined;
   /** When the attempt under way is over, or the next one begins. */
   #next: Instant | "idle" = "idle";
 
@@ -109,7 +121,8 @@ export class LeaderElector {
     const record = seen?.record;
     const leads = this.#leadership?.term.standsAt(now) ?? false;
     const renewals = this.#leadership?.stats();
-    const error = leads ? renewals?.error : this.#error;
+    const failure = leads ? renewals?.failure : this.#error;
+    const over = leads ? undefined : this.#leadership?.term.signal.reason;
     return {
       role: leads ? "leader" : "follower",
       identity: this.#parts.identity,
@@ -122,7 +135,13 @@ export class LeaderElector {
       renewP95: renewals?.renewP95,
       missedRenewals: renewals?.missed ?? 0,
       notStanding: leads ? undefined : this.#reasonNotToStand(),
-      lastError: error === undefined ? undefined : { message: sentenceOf(error), hint: hintOf(error) },
+      lastError: failure && {
+        message: sentenceOf(failure.error),
+        hint: hintOf(failure.error),
+        at: failure.at,
+        isOfLink: isOfLink(failure.error),
+      },
+      ended: over instanceof TermOver ? { at: over.at, why: over.why } : undefined,
     };
   }
 
@@ -218,9 +237,14 @@ export class LeaderElector {
       return { won: { record, began, written } };
     } catch (error) {
       if (signal.aborted) return { pause };
+      if (isOvertaken(error)) {
+        // The normal way not to be elected. The next look says who leads, and not all who lost look at the same time.
+        log.debug("another board was faster", { error });
+        return { pause: timing.retry * random.next() };
+      }
       const isFirst = this.#error === undefined;
       if (isFirst) log[isOfLink(error) ? "debug" : "warn"]("lease not taken", { error, hint: hintOf(error) });
-      this.#error = error;
+      this.#error = { error, at: clock.now() };
       return { pause: this.#parts.followers === "poll" ? pause : this.#pauseAfterFailure(isFirst) };
     } finally {
       bound.dispose();

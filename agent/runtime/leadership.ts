@@ -43,6 +43,12 @@ interface Loss {
   readonly told: boolean;
 }
 
+/** What an attempt to take or to renew the Lease failed with last, and when. */
+export interface Failure {
+  readonly error: unknown;
+  readonly at: Instant;
+}
+
 interface Renewal {
   resolve(): void;
   reject(why: Error): void;
@@ -77,7 +83,7 @@ export class Leadership {
   /** Who waits for the next renewal. */
   #waiting: Renewal[] = [];
   #missed = 0;
-  #error: unknown;
+  #failure: Failure | undefined;
 
   constructor(
     ambient: Ambient,
@@ -114,8 +120,8 @@ export class Leadership {
     return this.#isReleased;
   }
 
-  stats(): { readonly renewP95: Millis | undefined; readonly missed: number; readonly error: unknown } {
-    return { renewP95: this.#renewals.p95, missed: this.#missed, error: this.#error };
+  stats(): { readonly renewP95: Millis | undefined; readonly missed: number; readonly failure: Failure | undefined } {
+    return { renewP95: this.#renewals.p95, missed: this.#missed, failure: this.#failure };
   }
 
   /** Ends the term by our own will: the work is stopped and the Lease released, for `successor` where one is named. */
@@ -152,7 +158,7 @@ export class Leadership {
     const lost = await this.#keep();
     for (const { reject } of this.#waiting.splice(0)) reject(new FencedError(`term ${term.number} is over`));
     const ours = lost === undefined && !term.signal.aborted;
-    const isAnswered = this.#error === undefined && (lost?.told ?? this.#why !== undefined);
+    const isAnswered = this.#failure === undefined && (lost?.told ?? this.#why !== undefined);
     term.end(lost?.why ?? this.#why ?? notInTime.why, isAnswered);
     const { reason } = term.signal;
     log[ours ? "info" : "warn"]("term ended", {
@@ -209,12 +215,12 @@ export class Leadership {
       try {
         const lost = await this.#renew(bound.signal);
         if (lost !== undefined) return { why: lost, told: true };
-        this.#error = undefined;
+        this.#failure = undefined;
       } catch (error) {
         if (leaving.aborted) return undefined;
         if (error instanceof FencedError) return notInTime;
-        if (this.#error === undefined) log[isOfLink(error) ? "debug" : "warn"]("lease not renewed", { error });
-        this.#error = error;
+        if (this.#failure === undefined) log[isOfLink(error) ? "debug" : "warn"]("lease not renewed", { error });
+        this.#failure = { error, at: clock.now() };
         this.#missed++;
       } finally {
         bound.dispose();

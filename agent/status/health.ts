@@ -43,14 +43,15 @@ function linkProblems({ api, now }: Parts): readonly ProblemPart[] {
   if (!api || !error || api.state === "up") return [];
   const since = api.state === "down" ? ` (for ${formatDuration(elapsed(api.since, now))})` : "";
   const { type, severity, hint } = linkTexts[error.kind];
-  return [{ type, severity, message: `${error.message}${since}`, hint: error.hint ?? hint }];
+  const meanwhile = api.state === "down" ? "; this board evicts nothing meanwhile, and pods keep running" : "";
+  return [{ type, severity, message: `${error.message}${since}${meanwhile}`, hint: error.hint ?? hint }];
 }
 
 const linkTexts: Readonly<Record<ApiProblem["kind"], Pick<ProblemPart, "type" | "severity" | "hint">>> = {
   unreachable: {
     type: "ApiUnreachable",
     severity: "warning",
-    hint: "check the link and the API server; the agent goes on trying",
+    hint: "check the link and the API server; the agent keeps trying",
   },
   credentials: {
     type: "CredentialsInvalid",

@@ -186,6 +186,8 @@ export interface LeaderPart {
   readonly missedRenewals?: number | undefined;
   /** Since when the Lease names nobody. */
   readonly leaderlessSince: Instant | undefined;
+  /** How the last term of this board ended, while it does not lead. */
+  readonly ended?: { readonly at: Instant; readonly why: string } | undefined;
 }
 
 export interface ApiPart {
@@ -200,6 +202,17 @@ export interface ApiPart {
   readonly restarts1h?: number | undefined;
   /** The last failure, while the state is not up. */
   readonly error: ApiProblem | undefined;
+  /** The last outage that is over. */
+  readonly lastOutage?: OutagePart | undefined;
+}
+
+export interface OutagePart {
+  /** Counted since the process began. */
+  readonly number: number;
+  readonly began: Instant;
+  readonly ended: Instant;
+  /** The most boards and pods that it held back at one time, as far as this board led. */
+  readonly held: { readonly boards: number; readonly pods: number };
 }
 
 export interface ApiProblem {

@@ -29,6 +29,8 @@ const leader = record({
   leaseDurationMs: count,
   renewP95Ms: maybe(count),
   missedRenewals: maybe(count),
+  /** How the last term of this board ended, while it does not lead. */
+  ended: maybe(record({ at: text, why: text })),
 });
 
 const api = record({
@@ -41,6 +43,8 @@ const api = record({
   requests1h: maybe(count),
   failed1h: maybe(count),
   lastError: maybe(text),
+  /** The last outage that is over, and the most boards and pods that it held back at one time. */
+  lastOutage: maybe(record({ number: count, from: text, to: text, boardsHeld: count, podsHeld: count })),
   watch: record({ open: count, restarts: count, restarts1h: maybe(count), lastRelist: maybe(text) }),
 });
 

@@ -46,6 +46,7 @@ export function snapshot(parts: Parts, before: Status | undefined): Status {
       leaseDurationMs: leader.duration,
       renewP95Ms: rounded(leader.renewP95),
       missedRenewals: leader.missedRenewals,
+      ended: leader.ended && { at: iso(leader.ended.at, now), why: leader.ended.why },
     },
     link: parts.api && {
       api: apiStatus(parts.api, watches ?? [], now),
@@ -132,6 +133,13 @@ function apiStatus(api: NonNullable<Parts["api"]>, watches: readonly WatchPart[]
     requests1h: api.requests1h,
     failed1h: api.failed1h,
     lastError: api.error?.message,
+    lastOutage: api.lastOutage && {
+      number: api.lastOutage.number,
+      from: iso(api.lastOutage.began, now),
+      to: iso(api.lastOutage.ended, now),
+      boardsHeld: api.lastOutage.held.boards,
+      podsHeld: api.lastOutage.held.pods,
+    },
     watch: {
       open: watches.filter(({ state }) => state === "live").length,
       restarts: watches.reduce((sum, { restarts }) => sum + restarts, 0),

@@ -169,3 +169,54 @@ test("while a site is frozen nothing claims a rate of evictions, and what is hel
 
 const lostAt = ({ plate }: SimBoard): RegExp =>
   new RegExp(`^warning BoardsLost: ${plate.name} is lost: silent since \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC$`);
+
+describe("an outage of a whole site", () => {
+  const cut = ({ site }: Story): (() => void) => {
+    const edges = site.boards.flatMap(({ agentEdge, kubeletEdge }) => [agentEdge, kubeletEdge]);
+    const mends = edges.map((edge) => edge.impair({ is: "silent" }, "late"));
+    return () => {
+      for (const mend of mends) mend();
+    };
+  };
+
+  test("is told while it lasts: nothing is evicted, pods go on running, and the term of the leader is over", async () => {
+    const site = await begun();
+    const { leader } = site;
+    cut(site);
+    await site.run(2 * minute);
+    expect(site.problems(leader)).toEqual([
+      expect.stringMatching(
+        /^warning ApiUnreachable: .* \(for \w+\); this board evicts nothing meanwhile, and pods keep running$/,
+      ),
+    ]);
+    expect(site.row("Leader", leader)).toMatch(
+      /^not known, no answer from the API server; lease of 1m, seen \w+ ago; the term of this board ended at \d\d:\d\d \(\w+ ago\): no renewal for 40s$/,
+    );
+    expect(site.row("Leader", site.follower("b"))).toMatch(/^not known, .*; this board is standby$/);
+  });
+
+  test("leaves behind how long it was and what it held, also in the log; the attempt that failed in it is no problem", async () => {
+    const site = await begun();
+    const victim = site.follower("a");
+    victim.powerOff("none");
+    await site.run(62 * second);
+    expect(site.problems()).toEqual([expect.stringMatching(lostAt(victim))]);
+    const { leader } = site;
+    const mend = cut(site);
+    await site.run(80 * second);
+    mend();
+    // As soon as the link is back, and before the next attempt to win or renew the Lease.
+    const boards = site.site.boards.filter(({ agent }) => agent !== undefined);
+    for (let s = 0; s < 90; s++) {
+      await site.run(second);
+      for (const board of boards) expect(site.problems(board).join()).not.toContain("ElectionFailing");
+    }
+    expect(site.row("Last outage", leader)).toMatch(
+      /^\d\d:\d\d to \d\d:\d\d \(1m\w+\): no answer from the API server; [23] pods held meanwhile, nothing evicted/,
+    );
+    expect(site.row("Last outage", site.follower("b"))).toMatch(/nothing had to be held$/);
+    await site.run(2 * minute);
+    expect(site.row("Eviction", leader)).toMatch(/ 3 pods evicted in the last hour, not held$/);
+    expect(site.problems()).toEqual([expect.stringMatching(lostAt(victim))]);
+  });
+});

@@ -3,7 +3,9 @@ import { StatusEvents } from "../../../agent/fleet/status-events.ts";
 import type { Status } from "../../../agent/status/schema.ts";
 import { bareStatus } from "../../support/bare-status.ts";
 
-type Part = Partial<Pick<Status, "leader" | "zones">> & { readonly conditions?: readonly string[] };
+type Part = Partial<Pick<Status, "leader" | "zones" | "link" | "eviction">> & {
+  readonly conditions?: readonly string[];
+};
 
 function status({ conditions = [], ...more }: Part): Status {
   return {
@@ -112,4 +114,25 @@ test("more conditions than are remembered are told once each, those beyond not a
 test("who leads is told however many conditions there are", () => {
   const many = Array.from({ length: 700 }, (_, at) => `Condition${at}`);
   expect(story([0, { conditions: many, leader: leads }])[0]).toContain("site leader.acquired info");
+});
+
+test("an outage is told once, when it is known what it held back; the next one again", () => {
+  const after = (number: number) => ({
+    link: {
+      api: {
+        state: "up" as const,
+        since: "2026-01-01T00:01:18Z",
+        lastOutage: { number, from: "2026-01-01T00:00:00Z", to: "2026-01-01T00:01:18Z", boardsHeld: 0, podsHeld: 2 },
+        watch: { open: 4, restarts: 0 },
+      },
+    },
+  });
+  const held = { ...after(1), eviction: { queue: 0, pending: 0, held: "quarantine" } };
+  expect(story([0, {}], [80, held], [140, after(1)], [142, after(1)], [500, after(2)])).toEqual([
+    [],
+    [],
+    ["board api.outage info"],
+    [],
+    ["board api.outage info"],
+  ]);
 });

@@ -27,6 +27,7 @@ function setUp() {
         return { status: answer, headers: {}, body: (async function* () {})() };
       },
       changed: () => void news++,
+      blip: 10_000,
     },
   );
   const send = (next: number | Error, signal = new AbortController().signal): Promise<unknown> => {
@@ -35,7 +36,7 @@ function setUp() {
   };
   const said = () =>
     log.lines.map(({ level, message, fields }) => [level, message, fields.reason].filter(Boolean).join(" "));
-  return { clock, link, send, said, news: () => news };
+  return { clock, link, log, send, said, news: () => news };
 }
 
 test("the link is told once when it goes, and once when it comes back", async () => {
@@ -49,7 +50,7 @@ test("the link is told once when it goes, and once when it comes back", async ()
     since: clock.now(),
     failure: { kind: "unreachable", message: "https://10.0.0.1:6443: the connection was refused" },
   });
-  expect(link.view().failure?.hint).toContain("goes on trying");
+  expect(link.view().failure?.hint).toContain("keeps trying");
   await send(200);
   expect(link.view()).toMatchObject({ state: "up", failure: undefined });
   expect(said()).toEqual([
@@ -124,4 +125,20 @@ test("a person is told how many requests of the last hour had no answer, and how
   expect(link.view()).toMatchObject({ rtt: { p50: 0, p95: 0 }, lastHour: { requests: 5, failed: 1, watches: 1 } });
   await clock.advance("66m");
   expect(link.view().lastHour).toEqual({ requests: 0, failed: 0, watches: 0 });
+});
+
+test("an outage is known after its end with its length, from the first request that got no answer; a blip is none", async () => {
+  const { clock, link, send, log } = setUp();
+  await send(200);
+  await send(refused);
+  await clock.advance("9s");
+  await send(200);
+  expect(link.view().lastOutage).toBeUndefined();
+  await send(refused);
+  const began = clock.now();
+  await clock.advance("78s");
+  await send(refused);
+  await send(200);
+  expect(link.view().lastOutage).toEqual({ number: 1, began, ended: clock.now() });
+  expect(log.lines.at(-1)).toMatchObject({ level: "info", message: "API server reached", fields: { awayMs: 78_000 } });
 });

@@ -38,6 +38,32 @@ describe("a site begins", () => {
     await site.end();
   });
 
+  test("a board that loses the race for the Lease has no failure to report, and soon knows who leads", async () => {
+    const site = new Election();
+    const lock = new LeaseLink({ server: site.server, clock: site.clock, by: "pi-1" });
+    const late = site.join("pi-1", {
+      lock: Object.assign(lock, {
+        create: () =>
+          Promise.reject(
+            new ApiError(
+              { verb: "create", target: "lease" },
+              { status: 409, reason: "AlreadyExists", message: "leases already exists" },
+            ),
+          ),
+      }),
+    });
+    await site.clock.advance("1s");
+    site.join("pi-2");
+    for (let second = 0; second < 30; second++) {
+      await site.clock.advance("1s");
+      expect(late.elector.view().lastError).toBeUndefined();
+    }
+    expect(site.leaders).toEqual(["pi-2"]);
+    expect(late.elector.view().holder).toBe(site.holder);
+    expect(late.log.lines.filter(({ level }) => level === "warn")).toEqual([]);
+    await site.end();
+  });
+
   test("of three boards one leads, the others know it", async () => {
     const site = new Election(3);
     for (const name of ["pi-1", "pi-2", "pi-3"]) site.join(name);

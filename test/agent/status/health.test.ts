@@ -23,7 +23,9 @@ test.each([
 ] as const)("a link that is down because of %s: %s, with a next step", (kind, expected, level) => {
   const down: ApiPart = { ...api, state: "down", since: at(3480), error: { kind, message: "no answer" } };
   const found = problems(healthy({ api: down }));
-  expect(told({ api: down })).toEqual([`${expected}: no answer (for 2m)`]);
+  expect(told({ api: down })).toEqual([
+    `${expected}: no answer (for 2m); this board evicts nothing meanwhile, and pods keep running`,
+  ]);
   expect(found[0]?.hint).toBeTruthy();
   expect(levelOf(found)).toBe(level);
   expect(isReady(healthy({ api: down }))).toBe(false);
@@ -62,7 +64,9 @@ test("a Lease that nobody renews or takes over is told too, but not while the li
   ]);
   const error = { kind: "unreachable", message: "no answer" } as const;
   const cut = told({ leader: abandoned, api: { ...api, state: "down", since: at(3000), error } });
-  expect(cut).toEqual(["warning ApiUnreachable: no answer (for 10m)"]);
+  expect(cut).toEqual([
+    "warning ApiUnreachable: no answer (for 10m); this board evicts nothing meanwhile, and pods keep running",
+  ]);
 });
 
 test("a standby is ready with its watches off; a leader only with all of them live", () => {

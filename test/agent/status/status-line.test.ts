@@ -37,7 +37,7 @@ test.each<[string, Parts, string]>([
         error: { kind: "credentials", message: "the token is refused" },
       },
     },
-    "standby of edge-05 t17 · CredentialsInvalid: the token is refused (for 10s) · api down",
+    "standby of edge-05 t17 · CredentialsInvalid: the token is refused (for 10s); this board evicts nothing meanwhile, and pods keep running · api down",
   ],
   ["a site that nobody is known to lead", nobody, "standby plant7"],
 ])("%s", (_, parts, expected) => {
