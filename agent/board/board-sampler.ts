@@ -68,6 +68,11 @@ export class BoardSampler implements BoardHealth {
     return this.#writes.lastDay;
   }
 
+  /** The time that these bytes were written in. */
+  writtenSpan(now: Instant): Millis | undefined {
+    return this.#writes.span(now);
+  }
+
   sickness(): Sickness | undefined {
     for (const [name, why] of reasons) {
       const { since } = this.#standings[name].short;

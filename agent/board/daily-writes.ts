@@ -19,6 +19,12 @@ export class DailyWrites {
     for (let [, next] = this.#marks; next && elapsed(next.at, at) >= day; [, next] = this.#marks) this.#marks.shift();
   }
 
+  /** How long the time is that `lastDay` counts: a day, or since the process began to measure. */
+  span(now: Instant): Millis | undefined {
+    const [first] = this.#marks;
+    return first && Math.min(day, elapsed(first.at, now));
+  }
+
   /** In bytes. Undefined: nothing was measured yet. */
   get lastDay(): number | undefined {
     const [first] = this.#marks;

@@ -173,16 +173,19 @@ const controllerRows = ({ controllers = [] }: Status): readonly string[] =>
   });
 
 function journalRow(journal: NonNullable<Status["journal"]>): string {
-  const { depth, dbBytes, walBytes, path, fsyncP95Ms, writtenBytes24h, persistence } = journal;
+  const { depth, dbBytes, walBytes, path, fsyncP95Ms, writtenBytes24h, writtenSpanMs, persistence } = journal;
   return joined([
     `${depth} waiting`,
     `${size(dbBytes)} + WAL ${size(walBytes)}`,
     fsyncP95Ms === undefined ? undefined : `fsync p95 ${fsyncP95Ms} ms`,
-    writtenBytes24h === undefined ? undefined : `${size(writtenBytes24h)}/day written`,
+    writtenBytes24h === undefined ? undefined : `${size(writtenBytes24h)} written${inSpan(writtenSpanMs)}`,
     persistence === "volatile" ? "VOLATILE" : undefined,
     path,
   ]);
 }
+
+/** A day's wear is not guessed from less than a day. */
+const inSpan = (span: Millis | undefined): string => (span === undefined ? "" : ` in ${formatDuration(span)}`);
 
 function memoryRow(memory: NonNullable<Status["memory"]>): string {
   const { rssBytes, anonymousBytes, peakBytes, heapUsedBytes, softBytes, hardBytes, cgroup, psiSome10 } = memory;

@@ -127,6 +127,7 @@ export class BoardWatch implements BoardHealth {
       journal: {
         persistence: storage.isVolatile ? "volatile" : "persistent",
         writtenBytes24h: this.#sampler.writtenLastDay,
+        writtenSpan: this.#sampler.writtenSpan(now),
       },
       memory: {
         cgroup: hasMemoryCgroup === undefined ? undefined : hasMemoryCgroup ? "on" : "off",

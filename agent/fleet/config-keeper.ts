@@ -18,6 +18,7 @@ import {
   type Vitals,
 } from "../config/remote-record.ts";
 import type { ConfigPart, ProblemPart } from "../status/parts.ts";
+import { verdictProblem } from "./config-problems.ts";
 import { DesiredIntake, type Received, storeAgain } from "./desired-intake.ts";
 import type { Happenings } from "./happenings.ts";
 
@@ -151,7 +152,8 @@ export class ConfigKeeper {
   /** What a person has to hear of. */
   problems(): readonly ProblemPart[] {
     const { unstored } = this.#intake;
-    if (!unstored) return [];
+    const { trial, verdict } = this.#record;
+    if (!unstored) return verdict && !trial ? [verdictProblem(verdict, this.versionInForce)] : [];
     const { version, why } = unstored;
     const message = `version ${version ?? "(unknown)"} of the fleet's settings cannot be stored: ${why}`;
     const hint = "free space in the state folder; the agent goes on trying";

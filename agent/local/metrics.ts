@@ -299,7 +299,7 @@ function ofBoard({ board, journal }: Status): Metric[] {
     gauge("storage_read_only", "1 while the state folder cannot be written.", one(storage && yes(storage.readOnly))),
     gauge(
       "storage_written_last_day_bytes",
-      "Bytes that the agent wrote to the storage in the last day.",
+      "Bytes that the agent wrote to the storage in the last day, or since its start.",
       one(journal?.writtenBytes24h),
     ),
     gauge(

@@ -326,7 +326,9 @@ export interface JournalPart {
   readonly fsyncP95?: Millis | undefined;
   /** volatile: the state folder is lost when the board is switched off. */
   readonly persistence?: "persistent" | "volatile" | undefined;
+  /** Written within the last day, or within the shorter time since the process began. */
   readonly writtenBytes24h?: number | undefined;
+  readonly writtenSpan?: Millis | undefined;
 }
 
 export interface MemoryPart {

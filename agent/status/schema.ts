@@ -163,7 +163,9 @@ const journal = record({
   lastCommitMs: maybe(count),
   fsyncP95Ms: maybe(count),
   persistence: maybe(word<"persistent" | "volatile">()),
+  /** Written within the last day, or since the process began: within writtenSpanMs. */
   writtenBytes24h: maybe(count),
+  writtenSpanMs: maybe(count),
 });
 
 const memory = record({

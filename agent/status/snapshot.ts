@@ -85,6 +85,7 @@ export function snapshot(parts: Parts, before: Status | undefined): Status {
       fsyncP95Ms: rounded(journal.fsyncP95),
       persistence: journal.persistence,
       writtenBytes24h: rounded(journal.writtenBytes24h),
+      writtenSpanMs: rounded(journal.writtenSpan),
     },
     memory: parts.memory,
     board: board && boardStatus(board),
