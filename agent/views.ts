@@ -17,6 +17,7 @@ import type { Quiet } from "./runtime/hold-book.ts";
 import type { Holds } from "./runtime/holds.ts";
 import type { ElectorView, LeaderElector } from "./runtime/leader-elector.ts";
 import type { Conflict, SiteClaims } from "./runtime/site-claims.ts";
+import type { TermWork } from "./term-work.ts";
 
 /** What the parts know of themselves at an instant, for the status. */
 export interface AgentViews {
@@ -55,19 +56,7 @@ export interface ControllerView extends ControllerStats {
 
 /** The parts that are asked, and what only the agent itself knows. */
 export interface Viewed
-  extends Pick<
-    AgentViews,
-    | "config"
-    | "isListening"
-    | "site"
-    | "timers"
-    | "heldSince"
-    | "isCordoned"
-    | "holds"
-    | "quiet"
-    | "rebuilt"
-    | "openedAt"
-  > {
+  extends Pick<AgentViews, "config" | "isListening" | "isCordoned" | "holds" | "quiet" | "rebuilt" | "openedAt"> {
   readonly elector: LeaderElector;
   readonly link: ApiLink;
   readonly permissions: Permissions;
@@ -76,14 +65,14 @@ export interface Viewed
   readonly executor: Executor;
   readonly traffic: Traffic;
   readonly folder: Pick<StateFolder, "state" | "cache">;
-  /** The controllers of the present term; none: another board leads. */
-  readonly loops: readonly ViewedLoop[];
+  readonly work: Pick<TermWork, "loops" | "site" | "timers" | "heldSince">;
 }
 
 type ViewedLoop = Pick<ControlLoop<never, never>, "stats" | "reads">;
 
 export function viewsOf(parts: Viewed, now: Instant): AgentViews {
-  const { claims, folder, loops } = parts;
+  const { claims, folder, work } = parts;
+  const { loops } = work;
   const { cache, state } = folder;
   const { file, wal } = cache.database.sizes();
   const leads = loops.length > 0;
@@ -97,12 +86,12 @@ export function viewsOf(parts: Viewed, now: Instant): AgentViews {
     informers: parts.informers.stats(),
     isListening: parts.isListening,
     controllers: loops.map((loop) => viewOf(loop, parts.informers, now)),
-    site: parts.site,
+    site: work.site,
     isCordoned: parts.isCordoned,
     holds: parts.holds,
     quiet: parts.quiet,
-    timers: parts.timers,
-    heldSince: parts.heldSince,
+    timers: work.timers(now),
+    heldSince: (outage) => work.heldSince(outage),
     acts: parts.executor.acts(now),
     traffic: parts.traffic.snapshot(),
     cache: { file: cache.database.file, fileBytes: file, walBytes: wal },
