@@ -4,7 +4,8 @@ import type { BoardRecord, SiteMemory } from "../controllers/node-lifecycle/memo
 import { zoneName } from "../controllers/node-lifecycle/zones.ts";
 import { isHeld } from "../judgement/link.ts";
 import { freezeOn } from "../runtime/holds.ts";
-import type { BoardsPart, EvictionPart, JudgementPart, NamedBoards, Parts, ZonePart } from "../status/parts.ts";
+import type { Parts } from "../status/parts.ts";
+import type { BoardsPart, EvictionPart, JudgementPart, NamedBoards, ZonePart } from "../status/site-parts.ts";
 import type { AgentViews } from "../views.ts";
 
 /** What the leader knows of the boards, their zones and the evictions. Pure. */

@@ -1,6 +1,7 @@
 import { elapsed, type Instant } from "../base/clock.ts";
 import { isoTime } from "../base/iso-time.ts";
-import type { NamedBoards, Parts, ProblemPart } from "./parts.ts";
+import type { Parts, ProblemPart } from "./parts.ts";
+import type { NamedBoards } from "./site-parts.ts";
 
 /**
  * Boards that are not in use: one line for each cause, which names the first few boards and counts the rest. The lines

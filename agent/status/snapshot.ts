@@ -1,8 +1,9 @@
 import { elapsed, type Instant } from "../base/clock.ts";
 import { isoTime } from "../base/iso-time.ts";
 import { isReady, levelOf, problems } from "./health.ts";
-import type { BoardsPart, HoldsPart, Parts, WatchPart } from "./parts.ts";
+import type { HoldsPart, Parts, WatchPart } from "./parts.ts";
 import { type Condition, type Status, statusSchema } from "./schema.ts";
+import type { BoardsPart } from "./site-parts.ts";
 
 /** Parts to status; pure. `before` is the last status: what was already wrong then keeps its beginning. */
 export function snapshot(parts: Parts, before: Status | undefined): Status {

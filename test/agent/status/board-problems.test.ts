@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { boardProblems } from "../../../agent/status/board-problems.ts";
-import type { BoardsPart } from "../../../agent/status/parts.ts";
+import type { BoardsPart } from "../../../agent/status/site-parts.ts";
 import { at, healthy } from "../../support/site-status.ts";
 
 const none = { count: 0, some: [] };

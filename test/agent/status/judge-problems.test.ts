@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { lagProblems } from "../../../agent/status/judge-problems.ts";
-import type { JudgementPart } from "../../../agent/status/parts.ts";
+import type { JudgementPart } from "../../../agent/status/site-parts.ts";
 import { at, healthy } from "../../support/site-status.ts";
 
 const usual: JudgementPart = {
