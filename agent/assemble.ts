@@ -20,6 +20,7 @@ import { lifecycleSettings } from "./controllers/node-lifecycle/settings.ts";
 import { freezeOnBoard } from "./controllers/sight.ts";
 import { workloadReads, workloadsOf } from "./controllers/workloads.ts";
 import { AgentSiteControls } from "./controls/site-controls.ts";
+import { Home } from "./home.ts";
 import { InformerSet } from "./informer/informer-set.ts";
 import { isOutdated, linkOf } from "./judgement/link.ts";
 import { peersOf } from "./peers.ts";
@@ -30,7 +31,6 @@ import { EventRecorder } from "./runtime/event-recorder.ts";
 import { Executor } from "./runtime/executor.ts";
 import { type Ended, HoldBook, type Quiet } from "./runtime/hold-book.ts";
 import type { Holds } from "./runtime/holds.ts";
-import { HomeCluster } from "./runtime/home-cluster.ts";
 import { LeaderElector } from "./runtime/leader-elector.ts";
 import { LeaderMemo } from "./runtime/leader-memo.ts";
 import { budgetAnnotation, countersAnnotation, holdsAnnotation, LeaseLock } from "./runtime/lease-lock.ts";
@@ -95,7 +95,7 @@ export class Agent {
   readonly #link: ApiLink;
   readonly #traffic = new Traffic();
   readonly #permissions: Permissions;
-  readonly #home: HomeCluster;
+  readonly #home: Home;
   readonly #informers: InformerSet;
   readonly #claims: SiteClaims;
   readonly #events: EventRecorder;
@@ -103,7 +103,6 @@ export class Agent {
   readonly #work: TermWork;
   readonly #holds: HoldBook;
   #self: WatchedBoard | undefined;
-  #isListening = false;
 
   constructor(ambient: Ambient, edges: Edges) {
     const { config, folder, transport, address, controllers, bootId, place, version, rebuilt, news } = edges;
@@ -133,12 +132,21 @@ export class Agent {
     this.client = clientWith(client, { permissions });
     // Missing permissions are not reported for this client; it works without them.
     const inquirer = clientWith(electionRate);
-    this.#home = new HomeCluster(ambient, { client: inquirer, address, facts: memo });
+    this.#home = new Home(ambient, {
+      client: inquirer,
+      address,
+      memo,
+      cache: folder.cache.database,
+      at,
+      informers: () => this.#informers,
+      holds: () => this.#holds,
+    });
     this.#informers = new InformerSet(ambient, {
       client: this.client,
       database: folder.cache.database,
       settings: { ...cache, limits: { stall: link.watchStall, blip: link.blip }, heartbeats: link.heartbeats },
       scope: site,
+      history: this.#home.history,
       isUrgent: () => this.#work.loops.length > 0,
       rank: () => this.#claims.rank,
       patience: leader.renewDeadline / 4,
@@ -180,6 +188,7 @@ export class Agent {
       events: this.#events,
       inflight: client.inflight,
       isFrozen: (name) => this.#isFrozen(name),
+      proven: (signal) => this.#home.history.settle(signal),
       isOutdated: (since) => {
         const watches = { nodes: this.caches.informer(nodes).health, leases: this.caches.informer(leases).health };
         const now = ambient.clock.now();
@@ -206,7 +215,7 @@ export class Agent {
       mirrored,
       whyToLeave: (now) => this.#whyToLeave(now),
       leave: (why) => this.elector.stepDown(why, patienceWithOthers * leader.duration),
-      listen: (signal) => this.#listen(signal),
+      listen: (signal) => this.#home.listen(signal),
       news,
     });
     this.elector = new LeaderElector(ambient, {
@@ -225,6 +234,7 @@ export class Agent {
         at,
         labels: siteLabels(site.name),
         annotations: siteAnnotations(site),
+        history: this.#home.history,
       }),
       mayStand: (leaderlessFor) => folder.obstacle() ?? this.#whyNotToStand(leaderlessFor),
       announce: (event, under) => this.#events.record(event, under),
@@ -258,8 +268,11 @@ export class Agent {
     const tasks = new TaskGroup(signal);
     tasks.start("events", (inner) => this.#events.run(inner));
     tasks.start("election", (inner) => this.elector.run(inner));
-    if (this.#config.standby === "warm") tasks.start("informers", (inner) => this.#listen(inner));
+    tasks.start("history", (inner) => this.#home.history.watch(inner));
+    if (this.#config.standby === "warm") tasks.start("informers", (inner) => this.#home.listen(inner));
     await tasks.join();
+    // The Lease that was given back proves everything that came before.
+    this.#informers.settle();
   }
 
   /** How far the API server's clock is ahead of this board's; undefined: no answer told. */
@@ -292,7 +305,7 @@ export class Agent {
         permissions: this.#permissions,
         claims: this.#claims,
         informers: this.#informers,
-        isListening: this.#isListening,
+        isListening: this.#home.isListening,
         work: this.#work,
         isCordoned: (name) => this.caches.informer(nodes).lister.get(name)?.spec?.unschedulable === true,
         holds: this.#holds.ordered,
@@ -332,17 +345,5 @@ export class Agent {
     if (about === undefined || term === undefined) return;
     const message = `The time of a ${kind} is over that ${by} ordered: ${subject}`;
     this.#events.record({ do: "event", about, severity: "Normal", reason: "HoldOver", message }, term);
-  }
-
-  async #listen(signal: AbortSignal): Promise<void> {
-    const isEmpty = (): boolean => this.#informers.stats().every(({ synced, objects }) => !synced && objects === 0);
-    await this.#home.check(isEmpty, signal);
-    if (signal.aborted) return;
-    this.#isListening = true;
-    try {
-      await this.#informers.run(signal);
-    } finally {
-      this.#isListening = false;
-    }
   }
 }

@@ -27,6 +27,7 @@ export class DeltaFIFO<T extends StoredObject> {
   readonly #applier: DeltaApplier<T>;
   readonly #deltasPerObject: number;
   readonly #quiet: ((stored: T, incoming: T) => boolean) | undefined;
+  readonly #proof: ((position: string) => string) | undefined;
   #position: string | undefined;
   #storedPosition: string | undefined;
   #populated: boolean;
@@ -48,12 +49,15 @@ export class DeltaFIFO<T extends StoredObject> {
     readonly deltasPerObject: number;
     /** True if the difference is not worth a write or a wake. Asked only for the same uid and equal index values. */
     readonly quiet?: (stored: T, incoming: T) => boolean;
+    /** What proves a position, for whoever resumes there: it is stored beside it. */
+    readonly proof?: (position: string) => string;
   }) {
-    const { database, resource, indexer, deltasPerObject, quiet } = parts;
+    const { database, resource, indexer, deltasPerObject, quiet, proof } = parts;
     this.#database = database;
     this.#indexer = indexer;
     this.#deltasPerObject = deltasPerObject;
     this.#quiet = quiet;
+    this.#proof = proof;
     this.#journal = new Journal(database, resource);
     this.#applier = new DeltaApplier({ journal: this.#journal, indexer });
     this.#populated = this.#journal.populated;
@@ -65,6 +69,11 @@ export class DeltaFIFO<T extends StoredObject> {
   /** From where to resume the watch. */
   get resourceVersion(): string | undefined {
     return this.#position;
+  }
+
+  /** As it was stored last, with the position of then. */
+  get storedProof(): string | undefined {
+    return this.#journal.proof;
   }
 
   /** The first list has been popped; after a restart: there was one, and what then waited has been popped. */
@@ -187,6 +196,11 @@ export class DeltaFIFO<T extends StoredObject> {
     if (this.#indexer.hasQuiet || this.#position !== this.#storedPosition) this.#write({}, () => undefined);
   }
 
+  /** Stores a better proof of the position, with what waits in memory. */
+  prove(): void {
+    this.#write({}, () => this.#moveTo(this.#position, this.#populated));
+  }
+
   /** One transaction, in which everything that waits in memory rides along. Memory follows when it has committed. */
   #write<R>(next: Next<T>, work: () => R): R {
     if (this.#database.inTransaction) throw new Error("a DeltaFIFO writes in transactions of its own");
@@ -195,8 +209,7 @@ export class DeltaFIFO<T extends StoredObject> {
     try {
       result = this.#database.transaction(() => {
         this.#indexer.writeQuiet(quiet);
-        if (position !== this.#storedPosition || populated !== this.#populated)
-          this.#journal.moveTo(position, populated);
+        if (position !== this.#storedPosition || populated !== this.#populated) this.#moveTo(position, populated);
         return work();
       });
     } catch (error) {
@@ -207,6 +220,10 @@ export class DeltaFIFO<T extends StoredObject> {
     this.#position = this.#storedPosition = position;
     this.#populated = populated;
     return result;
+  }
+
+  #moveTo(position: string | undefined, populated: boolean): void {
+    this.#journal.moveTo(position, populated, position === undefined ? undefined : this.#proof?.(position));
   }
 
   /** A list that was not committed ends before. */

@@ -15,6 +15,7 @@ export interface Queued extends JournalRow {
 
 interface ResourceRow {
   readonly position: string | null;
+  readonly proof: string | null;
   readonly populated: number;
   readonly stagedAfter: number | null;
 }
@@ -85,8 +86,10 @@ export class Journal {
     this.#text = database.prepare("SELECT text FROM journal WHERE seq = ?");
     this.#erase = database.prepare("DELETE FROM journal WHERE resource = ? AND key = ? AND seq <= ?");
     this.#eraseOne = database.prepare("DELETE FROM journal WHERE seq = ?");
-    this.#row = database.prepare("SELECT position, populated, staged_after AS stagedAfter FROM resources WHERE id = ?");
-    this.#position = database.prepare("UPDATE resources SET position = ?, populated = ? WHERE id = ?");
+    this.#row = database.prepare(
+      "SELECT position, proof, populated, staged_after AS stagedAfter FROM resources WHERE id = ?",
+    );
+    this.#position = database.prepare("UPDATE resources SET position = ?, populated = ?, proof = ? WHERE id = ?");
     this.#stage = database.prepare("UPDATE resources SET staged_after = ? WHERE id = ?");
     this.#see = database.prepare("INSERT OR IGNORE INTO seen (resource, key) VALUES (?, ?)");
     this.#unmentioned = database.prepare(
@@ -105,6 +108,11 @@ export class Journal {
     return this.#state().position ?? undefined;
   }
 
+  /** What was given with the position. */
+  get proof(): string | undefined {
+    return this.#state().proof ?? undefined;
+  }
+
   get populated(): boolean {
     return this.#state().populated === 1;
   }
@@ -119,8 +127,8 @@ export class Journal {
     return this.#depth.get(this.#resource)?.count ?? 0;
   }
 
-  moveTo(position: string | undefined, populated: boolean): void {
-    this.#position.run(position ?? null, populated ? 1 : 0, this.#resource);
+  moveTo(position: string | undefined, populated: boolean, proof: string | undefined): void {
+    this.#position.run(position ?? null, populated ? 1 : 0, proof ?? null, this.#resource);
   }
 
   put(key: Key, type: DeltaType, { uid, version }: Identity, text: string | null): number {

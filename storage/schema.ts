@@ -87,6 +87,11 @@ export const cacheMigrations: readonly Migration[] = [
       );
     `,
   },
+  {
+    number: 4,
+    // What proves a position, in the words of whoever fills the cache. Without it, a position is worth nothing.
+    sql: "ALTER TABLE resources ADD COLUMN proof TEXT;",
+  },
 ];
 
 /** state.db: what nobody else could tell us again. */

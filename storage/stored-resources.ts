@@ -7,6 +7,13 @@ export const storedResources = (database: Database): readonly string[] =>
     .all()
     .map(({ name }) => name);
 
+/** What was stored to prove positions, of all resources. */
+export const storedProofs = (database: Database): readonly string[] =>
+  database
+    .fresh<{ proof: string }>("SELECT proof FROM resources WHERE proof IS NOT NULL")
+    .all()
+    .map(({ proof }) => proof);
+
 /**
  * Takes a resource out of the file: objects, index rows, journal and position, in one transaction. Nobody may use an
  * Indexer or a DeltaFIFO of that name any more; new ones begin empty.

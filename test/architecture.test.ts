@@ -66,6 +66,7 @@ const layers: Readonly<Record<string, Layer>> = {
     types: ["agent/base", "agent/client", "agent/config", "storage"],
   },
   "agent/assemble.ts": { may: ["*"] },
+  "agent/home.ts": { may: ["*"] },
   "agent/term-work.ts": { may: ["*"] },
   "agent/peers.ts": { may: ["agent/api", "agent/board", "agent/controllers"], types: ["agent/runtime"] },
   "agent/upkeep": { may: ["agent/base", "agent/config", "agent/board", "storage"] },

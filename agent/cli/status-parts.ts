@@ -2,6 +2,7 @@ import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { boardOf } from "../board/identity.ts";
 import type { MissingPermission } from "../client/permissions.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
+import { ServerRestoredError } from "../informer/server-history.ts";
 import { type Hold, isRunning } from "../runtime/holds.ts";
 import type { ApiPart, HoldsPart, LeaderPart, Parts, ProblemPart, WatchPart } from "../status/parts.ts";
 import type { AgentViews } from "../views.ts";
@@ -43,7 +44,13 @@ export function statusParts(views: AgentViews, now: Instant): Omit<Parts, "now" 
       dbBytes: cache.fileBytes,
       walBytes: cache.walBytes,
     },
-    ...(rebuilt && { rebuilt: { at: views.openedAt, why: rebuilt.message } }),
+    ...(rebuilt && {
+      rebuilt: {
+        at: views.openedAt,
+        why: rebuilt.message,
+        ...(rebuilt instanceof ServerRestoredError && { restored: { hint: rebuilt.hint } }),
+      },
+    }),
     selectionConflicts: conflicts,
     problems: problemParts(views),
   };

@@ -42,7 +42,8 @@ export class IdleTimer {
     this.#timer = this.#clock.after(delay, () => {
       this.#timer = undefined;
       const rest = this.#limit - elapsed(this.#heard, this.#clock.now());
-      if (rest > 0) this.#arm(rest);
+      // A rest of less than a clock can tell would be armed for ever.
+      if (rest > 0) this.#arm(Math.max(1, rest));
       else this.#idle();
     });
   }

@@ -14,7 +14,7 @@ import { ListTurns } from "./list-turns.ts";
 import type { Lister } from "./lister.ts";
 import { PerBoardInformer } from "./per-board-informer.ts";
 import { PolledWatch } from "./polled-watch.ts";
-import type { ReflectorClient } from "./reflector.ts";
+import type { ReflectorClient } from "./reflector-parts.ts";
 import {
   hasNamespaces,
   isByBoard,
@@ -27,6 +27,7 @@ import {
   selectionOf,
   storedName,
 } from "./scope.ts";
+import type { ServerHistory } from "./server-history.ts";
 import { SharedInformer } from "./shared-informer.ts";
 import type { WatchLimits } from "./watch-health.ts";
 
@@ -56,6 +57,8 @@ export interface InformerSetParts {
   readonly database: Database;
   readonly settings: InformerSettings;
   readonly scope: SiteScope;
+  /** See the SharedInformer. */
+  readonly history?: ServerHistory | undefined;
   /** See the Reflector. */
   readonly isUrgent?: () => boolean;
   /** See the Comeback: what is known of the other sites, and how long the election can wait for its turn. */
@@ -64,6 +67,8 @@ export interface InformerSetParts {
 }
 
 const syncLook: Millis = 25;
+/** So long it may be known in memory only that a stored position is proven. */
+const settlePeriod: Millis = 30_000;
 /** Decoded pods have half of the memory, boards and their Leases an eighth each; the kinds of workloads share the rest. */
 const shares = new Map([
   [resourceName(pods), 1 / 2],
@@ -116,6 +121,11 @@ export class InformerSet {
       this.#forgetOthers();
       const tasks = new TaskGroup(signal);
       for (const [name, informer] of this.#informers) tasks.start(name, (inner) => this.#run(informer, inner));
+      const { history } = this.#parts;
+      if (history) {
+        tasks.start("history", (inner) => history.follow(inner));
+        tasks.start("proofs", (inner) => this.#settle(inner));
+      }
       await tasks.join();
       this.flush();
     } finally {
@@ -166,6 +176,11 @@ export class InformerSet {
     for (const informer of this.#informers.values()) informer.flush();
   }
 
+  /** Stores what proves the stored positions: see the SharedInformer. */
+  settle(): void {
+    for (const informer of this.#informers.values()) informer.settle();
+  }
+
   /** Gives memory back: see the Informer. */
   shed(): void {
     for (const informer of this.#informers.values()) informer.shed();
@@ -173,6 +188,13 @@ export class InformerSet {
 
   stats(): readonly InformerStats[] {
     return [...this.#informers.values()].map((informer) => informer.stats());
+  }
+
+  async #settle(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(this.#ambient.clock, settlePeriod, signal);
+      this.settle();
+    }
   }
 
   async #run(informer: Informer<KubeObject>, signal: AbortSignal): Promise<void> {
@@ -198,6 +220,8 @@ export class InformerSet {
       selection,
       name: storedName(resource, scope),
       client: isListed ? this.#polled(resource, admits) : this.#parts.client,
+      // Each look lists everything, and compares.
+      ...(isListed && { history: undefined }),
       decodedBytes: settings.decodedBytes * shareOf(resource),
       admits,
       isGone: mayBeReleased(selection) ? (object, signal) => this.#isGone(resource, object, signal) : undefined,
@@ -247,12 +271,13 @@ export class InformerSet {
       readonly selection: Selection;
       readonly name: string;
       readonly client?: ReflectorClient;
+      readonly history?: undefined;
       readonly decodedBytes: number;
       readonly admits?: ((object: T) => boolean) | undefined;
       readonly isGone?: ((object: T, signal: AbortSignal) => Promise<boolean>) | undefined;
     },
   ): SharedInformer<T> {
-    const { client, database, settings, isUrgent } = this.#parts;
+    const { client, database, settings, isUrgent, history } = this.#parts;
     const { pageSize, deltasPerObject, limits } = settings;
     const shared = {
       client,
@@ -261,6 +286,7 @@ export class InformerSet {
       deltasPerObject,
       limits,
       isUrgent,
+      history,
       comeback: this.#comeback,
       turns: this.#turns,
     };

@@ -34,6 +34,8 @@ export interface Informer<T extends KubeObject> {
   pause(since: Instant): void;
   /** Writes what is only in memory: heartbeats, the position. */
   flush(): void;
+  /** Stores what proves the stored position, where that was not known yet when the position was stored. */
+  settle(): void;
   /** Lets go of what is kept in memory only so that it need not be decoded again. */
   shed(): void;
   stats(): InformerStats;

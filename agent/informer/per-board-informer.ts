@@ -124,6 +124,10 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
     for (const informer of this.#informers()) informer.flush();
   }
 
+  settle(): void {
+    for (const informer of this.#informers()) informer.settle();
+  }
+
   shed(): void {
     for (const informer of this.#informers()) informer.shed();
   }

@@ -4,7 +4,7 @@ import { type Clock, type Millis, sleep } from "../base/clock.ts";
 import type { ListOptions, ListResult, PageInLine, WatchOptions } from "../client/kube-client.ts";
 import type { WatchEvent } from "../client/watch-stream.ts";
 import type { Lister } from "./lister.ts";
-import type { ReflectorClient } from "./reflector.ts";
+import type { ReflectorClient } from "./reflector-parts.ts";
 
 export interface PolledWatchParts {
   readonly client: ReflectorClient;

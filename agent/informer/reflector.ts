@@ -1,6 +1,6 @@
 import type { DeltaType } from "../../storage/object.ts";
 import { type KubeObject, keyOf } from "../api/meta.ts";
-import { type Resource, resourceName } from "../api/resources.ts";
+import { resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, nextTurn, sleep } from "../base/clock.ts";
 import { dispositionOf, sentenceOf } from "../base/errors.ts";
@@ -8,63 +8,17 @@ import { isOfLink } from "../client/api-error.ts";
 import type { WatchOptions } from "../client/kube-client.ts";
 import type { WatchEvent } from "../client/watch-stream.ts";
 import { CatchUp } from "./catch-up.ts";
-import type { Comeback } from "./comeback.ts";
-import { DeltaGroup, type DeltaSink } from "./delta-group.ts";
+import { DeltaGroup } from "./delta-group.ts";
 import { Hearing } from "./hearing.ts";
-import type { ListTurns } from "./list-turns.ts";
-import type { ListingClient } from "./pages.ts";
 import { castsDoubt, isMeaningless, isUnavailable } from "./position-errors.ts";
-import { type Rejected, Rejections } from "./rejections.ts";
-import { type ReplaceableStore, replaceByPages } from "./replace-by-pages.ts";
+import type { ReflectorParts, ReflectorStats } from "./reflector-parts.ts";
+import { Rejections } from "./rejections.ts";
+import { replaceByPages } from "./replace-by-pages.ts";
 import { calmly, nextWait, type RetryPace } from "./retry-pace.ts";
-import type { Selection } from "./scope.ts";
 import { guardAgainstStall, type StallGuard } from "./stall-guard.ts";
-import { hintFor, isUsable, pauseAfter, ShortWatchError, UnreadableError } from "./watch-errors.ts";
-import type { WatchHealth, WatchLimits } from "./watch-health.ts";
-
-/** What a Reflector needs of a DeltaFIFO. `resourceVersion`: where to resume; undefined: it was never filled. */
-export interface ReflectorStore<T> extends DeltaSink<T>, ReplaceableStore<T> {
-  readonly resourceVersion: string | undefined;
-  readonly depth: number;
-}
-
-/** What a Reflector needs of the KubeClient. */
-export interface ReflectorClient extends ListingClient {
-  watch<T extends KubeObject>(
-    resource: Resource<T>,
-    options: WatchOptions,
-    signal: AbortSignal,
-  ): Promise<AsyncIterable<WatchEvent<T>>>;
-}
-
-export interface ReflectorParts<T extends KubeObject> {
-  readonly resource: Resource<T>;
-  readonly selection: Selection;
-  readonly client: ReflectorClient;
-  readonly store: ReflectorStore<T>;
-  /** Drops what nobody reads. May run more than once on an object. */
-  readonly trim: (object: T) => T;
-  /** Objects for which it is false are not kept. */
-  readonly admits?: ((object: T) => boolean) | undefined;
-  readonly pageSize: number;
-  readonly limits: WatchLimits;
-  readonly turns: ListTurns;
-  /** False: nobody acts on what is mirrored here at present, and a watch that broke may come back a little later. */
-  readonly isUrgent?: (() => boolean) | undefined;
-  /** When the streams of this board go back to a server that they lost; without it, each at its own pace. */
-  readonly comeback?: Comeback | undefined;
-  /** Something new lies in the store. */
-  readonly stored: () => void;
-}
-
-/** What became of the watch, for the status. */
-export interface ReflectorStats {
-  readonly lists: number;
-  readonly watches: number;
-  readonly rejected: Rejected;
-  /** Why the last try failed, with what to do about it; gone as soon as a list or watch works. */
-  readonly problem: string | undefined;
-}
+import { hintFor, isUsable, OtherHistoryError, pauseAfter, ShortWatchError, UnreadableError } from "./watch-errors.ts";
+import type { WatchHealth } from "./watch-health.ts";
+import { WatchResumption } from "./watch-resumption.ts";
 
 /** Nothing more is read from the stream while so many deltas wait: a burst waits in the socket, then at the server. */
 const mostPending = 1024;
@@ -87,7 +41,7 @@ const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } a
  * missed. And a watch that stays silent is torn down (bookmarks come about once a minute).
  *
  * The store's position is the only one kept: deltas and position are written together, so that whatever fails, the next
- * watch begins exactly behind what is stored.
+ * watch begins exactly behind what is stored, or earlier and compares: see the WatchResumption.
  */
 export class Reflector<T extends KubeObject> {
   readonly #ambient: Ambient;
@@ -105,6 +59,7 @@ export class Reflector<T extends KubeObject> {
   #unavailable = false;
   /** The last watch failed as one does from a position that means nothing. */
   #isDoubted = false;
+  readonly #resumption: WatchResumption;
   #lists = 0;
   #watches = 0;
   /** What the last watch said that could be used. */
@@ -119,6 +74,7 @@ export class Reflector<T extends KubeObject> {
     this.#ambient = ambient;
     this.#parts = parts;
     this.#hearing = new Hearing(ambient.clock, parts.limits);
+    this.#resumption = new WatchResumption(parts.proof);
   }
 
   get health(): WatchHealth {
@@ -127,7 +83,7 @@ export class Reflector<T extends KubeObject> {
 
   /** What is stored is no older than the present run. */
   get isCurrent(): boolean {
-    return this.#catchUp.isDone;
+    return this.#catchUp.isDone && !this.#resumption.isReplaying;
   }
 
   get stats(): ReflectorStats {
@@ -146,11 +102,15 @@ export class Reflector<T extends KubeObject> {
 
   /** Ends when the signal aborts; throws where the cache has to be rebuilt or only a person can help. */
   async run(signal: AbortSignal): Promise<void> {
+    const { store } = this.#parts;
     this.#catchUp.begin();
+    this.#resumption.broke(store.resourceVersion, undefined);
     while (!signal.aborted) {
       try {
         if (this.#isDoubted && !this.#expired) await this.#ask(signal);
-        if (this.#expired || this.#parts.store.resourceVersion === undefined) await this.#list(signal);
+        if (!this.#expired && !(await this.#resumption.prove(store.resourceVersion, signal)))
+          this.#expired = this.#unavailable = true;
+        if (this.#expired || store.resourceVersion === undefined) await this.#list(signal);
         await this.#watch(signal);
       } catch (error) {
         if (signal.aborted) return;
@@ -163,7 +123,9 @@ export class Reflector<T extends KubeObject> {
     const { clock, random, log } = this.#ambient;
     const disposition = dispositionOf(error);
     if (disposition === "rebuild" || disposition === "exit") throw error;
+    this.#resumption.broke(this.#parts.store.resourceVersion, error);
     if (disposition === "relist") this.#expired = true;
+    if (error instanceof OtherHistoryError) this.#unavailable = true;
     if (isMeaningless(error)) this.#expired = this.#unavailable = true;
     if (error instanceof UnreadableError) this.#lost();
     this.#isDoubted ||= error instanceof ShortWatchError || castsDoubt(error, this.#events);
@@ -217,6 +179,7 @@ export class Reflector<T extends KubeObject> {
         await this.#listFrom("", signal);
       }
       this.#expired = this.#unavailable = this.#isDoubted = false;
+      this.#resumption.listed();
       this.#catchUp.done();
       this.#problem = undefined;
     }, signal);
@@ -253,7 +216,7 @@ export class Reflector<T extends KubeObject> {
     const guard = guardAgainstStall(clock, limits.stall, signal, what);
     const group = new DeltaGroup<T>(clock, { store, stored, failed: guard.abort });
     this.#group = group;
-    const resourceVersion = store.resourceVersion;
+    const resourceVersion = this.#resumption.from ?? store.resourceVersion;
     const options: WatchOptions = {
       ...selection,
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
@@ -267,16 +230,19 @@ export class Reflector<T extends KubeObject> {
       this.#watches++;
       this.#problem = undefined;
       guard.heard();
-      this.#hearing.opened();
+      if (!this.#resumption.isReplaying) this.#flows();
       for await (const event of stream) {
         if (isUsable(event)) this.#events++;
         guard.heard();
         last = clock.now();
-        this.#take(event, group);
+        const came = this.#resumption.take(event, what);
+        if (came === "last") this.#flows();
+        if (came === "new") this.#take(event, group);
         if (group.isFull) await this.#write(group, guard);
       }
       guard.signal.throwIfAborted();
     } catch (error) {
+      if (!signal.aborted) this.#resumption.ended(began, clock.now(), what);
       throw guard.signal.aborted ? guard.signal.reason : error;
     } finally {
       guard.dispose();
@@ -286,7 +252,13 @@ export class Reflector<T extends KubeObject> {
     if (this.#events === 0 && elapsed(began, clock.now()) < shortest) {
       throw new ShortWatchError(`${what}: ended at once, without an event`);
     }
-    this.#catchUp.ended(elapsed(last, clock.now()));
+    this.#resumption.ended(began, clock.now(), what);
+    this.#catchUp.ended(this.#resumption.isReplaying ? 0 : elapsed(last, clock.now()));
+  }
+
+  #flows(): void {
+    this.#resumption.flows();
+    this.#hearing.opened();
   }
 
   #take(event: WatchEvent<T>, group: DeltaGroup<T>): void {

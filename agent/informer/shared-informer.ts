@@ -2,6 +2,7 @@ import type { Database } from "../../storage/database.ts";
 import { DeltaFIFO } from "../../storage/delta-fifo.ts";
 import { Indexer } from "../../storage/indexer.ts";
 import type { Change, Key } from "../../storage/object.ts";
+import type { Replacement } from "../../storage/replacement.ts";
 import type { KubeObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
@@ -17,8 +18,11 @@ import type { Kind } from "./kinds.ts";
 import type { ListTurns } from "./list-turns.ts";
 import { Listeners } from "./listeners.ts";
 import type { Lister } from "./lister.ts";
-import { Reflector, type ReflectorClient, type ReflectorStore } from "./reflector.ts";
+import { Reflector } from "./reflector.ts";
+import type { ReflectorClient, ReflectorStore } from "./reflector-parts.ts";
 import type { Selection } from "./scope.ts";
+import type { ServerHistory } from "./server-history.ts";
+import { Trail } from "./trail.ts";
 import { isLive, type WatchHealth, type WatchLimits } from "./watch-health.ts";
 
 export interface SharedInformerParts<T extends KubeObject> {
@@ -35,6 +39,8 @@ export interface SharedInformerParts<T extends KubeObject> {
   readonly limits: WatchLimits;
   /** See the Reflector. */
   readonly isUrgent?: (() => boolean) | undefined;
+  /** Without it, stored positions are taken as they are. */
+  readonly history?: ServerHistory | undefined;
   /** See the Reflector. */
   readonly comeback?: Comeback | undefined;
   /** See the Reflector. */
@@ -68,6 +74,9 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly #reflector: Reflector<T>;
   readonly #listeners: Listeners<T>;
   readonly #work: Bell;
+  readonly #trail: Trail | undefined;
+  /** What is stored proves the position that is stored. */
+  #isProven = true;
 
   constructor(ambient: Ambient, parts: SharedInformerParts<T>) {
     this.#work = new Bell(ambient.clock);
@@ -83,11 +92,15 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
       indexer: this.#indexer,
       deltasPerObject,
       ...(kind.isQuiet && { quiet: kind.isQuiet }),
+      ...(parts.history && { proof: (position: string) => this.#proofOf(position) }),
     });
+    const { history } = parts;
+    this.#trail = history && new Trail(history, this.#fifo.storedProof);
     this.#reflector = new Reflector(this.#ambient, {
       ...parts,
       resource: kind.resource,
       trim: kind.trim,
+      proof: history && this.#trail && { history, trail: this.#trail },
       store: this.#intake(this.#fifo),
       stored: () => this.#work.ring(),
     });
@@ -133,6 +146,13 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     this.#fifo.flush();
   }
 
+  /** What the board knows by now proves more than what is stored: a power cut would cost a list. */
+  settle(): void {
+    const { resourceVersion } = this.#fifo;
+    if (this.#isProven || resourceVersion === undefined || this.#trail?.proves(resourceVersion) !== true) return;
+    this.#fifo.prove();
+  }
+
   shed(): void {
     this.#indexer.decoded.clear();
   }
@@ -154,6 +174,31 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     };
   }
 
+  /** What proves a list is stored with it. */
+  #proving(list: Replacement<T>): Replacement<T> {
+    const trail = this.#trail;
+    if (trail === undefined) return list;
+    return {
+      page: (objects) => list.page(objects),
+      bury: () => list.bury(),
+      abort: () => list.abort(),
+      commit: (resourceVersion) => {
+        trail.listed(resourceVersion);
+        try {
+          list.commit(resourceVersion);
+        } catch (error) {
+          trail.forget();
+          throw error;
+        }
+      },
+    };
+  }
+
+  #proofOf(position: string): string {
+    this.#isProven = this.#trail?.proves(position) ?? true;
+    return this.#trail?.text() ?? "";
+  }
+
   /**
    * What the Reflector writes to. Where it has to be asked what became of an object, everything waits its turn in the
    * journal: what came later must not be told during the wait.
@@ -172,7 +217,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
         else fifo.append(deltas, resourceVersion);
       },
       bookmark: (resourceVersion) => fifo.bookmark(resourceVersion),
-      replace: () => fifo.fill() ?? fifo.replace(),
+      replace: () => this.#proving(fifo.fill() ?? fifo.replace()),
     };
   }
 

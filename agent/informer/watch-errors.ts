@@ -17,6 +17,12 @@ export class UnreadableError extends Error {
   readonly hint = "Something between here and the API server changes what it says: look at proxies on the way.";
 }
 
+/** What the watch says again is not what it said before: the server's history is another one from there on. */
+export class OtherHistoryError extends Error {
+  override readonly name = "OtherHistoryError";
+  readonly disposition = "relist";
+}
+
 /** A watch that says nothing else has said nothing. */
 export const isUsable = ({ type }: WatchEvent<KubeObject>): boolean =>
   type !== "ERROR" && type !== "REJECTED" && type !== "UNREADABLE";

@@ -95,7 +95,8 @@ export class HoldBook {
     const found = decodeHolds(text, written);
     if (text !== undefined && found === undefined) log.warn("what the Lease says of holds cannot be read", {});
     // What was only said for a while, and does harm, is not taken from a memory that others may have overruled.
-    const holds = found ?? { ...this.#memory.read(now), confirmed: new Map() };
+    const isOlder = this.#memory.isOlder(text);
+    const holds = (isOlder ? undefined : found) ?? { ...this.#memory.read(now), confirmed: new Map() };
     this.#term++;
     this.#leads = true;
     this.#lastLapse = now;
@@ -108,8 +109,8 @@ export class HoldBook {
       pauses: [...this.#holds.pauses.keys()],
       confirmed: [...this.#holds.confirmed.keys()],
     });
-    // The Lease was made anew: the board that leads next has to find them there.
-    if (found === undefined) this.#publishLater();
+    // The Lease was made anew, or is older: the board that leads next has to find them there.
+    if (found === undefined || isOlder) this.#publishLater();
   }
 
   /**
@@ -117,10 +118,15 @@ export class HoldBook {
    * write where the orders are others than before.
    */
   saw(text: string | undefined, written: Instant): void {
-    if (this.#leads || text === undefined) return;
+    if (this.#leads || text === undefined || this.#memory.isOlder(text)) return;
     const now = this.#ambient.clock.now();
     const found = decodeHolds(text, written);
     if (found) this.#memory.note(found, now);
+  }
+
+  /** The Lease went back to an earlier state: this board knows better what is held, until somebody else leads. */
+  restored(): void {
+    this.#memory.restored();
   }
 
   /** The term is over: who leads next knows by the Lease. */

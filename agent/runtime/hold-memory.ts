@@ -4,6 +4,8 @@ import type { Facts } from "../base/facts.ts";
 import { decodeHolds, encodeHolds, type Holds, isAlike, isNothing, noHolds, pruned } from "./holds.ts";
 
 const area = "holds";
+/** The Lease went back, and what it says has not been read since. */
+const unread = "unread";
 /** By so much two readings of the same order may differ. */
 const likeness: Millis = 120_000;
 
@@ -21,11 +23,14 @@ export class HoldMemory {
   readonly #bootId: string;
   /** Holds belong to a site, and so to its Lease. */
   readonly #key: string;
+  /** Under which it stands that the Lease is older than this memory, and what it says. */
+  readonly #olderKey: string;
   #noted: Holds | undefined;
 
   constructor(ambient: Ambient, { facts, bootId, lease }: HoldMemoryParts) {
     this.#ambient = ambient;
     this.#key = `kept ${lease}`;
+    this.#olderKey = `older ${lease}`;
     this.#facts = facts;
     this.#bootId = bootId;
   }
@@ -55,6 +60,21 @@ export class HoldMemory {
     } catch (error) {
       this.#ambient.log.warn("holds are not kept on this board", { error });
     }
+  }
+
+  /** The Lease went back to an earlier state. */
+  restored(): void {
+    this.#facts.set(area, this.#olderKey, unread);
+  }
+
+  /** Whether the Lease still says what it said when it went back; once it says something else, that is the truth. */
+  isOlder(text: string | undefined): boolean {
+    const known = this.#facts.get(area, this.#olderKey) ?? "";
+    if (known === "") return false;
+    const found = `says ${text ?? "nothing"}`;
+    if (known === unread) this.#facts.set(area, this.#olderKey, found);
+    else if (known !== found) this.#facts.set(area, this.#olderKey, "");
+    return known === unread || known === found;
   }
 
   /** Writes only where the orders are others than before. */

@@ -4,6 +4,7 @@ import { apiVersionOf, leases, type Resource } from "../api/resources.ts";
 import { microTimestamp } from "../api/timestamps.ts";
 import type { Instant } from "../base/clock.ts";
 import { isNotFound } from "../client/api-error.ts";
+import { type ServerHistory, witnessOf } from "../informer/server-history.ts";
 import type { ObjectRef } from "./actions.ts";
 import type { Write, Writer } from "./executor.ts";
 import { isTerm, type LeaseRecord } from "./lease-rules.ts";
@@ -64,22 +65,28 @@ export class LeaseLock implements LeaderLock {
   readonly #at: { readonly namespace: string; readonly name: string };
   readonly #labels: Readonly<Record<string, string>>;
   readonly #annotations: Readonly<Record<string, string>>;
+  readonly #history: Pick<ServerHistory, "saw" | "wrote"> | undefined;
 
   constructor(parts: {
     readonly client: LeaseClient;
     readonly at: { readonly namespace: string; readonly name: string };
     readonly labels: Readonly<Record<string, string>>;
     readonly annotations: Readonly<Record<string, string>>;
+    /** Learns every version that is read or written here. It may find out that the server was restored: then this throws. */
+    readonly history?: Pick<ServerHistory, "saw" | "wrote">;
   }) {
     this.#client = parts.client;
     this.#at = parts.at;
     this.#labels = parts.labels;
     this.#annotations = parts.annotations;
+    this.#history = parts.history;
   }
 
   async read(signal: AbortSignal): Promise<LeaseRecord | undefined> {
     try {
-      return recordOf(await this.#client.get(leases, this.#at, signal));
+      const lease = await this.#client.get(leases, this.#at, signal);
+      this.#history?.saw(witnessOf(lease));
+      return recordOf(lease);
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
@@ -89,7 +96,9 @@ export class LeaseLock implements LeaderLock {
   async create(claim: Claim, now: Instant, write: Write): Promise<LeaseRecord> {
     const metadata = { ...this.#at, labels: this.#labels, annotations: this.#annotations };
     const lease = { apiVersion: apiVersionOf(leases), kind: leases.kind, metadata, spec: claimed(claim, now) };
-    return recordOf(await this.#client.create(leases, this.#at.namespace, lease, write));
+    const created = await this.#client.create(leases, this.#at.namespace, lease, write);
+    this.#history?.wrote(undefined, witnessOf(created));
+    return recordOf(created);
   }
 
   async take(record: LeaseRecord, claim: Claim, now: Instant, write: Write): Promise<LeaseRecord> {
@@ -97,7 +106,7 @@ export class LeaseLock implements LeaderLock {
     const ended = successor === undefined ? {} : { [successorAnnotation]: null };
     const metadata = { labels: this.#labels, annotations: { ...this.#annotations, ...ended } };
     const { holder, durationSeconds, term } = claim;
-    const written = await this.#patch(record, { metadata, spec: claimed(claim, now) }, write);
+    const written = await this.#patch(record, { metadata, spec: claimed(claim, now) }, now, write);
     const annotations = { ...left, ...this.#annotations };
     const renewal = renewalMark(microTimestamp(now));
     const taken = { holder, durationSeconds, transitions: term, renewal, annotations, successor: undefined };
@@ -121,7 +130,7 @@ export class LeaseLock implements LeaderLock {
     );
     const annotations = Object.fromEntries(changed);
     const patch = changed.length > 0 ? { metadata: { annotations }, spec } : { spec };
-    const written = await this.#patch(record, patch, write);
+    const written = await this.#patch(record, patch, now, write);
     const told = { durationSeconds, renewal: renewalMark(renewTime) };
     return { ...record, ...written, ...told, annotations: { ...record.annotations, ...annotations } };
   }
@@ -130,7 +139,7 @@ export class LeaseLock implements LeaderLock {
     const time = microTimestamp(now);
     const spec = { holderIdentity: "", leaseDurationSeconds: 1, acquireTime: time, renewTime: time };
     const metadata = successor === undefined ? {} : { annotations: { [successorAnnotation]: successor } };
-    await this.#patch(record, { metadata, spec }, write);
+    await this.#patch(record, { metadata, spec }, now, write);
   }
 
   about({ uid, resourceVersion }: LeaseRecord): ObjectRef {
@@ -140,12 +149,15 @@ export class LeaseLock implements LeaderLock {
   async #patch(
     { uid, resourceVersion, managed }: LeaseRecord,
     patch: { readonly metadata?: object; readonly spec: object },
+    now: Instant,
     write: Write,
   ): Promise<Pick<LeaseRecord, "uid" | "resourceVersion" | "managed">> {
     // The notes are half of what every look at the Lease brings. One empty entry ends them, until somebody applies it.
     const unmanaged = managed && { managedFields: [{}] };
     const body = { ...patch, metadata: { ...patch.metadata, ...unmanaged, uid, resourceVersion } };
     const { metadata } = await this.#client.patch(leases, this.#at, "merge", body, { ...write, metadataOnly: true });
+    const witness = { uid: metadata.uid, version: metadata.resourceVersion, renewal: renewalMark(microTimestamp(now)) };
+    this.#history?.wrote(resourceVersion, witness);
     return { uid: metadata.uid, resourceVersion: metadata.resourceVersion, managed: isManaged(metadata) };
   }
 }

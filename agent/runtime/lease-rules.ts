@@ -178,7 +178,11 @@ export function nextLeaseStep(
     return wait ?? { do: "create", term };
   }
   const { holder } = record;
-  if (holder === identity && !namesake) return { do: "renew", record, term: record.transitions };
+  if (holder === identity && !namesake) {
+    // A Lease from a backup may count below a term that others know: such a term would be fenced off.
+    if (!leading && record.transitions < (highestTerm ?? 0)) return { do: "take", record, term, why: "ours before" };
+    return { do: "renew", record, term: record.transitions };
+  }
   if (leading) {
     if (namesake) return { do: "stepDown", why: "another process writes the Lease under our name" };
     return { do: "stepDown", why: holder === "" ? "the Lease was released for us" : `the Lease went to ${holder}` };

@@ -8,6 +8,8 @@ import type { Level } from "./schema.ts";
 
 /** How long a rebuilt cache is worth a line. */
 const rebuiltIsNews = 3_600_000;
+/** And a restored server: a warning, for as long as a person may still wonder what happened. */
+const restoredIsNews = 900_000;
 
 /** What is wrong, the gravest first. One line for each cause: what follows from a dead link is not listed beside it. */
 export function problems(parts: Parts): readonly ProblemPart[] {
@@ -178,7 +180,15 @@ function ownProblems({ controllers = [], rebuilt, config, process, now }: Parts)
     const message = lastError ? `${name}: ${lastError}` : name;
     found.push({ type: "ControllerFailing", subject: name, severity: "warning", message, hint: "see the agent's log" });
   }
-  if (rebuilt && elapsed(rebuilt.at, now) < rebuiltIsNews) {
+  if (rebuilt?.restored && elapsed(rebuilt.at, now) < restoredIsNews) {
+    const ago = formatDuration(elapsed(rebuilt.at, now));
+    found.push({
+      type: "ServerRestored",
+      severity: "warning",
+      message: `${rebuilt.why}; ${ago} ago everything that was cached was thrown away and listed again`,
+      hint: rebuilt.restored.hint,
+    });
+  } else if (rebuilt && elapsed(rebuilt.at, now) < rebuiltIsNews) {
     const ago = formatDuration(elapsed(rebuilt.at, now));
     found.push({
       type: "CacheRebuilt",

@@ -30,7 +30,12 @@ export interface Parts {
   /** The last few, newest first. */
   readonly commands?: readonly CommandPart[];
   /** The cache was thrown away and listed anew. */
-  readonly rebuilt?: { readonly at: Instant; readonly why: string };
+  readonly rebuilt?: {
+    readonly at: Instant;
+    readonly why: string;
+    /** The API server's store went back to an earlier state. */
+    readonly restored?: { readonly hint: string };
+  };
   /** Sites that were here first and claim boards of this site too: nothing is done with those. */
   readonly selectionConflicts?: readonly SelectionConflictPart[];
   /** Whatever else a part wants a person to know: what does not follow from the members above (see health.ts). */

@@ -14,6 +14,7 @@ interface Item {
 const collections = [
   ["nodes", "/api/v1/nodes"],
   ["pods", "/api/v1/pods"],
+  ["daemonsets", "/apis/apps/v1/daemonsets"],
   ["leases", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"],
 ] as const;
 

@@ -363,6 +363,53 @@ describe("the board's own memory", () => {
   });
 });
 
+describe("a Lease that went back with a restored server", () => {
+  /** The former process' book is gone, the disk is there; the Lease says again what it said before the backup. */
+  const anew = (member: Member, text: string | undefined): void => {
+    member.book.restored();
+    member.book.end();
+    member.book.begin(text, member.now);
+  };
+
+  test("does not end a freeze that was ordered after the backup", async () => {
+    const { site, first } = await twoBoards();
+    void first.freeze("1h");
+    await site.clock.advance("1s");
+    anew(first, undefined);
+    expect(first.isFrozen).toBe(true);
+    await site.end();
+  });
+
+  test("does not bring back a freeze that was taken back after the backup", async () => {
+    const { site, first } = await twoBoards();
+    void first.freeze("1h");
+    await site.clock.advance("1s");
+    const backup = first.book.carried();
+    void first.thaw();
+    await site.clock.advance("1s");
+    anew(first, backup);
+    expect(first.isFrozen).toBe(false);
+    expect(first.book.carried()).toBeDefined();
+    await site.end();
+  });
+
+  test("teaches a follower nothing until it says something new", async () => {
+    const { site, first, second } = await twoBoards();
+    void first.freeze("1h");
+    await site.clock.advance("2m");
+    second.book.restored();
+    second.book.saw("{}", second.now);
+    second.book.saw("{}", second.now);
+    second.book.begin("{}", second.now);
+    expect(second.isFrozen).toBe(true);
+    second.book.end();
+    second.book.saw('{"v":1}', second.now);
+    second.book.begin('{"v":1}', second.now);
+    expect(second.isFrozen).toBe(false);
+    await site.end();
+  });
+});
+
 describe("quiet hours", () => {
   test("are a freeze of the whole site while they last, and evictions go slowly after them", async () => {
     const { site, first } = await twoBoards();

@@ -43,6 +43,13 @@ function stepAfter(looks: readonly Look[], who = baz, leading = false, wrote: re
 }
 
 describe("who may take the Lease, and when", () => {
+  test("a Lease from a backup that names us in an older term is taken in a higher one than anybody remembers", () => {
+    const ours = lease({ holder: "baz", transitions: 5 });
+    const me = { ...baz, formerTerm: 7 };
+    expect(stepAfter([[0, ours]], me)).toMatchObject({ do: "take", term: 8 });
+    expect(stepAfter([[0, lease({ holder: "baz", transitions: 7 })]], me)).toMatchObject({ do: "renew", term: 7 });
+  });
+
   test("LE-01: a Lease that does not exist is created, with term 0", () => {
     expect(stepAfter([[0, undefined]])).toEqual({ do: "create", term: 0 });
   });

@@ -1,0 +1,65 @@
+import type { Database } from "../storage/database.ts";
+import type { Memo } from "../storage/memo.ts";
+import { storedProofs } from "../storage/stored-resources.ts";
+import type { Ambient } from "./base/ambient.ts";
+import type { KubeClient } from "./client/kube-client.ts";
+import type { InformerSet } from "./informer/informer-set.ts";
+import { ServerHistory } from "./informer/server-history.ts";
+import { newestWitness } from "./informer/trail.ts";
+import type { HoldBook } from "./runtime/hold-book.ts";
+import { HomeCluster } from "./runtime/home-cluster.ts";
+import { memoryArea } from "./runtime/memory-store.ts";
+
+export interface HomeParts {
+  readonly client: KubeClient;
+  readonly address: () => Promise<string>;
+  readonly memo: Memo;
+  readonly cache: Database;
+  /** The site's Lease. */
+  readonly at: { readonly namespace: string; readonly name: string };
+  readonly informers: () => Pick<InformerSet, "run" | "stats">;
+  readonly holds: () => Pick<HoldBook, "restored">;
+}
+
+/** Keeps the caches up to date, as long as they are of this very cluster and of this very history of it. */
+export class Home {
+  readonly history: ServerHistory;
+  readonly #parts: HomeParts;
+  readonly #cluster: HomeCluster;
+  #isListening = false;
+
+  constructor(ambient: Ambient, parts: HomeParts) {
+    const { client, address, memo, cache, at } = parts;
+    this.#parts = parts;
+    this.#cluster = new HomeCluster(ambient, { client, address, facts: memo });
+    this.history = new ServerHistory(ambient, {
+      client,
+      at,
+      known: newestWitness(storedProofs(cache)),
+      restored: (error) => {
+        ambient.log.error("the API server was restored", { error });
+        parts.holds().restored();
+        // Toleration times ran against taints of the former history.
+        memo.clear(memoryArea("taint-eviction"));
+      },
+    });
+  }
+
+  get isListening(): boolean {
+    return this.#isListening;
+  }
+
+  /** Until the signal aborts; throws where the caches are to be thrown away. */
+  async listen(signal: AbortSignal): Promise<void> {
+    const informers = this.#parts.informers();
+    const isEmpty = (): boolean => informers.stats().every(({ synced, objects }) => !synced && objects === 0);
+    await this.#cluster.check(isEmpty, signal);
+    if (signal.aborted) return;
+    this.#isListening = true;
+    try {
+      await informers.run(signal);
+    } finally {
+      this.#isListening = false;
+    }
+  }
+}

@@ -1,0 +1,236 @@
+import type { Lease } from "../api/core.ts";
+import { compareVersions } from "../api/resource-version.ts";
+import { leases } from "../api/resources.ts";
+import type { Ambient } from "../base/ambient.ts";
+import { Bell } from "../base/bell.ts";
+import { type Millis, sleep } from "../base/clock.ts";
+import type { Disposed } from "../base/errors.ts";
+import { ApiError, isGone } from "../client/api-error.ts";
+import type { InformerClient } from "./informer-set.ts";
+import { untilAborted } from "./until-aborted.ts";
+
+/** One version of the site's Lease, as a later read recognises it. */
+export interface Witness {
+  readonly uid: string;
+  readonly version: string;
+  /** Its renewTime. Two histories may give one version number twice, but not to the same renewal. */
+  readonly renewal: number | undefined;
+}
+
+/** The API server's store went back to an earlier state: nothing that was cached can be relied on. */
+export class ServerRestoredError extends Error implements Disposed {
+  override readonly name = "ServerRestoredError";
+  readonly disposition = "rebuild";
+  readonly hint =
+    "Nothing has to be done here. Restart every API server after a restore, and let etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted make all clients notice.";
+}
+
+export interface ServerHistoryParts {
+  readonly client: Pick<InformerClient, "get" | "list">;
+  /** The site's Lease. */
+  readonly at: { readonly namespace: string; readonly name: string };
+  /** What the cache was filled beside; undefined: it is empty, or older than this rule. */
+  readonly known: { readonly witness: Witness; readonly chain: string } | undefined;
+  /** Called once, before the error is thrown. */
+  readonly restored: (error: ServerRestoredError) => void;
+}
+
+const pauseAfterFailure: Millis = 10_000;
+
+/**
+ * Whether the API server's store still has the history that the cache was filled from. A watch position cannot tell: a
+ * store that was restored from a backup accepts it as soon as its own count has passed it.
+ *
+ * The site's Lease is the witness. It is written all the time, it is read from the store and never from a watch cache, and
+ * a version of it is recognised by its renewTime. etcd orders all writes, so a server that has a version of the Lease which
+ * we know also has everything before it. Versions of the Lease are compared with versions of the Lease only: events and
+ * other kinds may live in a store of their own.
+ *
+ * Versions that follow from each other form a chain: each was written by us upon the one before, or the server proved to
+ * have both. Where that fails without proof of a restore, a new chain begins, and what was cached in the old one is
+ * listed again.
+ */
+export class ServerHistory {
+  readonly #ambient: Ambient;
+  readonly #parts: ServerHistoryParts;
+  readonly #bell: Bell;
+  readonly #noticing = Promise.withResolvers<never>();
+  /** The newest version of the present chain. */
+  #known: Witness | undefined;
+  #chain: string;
+  /** The newest version that was seen, whether or not it is linked with the chain. */
+  #latest: Witness | undefined;
+  #doubts = 1;
+  #answered = 0;
+  #asking: Promise<void> | undefined;
+  #restored: ServerRestoredError | undefined;
+
+  constructor(ambient: Ambient, parts: ServerHistoryParts) {
+    this.#ambient = ambient;
+    this.#parts = parts;
+    this.#bell = new Bell(ambient.clock);
+    this.#known = this.#latest = parts.known?.witness;
+    this.#chain = parts.known?.chain ?? this.#newChain();
+    this.#noticing.promise.catch(() => {});
+  }
+
+  /** What came over a watch that did not break before this was written belongs to the history that it proves. */
+  get known(): Witness | undefined {
+    return this.#known;
+  }
+
+  get chain(): string {
+    return this.#chain;
+  }
+
+  /** The Lease as it was just read. Only for reads and writes that follow one another. */
+  saw(found: Witness): void {
+    this.#compare(found, this.#latest);
+    this.#latest = found;
+    if (!isSame(found, this.#known)) this.#unlinked();
+  }
+
+  /** The Lease as we just wrote it upon version `from`, which the server therefore had; undefined: it was created. */
+  wrote(from: string | undefined, written: Witness): void {
+    this.#latest = written;
+    if (this.#known !== undefined && this.#known.version === from) this.#known = written;
+    else this.#unlinked();
+  }
+
+  /** The connection was lost: what answers next may have another history. */
+  doubt(): void {
+    this.#doubts++;
+  }
+
+  /**
+   * Ends when the server was seen to have all of the present chain, since the last doubt. Rejects where it does not answer,
+   * and where it was restored.
+   */
+  async settle(signal: AbortSignal): Promise<void> {
+    while (this.#answered < this.#doubts) {
+      signal.throwIfAborted();
+      const isOurs = this.#asking === undefined;
+      this.#asking ??= this.#ask(signal).finally(() => {
+        this.#asking = undefined;
+      });
+      try {
+        await this.#asking;
+      } catch (error) {
+        // What another one asked may have ended with that one's signal.
+        if (isOurs || error instanceof ApiError) throw error;
+        if (this.#restored) throw this.#restored;
+      }
+    }
+  }
+
+  /** Rejects once it is known that the server was restored, and ends when the signal aborts. */
+  async watch(signal: AbortSignal): Promise<void> {
+    await untilAborted(this.#noticing.promise, signal);
+  }
+
+  /** Links what others write into the Lease with the chain while this board mirrors the site. Ends when the signal aborts. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#ambient;
+    while (!signal.aborted) {
+      await this.#bell.wait(signal);
+      if (signal.aborted) return;
+      try {
+        await this.settle(signal);
+      } catch (error) {
+        if (error instanceof ServerRestoredError) throw error;
+        log.debug("the server's history is not proven yet", { error });
+        await sleep(clock, pauseAfterFailure, signal);
+        this.#bell.ring();
+      }
+    }
+  }
+
+  #unlinked(): void {
+    this.#doubts++;
+    this.#bell.ring();
+  }
+
+  async #ask(signal: AbortSignal): Promise<void> {
+    const doubts = this.#doubts;
+    const [known, latest] = [this.#known, this.#latest];
+    const found = await this.#read(signal);
+    if (found !== undefined) this.#compare(found, latest);
+    const isLinked =
+      known !== undefined && found !== undefined && (isSame(found, known) || (await this.#had(known, signal)));
+    this.#answered = doubts;
+    // A write of ours that went through meanwhile was written upon what we knew.
+    const isNewer = this.#known !== undefined && this.#known !== known;
+    if (isLinked) {
+      if (!isNewer) this.#known = found;
+      return;
+    }
+    if (known !== undefined) {
+      this.#ambient.log.info("the server's history is not proven to be the one that was cached: what it was is listed");
+      this.#chain = this.#newChain();
+    }
+    if (known !== undefined || !isNewer) this.#known = found;
+  }
+
+  async #read(signal: AbortSignal): Promise<Witness | undefined> {
+    try {
+      return witnessOf(await this.#parts.client.get(leases, this.#parts.at, signal));
+    } catch (error) {
+      if (isUnanswerable(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Whether the server has this version in its history. False: it does not say, because it was long ago. */
+  async #had(known: Witness, signal: AbortSignal): Promise<boolean> {
+    const { client, at } = this.#parts;
+    const found: Witness[] = [];
+    const exact = { resourceVersion: known.version, resourceVersionMatch: "Exact" } as const;
+    const options = { namespace: at.namespace, fieldSelector: `metadata.name=${at.name}`, ...exact };
+    try {
+      await client.list(leases, options, (lease) => found.push(witnessOf(lease)), signal);
+    } catch (error) {
+      if (isGone(error) || isUnanswerable(error)) return false;
+      throw error;
+    }
+    const [then] = found;
+    if (isSame(then, known)) return true;
+    throw this.#noticed(`at version ${known.version} of the site's Lease it has ${then ? "another one" : "none"}`);
+  }
+
+  #compare(found: Witness, before: Witness | undefined): void {
+    if (before === undefined) return;
+    const order = compareVersions(found.version, before.version);
+    if (order > 0 || isSame(found, before)) return;
+    throw this.#noticed(
+      order < 0
+        ? `the site's Lease went back from version ${before.version} to ${found.version}`
+        : `version ${found.version} of the site's Lease is another one than before`,
+    );
+  }
+
+  #noticed(how: string): ServerRestoredError {
+    if (this.#restored === undefined) {
+      this.#restored = new ServerRestoredError(`the API server's store went back to an earlier state: ${how}`);
+      this.#parts.restored(this.#restored);
+      this.#noticing.reject(this.#restored);
+    }
+    return this.#restored;
+  }
+
+  #newChain(): string {
+    return Math.floor(this.#ambient.random.next() * 2 ** 40).toString(36);
+  }
+}
+
+/** There is none, it may not be read, or the server does not know such a question. */
+const isUnanswerable = (error: unknown): boolean =>
+  error instanceof ApiError && [400, 403, 404, 405, 422].includes(error.status);
+
+export function witnessOf({ metadata, spec }: Lease): Witness {
+  const renewal = typeof spec?.renewTime === "string" ? Date.parse(spec.renewTime) : Number.NaN;
+  const { uid, resourceVersion: version } = metadata;
+  return { uid, version, renewal: Number.isNaN(renewal) ? undefined : renewal };
+}
+
+const isSame = (a: Witness | undefined, b: Witness | undefined): boolean =>
+  a !== undefined && b !== undefined && a.uid === b.uid && a.version === b.version && a.renewal === b.renewal;

@@ -1,0 +1,188 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { pods } from "../../../agent/api/resources.ts";
+import { InformerSet } from "../../../agent/informer/informer-set.ts";
+import type { ServerHistory, Witness } from "../../../agent/informer/server-history.ts";
+import type { Database } from "../../../storage/database.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+import { limits, openCache } from "./cache.ts";
+import { FakeApi, refused } from "./fake-api.ts";
+import { pod } from "./objects.ts";
+
+let clock: FakeClock;
+let api: FakeApi;
+let database: Database;
+let informers: InformerSet;
+let history: { known: Witness | undefined; chain: string; doubts: number };
+let stop: AbortController;
+let running: Promise<void>;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  api = new FakeApi(clock);
+  database = openCache();
+  history = { known: undefined, chain: "c", doubts: 0 };
+});
+
+/** The Lease is written now, and everything that has arrived is proven. */
+const renew = (): void => {
+  history.known = { uid: "lease", version: api.version, renewal: Number(api.version) };
+};
+
+async function start(): Promise<void> {
+  informers = new InformerSet(
+    { clock, log: new RecordingLog(), random: new SeededRandom(7) },
+    {
+      client: api,
+      database,
+      settings: { pageSize: 500, deltasPerObject: 16, decodedBytes: 100_000, limits },
+      scope: { nodeSelector: undefined, namespaceSelector: undefined },
+      history: Object.assign(history, {
+        doubt: () => void history.doubts++,
+        settle: () => Promise.resolve(),
+        follow: () => Promise.resolve(),
+      }) as unknown as ServerHistory,
+    },
+  );
+  informers.informer(pods);
+  stop = new AbortController();
+  running = informers.run(stop.signal);
+  await clock.advance("1s");
+}
+
+async function end(): Promise<void> {
+  stop.abort(new Error("stopped"));
+  await clock.settle();
+  await running;
+}
+
+const known = (): readonly string[] =>
+  [...informers.informer(pods).lister.list()].map(({ metadata }) => metadata.name).sort();
+const lists = (): number => api.asked("list").length;
+const lastFrom = (): string | undefined => api.asked("watch").at(-1)?.options.resourceVersion;
+
+describe("a connection that breaks", () => {
+  beforeEach(async () => {
+    api.put(pods, pod("a"));
+    await start();
+    renew();
+  });
+
+  test("on a server with the same history is resumed without a list, and nothing is told twice", async () => {
+    api.put(pods, pod("b"));
+    api.put(pods, pod("c"));
+    await clock.advance("100ms");
+    const told: string[] = [];
+    informers.informer(pods).onChange((changes) => told.push(...changes.map(({ key }) => key)));
+    api.openWatch.break(refused("watch"));
+    api.put(pods, pod("d"));
+    await clock.advance("20s");
+    expect(known()).toEqual(["a", "b", "c", "d"]);
+    expect(told).toEqual(["default/d"]);
+    expect(lists()).toBe(1);
+    expect(history.doubts).toBe(2);
+  });
+
+  test("on a server that lost the last moments, and has passed them by, leads to a list", async () => {
+    const { version } = api;
+    api.put(pods, pod("phantom"));
+    await clock.advance("100ms");
+    api.openWatch.break(refused("watch"));
+    api.remove(pods, "default/phantom");
+    api.restore(Number(version));
+    for (const name of ["x", "y", "z"]) api.put(pods, pod(name));
+    await clock.advance("20s");
+    expect(known()).toEqual(["a", "x", "y", "z"]);
+    expect(lists()).toBe(2);
+  });
+
+  test("on a server that lost a deletion leads to a list as well", async () => {
+    api.put(pods, pod("b"));
+    renew();
+    const { version } = api;
+    const b = pod("b");
+    api.remove(pods, "default/b");
+    await clock.advance("100ms");
+    expect(known()).toEqual(["a"]);
+    api.openWatch.break(refused("watch"));
+    api.put(pods, b);
+    api.restore(Number(version));
+    api.put(pods, pod("x"));
+    await clock.advance("20s");
+    expect(known()).toEqual(["a", "b", "x"]);
+  });
+
+  test("on a server that has not come to where it was leads to a list within two minutes", async () => {
+    const { version } = api;
+    api.put(pods, pod("phantom"));
+    await clock.advance("100ms");
+    api.openWatch.break(refused("watch"));
+    api.remove(pods, "default/phantom");
+    api.restore(Number(version));
+    api.sendsBookmarks = false;
+    await clock.advance("120s");
+    expect(known()).toEqual(["a"]);
+  });
+
+  test("nothing is live until the server has said again what it said before", async () => {
+    api.put(pods, pod("b"));
+    await clock.advance("100ms");
+    const { version } = api;
+    api.openWatch.break(refused("watch"));
+    api.restore(Number(version) - 1);
+    api.sendsBookmarks = false;
+    await clock.advance("10s");
+    expect(informers.informer(pods).health.connected).toBe(false);
+  });
+});
+
+describe("an agent that was stopped", () => {
+  test("resumes where a witness proves its position, and lists nothing", async () => {
+    api.put(pods, pod("a"));
+    await start();
+    renew();
+    await end();
+    informers.settle();
+    api.put(pods, pod("b"));
+    await start();
+    expect(known()).toEqual(["a", "b"]);
+    expect(lists()).toBe(1);
+  });
+
+  test("whose list no witness proved lists again", async () => {
+    api.put(pods, pod("a"));
+    await start();
+    await end();
+    await start();
+    expect(lists()).toBe(2);
+    expect(api.asked("list").at(-1)?.options.resourceVersion).toBeUndefined();
+  });
+
+  test("by a power cut begins at the last witness, and hears again what came behind it", async () => {
+    api.put(pods, pod("a"));
+    await start();
+    renew();
+    const witness = api.version;
+    api.put(pods, pod("b"));
+    await clock.advance("100ms");
+    // Nothing is flushed: the next process finds what the transactions left.
+    stop.abort();
+    await start();
+    expect(lastFrom()).not.toBe(witness);
+    expect(known()).toEqual(["a", "b"]);
+    expect(lists()).toBe(1);
+  });
+
+  test("where a new chain has begun lists what newest state there is", async () => {
+    api.put(pods, pod("a"));
+    await start();
+    renew();
+    await end();
+    informers.settle();
+    history.chain = "d";
+    await start();
+    expect(lists()).toBe(2);
+    expect(api.asked("list").at(-1)?.options.resourceVersion).toBeUndefined();
+  });
+});

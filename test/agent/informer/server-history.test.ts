@@ -1,0 +1,184 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Lease } from "../../../agent/api/core.ts";
+import type { KubeObject } from "../../../agent/api/meta.ts";
+import type { Resource } from "../../../agent/api/resources.ts";
+import type { ListOptions } from "../../../agent/client/kube-client.ts";
+import { ServerHistory, ServerRestoredError, type Witness, witnessOf } from "../../../agent/informer/server-history.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+import { apiError, expired, refused } from "./fake-api.ts";
+
+const never = new AbortController().signal;
+const at = { namespace: "kube-system", name: "siteward-default" };
+
+/** A store with one Lease in it: its states by version, newest last. */
+class LeaseStore {
+  readonly requests: string[] = [];
+  states: Lease[] = [];
+  compacted = 0;
+  failure: Error | undefined;
+
+  put(version: number, renewTime: string, uid = "uid-1"): Lease {
+    const metadata = { ...at, uid, resourceVersion: String(version) };
+    const lease: Lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec: { renewTime } };
+    this.states.push(lease);
+    return lease;
+  }
+
+  get<T extends KubeObject>(_: Resource<T>): Promise<T> {
+    this.requests.push("get");
+    if (this.failure) return Promise.reject(this.failure);
+    const newest = this.states.at(-1);
+    // It holds Leases only.
+    return newest ? Promise.resolve(newest as KubeObject as T) : Promise.reject(apiError("get", 404, "NotFound"));
+  }
+
+  async list<T extends KubeObject>(_: Resource<T>, options: ListOptions, each: (object: T) => void) {
+    this.requests.push(`list at ${options.resourceVersion}`);
+    if (this.failure) throw this.failure;
+    const wanted = Number(options.resourceVersion);
+    if (wanted < this.compacted) throw expired("list");
+    const then = this.states.findLast(({ metadata }) => Number(metadata.resourceVersion) <= wanted);
+    if (then) each(then as KubeObject as T);
+    return { resourceVersion: String(wanted), continue: undefined, items: 1, rejectedItems: 0, rejected: [] };
+  }
+}
+
+let store: LeaseStore;
+let noticed: string[];
+
+beforeEach(() => {
+  store = new LeaseStore();
+  noticed = [];
+});
+
+function historyWith(known: Witness | undefined): ServerHistory {
+  const ambient = { clock: new FakeClock(), log: new RecordingLog(), random: new SeededRandom(5) };
+  return new ServerHistory(ambient, {
+    client: store,
+    at,
+    known: known && { witness: known, chain: "c" },
+    restored: ({ message }) => void noticed.push(message),
+  });
+}
+
+const morning = "2026-01-01T08:00:00.000000Z";
+const noon = "2026-01-01T12:00:00.000000Z";
+const evening = "2026-01-01T18:00:00.000000Z";
+
+describe("a board that comes back to a server", () => {
+  test("whose Lease nobody has written since asks once, and everything before it is proven", async () => {
+    const history = historyWith(witnessOf(store.put(400, morning)));
+    await Promise.all([history.settle(never), history.settle(never)]);
+    await history.settle(never);
+    expect(store.requests).toEqual(["get"]);
+    expect(history.chain).toBe("c");
+  });
+
+  test("whose Lease others have written since asks what it was then", async () => {
+    const history = historyWith(witnessOf(store.put(400, morning)));
+    store.put(900, noon);
+    await history.settle(never);
+    expect(store.requests).toEqual(["get", "list at 400"]);
+    expect(history.known?.version).toBe("900");
+    expect(history.chain).toBe("c");
+  });
+
+  test("that has forgotten what it was then begins a new chain, and calls nothing restored", async () => {
+    const history = historyWith(witnessOf(store.put(400, morning)));
+    store.put(900, noon);
+    store.compacted = 800;
+    await history.settle(never);
+    expect(history.known?.version).toBe("900");
+    expect(history.chain).not.toBe("c");
+    expect(noticed).toEqual([]);
+  });
+
+  test.each([403, 404, 405])("that answers the question with %i begins a new chain", async (status) => {
+    const history = historyWith(witnessOf(store.put(400, morning)));
+    store.put(900, noon);
+    const { list } = store;
+    store.list = () => Promise.reject(apiError("list", status, "No"));
+    await history.settle(never);
+    store.list = list;
+    expect(history.chain).not.toBe("c");
+  });
+
+  test("without a Lease begins a new chain", async () => {
+    const history = historyWith({ uid: "uid-1", version: "400", renewal: 1 });
+    await history.settle(never);
+    expect(history.known).toBeUndefined();
+    expect(history.chain).not.toBe("c");
+  });
+
+  test("whose Lease was deleted and made anew is asked for the former one, and goes on", async () => {
+    const history = historyWith(witnessOf(store.put(400, morning)));
+    store.put(900, noon, "uid-2");
+    await history.settle(never);
+    expect(history.chain).toBe("c");
+    expect(noticed).toEqual([]);
+  });
+
+  test.each([
+    ["stands lower", (): unknown => store.put(300, morning), /went back from version 400 to 300/],
+    ["has come to the same number by another way", () => store.put(400, evening), /another one than before/],
+    ["was another one then", () => [store.put(300, morning), store.put(900, evening)], /at version 400 .* another one/],
+    ["was not there then", () => store.put(900, evening), /at version 400 .* none/],
+    ["is another Lease, and lower", () => store.put(300, evening, "uid-2"), /went back/],
+  ])("whose Lease %s was restored, and that is said once", async (_, restore, message) => {
+    const history = historyWith({ uid: "uid-1", version: "400", renewal: Date.parse(noon) });
+    restore();
+    const watching = history.watch(never);
+    await expect(history.settle(never)).rejects.toThrow(ServerRestoredError);
+    await expect(history.settle(never)).rejects.toThrow(ServerRestoredError);
+    await expect(watching).rejects.toThrow(message);
+    expect(noticed).toHaveLength(1);
+  });
+
+  test("that does not answer is asked again, and nothing is settled until it does", async () => {
+    const history = historyWith(witnessOf(store.put(400, morning)));
+    store.failure = refused("get");
+    await expect(history.settle(never)).rejects.toThrow();
+    store.failure = undefined;
+    await history.settle(never);
+    expect(store.requests).toEqual(["get", "get"]);
+  });
+});
+
+describe("a leader that renews", () => {
+  test("moves on with each of its writes and asks nothing", async () => {
+    const history = historyWith(witnessOf(store.put(400, morning)));
+    await history.settle(never);
+    history.wrote("400", { uid: "uid-1", version: "410", renewal: 2 });
+    history.wrote("410", { uid: "uid-1", version: "425", renewal: 3 });
+    await history.settle(never);
+    expect(history.known?.version).toBe("425");
+    expect(store.requests).toEqual(["get"]);
+  });
+
+  test("and reads a lower version after a conflict knows at once that the server was restored", async () => {
+    const history = historyWith(witnessOf(store.put(400, morning)));
+    expect(() => history.saw({ uid: "uid-1", version: "342", renewal: 1 })).toThrow(ServerRestoredError);
+  });
+
+  test("links what somebody else wrote in between, once it is read", async () => {
+    const history = historyWith(witnessOf(store.put(400, morning)));
+    await history.settle(never);
+    history.saw(witnessOf(store.put(450, noon)));
+    history.wrote("450", witnessOf(store.put(460, evening)));
+    expect(history.known?.version).toBe("400");
+    await history.settle(never);
+    expect(history.known?.version).toBe("460");
+    expect(store.requests).toEqual(["get", "get", "list at 400"]);
+  });
+
+  test("is not misled by an answer that is older than its last write", async () => {
+    const history = historyWith(witnessOf(store.put(400, morning)));
+    const asked = history.settle(never);
+    history.wrote("400", { uid: "uid-1", version: "410", renewal: 2 });
+    await asked;
+    expect(history.known?.version).toBe("410");
+    expect(noticed).toEqual([]);
+  });
+});

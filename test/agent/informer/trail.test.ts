@@ -1,0 +1,149 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Witness } from "../../../agent/informer/server-history.ts";
+import { newestWitness, Trail, witnessIn } from "../../../agent/informer/trail.ts";
+
+const witness = (version: number): Witness => ({ uid: "lease", version: String(version), renewal: version });
+let history: { known: Witness | undefined; chain: string };
+let trail: Trail;
+
+beforeEach(() => {
+  history = { known: witness(90), chain: "c" };
+  trail = new Trail(history, undefined);
+  trail.listed("100");
+});
+
+const add = (...versions: readonly number[]): void => {
+  for (const version of versions) trail.add(String(version), `pod-${version % 3}`, false);
+};
+
+describe("a watch that broke", () => {
+  test("before any witness proved its list has nothing to go on from", () => {
+    trail.broke("100");
+    expect(trail.resume("100")).toBeUndefined();
+  });
+
+  test("goes on where it was when a later witness proves all of it", () => {
+    add(110, 120);
+    history.known = witness(130);
+    expect(trail.proves("120")).toBe(true);
+    trail.broke("120");
+    expect(trail.resume("120")).toEqual({ from: "120", replay: undefined });
+  });
+
+  test("does not count a witness from after the break", () => {
+    history.known = witness(105);
+    add(110, 120);
+    trail.broke("120");
+    history.known = witness(130);
+    expect(trail.resume("120")?.from).toBe("105");
+  });
+
+  test("goes on from the witness, and what comes again is compared", () => {
+    history.known = witness(105);
+    add(110, 120);
+    trail.broke("120");
+    const replay = trail.resume("120")?.replay;
+    expect(replay?.take("110", "pod-2", false)).toBe("goes on");
+    expect(replay?.reached("115")).toBe("goes on");
+    expect(replay?.take("120", "pod-0", false)).toBe("done");
+  });
+
+  type Event = [version: string, uid: string, isDeletion: boolean];
+  const [first, last]: [Event, Event] = [
+    ["110", "pod-2", false],
+    ["120", "pod-0", false],
+  ];
+  const others: readonly [what: string, events: readonly Event[]][] = [
+    ["misses an event", [last]],
+    ["has one more", [first, ["111", "pod-0", false], last]],
+    ["has it of another object", [["110", "pod-1", false], last]],
+    ["deleted what was changed", [first, ["120", "pod-0", true]]],
+    ["lies beyond the end", [first, ["121", "pod-0", false]]],
+  ];
+  test.each(others)("is of another history where what comes again %s", (_, events) => {
+    history.known = witness(105);
+    add(110, 120);
+    trail.broke("120");
+    const replay = trail.resume("120")?.replay;
+    expect(events.map((event) => replay?.take(...event)).at(-1)).toBe("differs");
+  });
+
+  test("is of another history where a bookmark passes what should have come again", () => {
+    history.known = witness(105);
+    add(110, 120);
+    trail.broke("120");
+    expect(trail.resume("120")?.replay?.reached("120")).toBe("differs");
+  });
+
+  test("has nothing to hear again where only bookmarks moved it", () => {
+    history.known = witness(105);
+    expect(trail.proves("100")).toBe(true);
+    trail.broke("140");
+    expect(trail.resume("140")).toEqual({ from: "105", replay: undefined });
+  });
+
+  test("does not expect what was not stored", () => {
+    history.known = witness(105);
+    add(110, 120);
+    trail.broke("110");
+    expect(trail.resume("110")?.replay?.take("110", "pod-2", false)).toBe("done");
+  });
+
+  test("that was of another chain has nothing to go on from", () => {
+    history.known = witness(105);
+    add(110);
+    trail.broke("110");
+    history.chain = "d";
+    expect(trail.resume("110")).toBeUndefined();
+  });
+
+  test("with more events than are kept goes on once a witness covers those that are gone", () => {
+    history.known = witness(105);
+    add(...Array.from({ length: 5000 }, (_, at) => 106 + at));
+    trail.broke("5105");
+    expect(trail.resume("5105")).toBeUndefined();
+    trail.resumed();
+    history.known = witness(2000);
+    add(5106);
+    trail.broke("5106");
+    expect(trail.resume("5106")?.from).toBe("2000");
+  });
+});
+
+describe("what is stored beside a position", () => {
+  test("is taken up by the next process, to the same end", () => {
+    history.known = witness(105);
+    add(110, 120);
+    const next = new Trail(history, trail.text());
+    const replay = next.resume("120")?.replay;
+    replay?.take("110", "pod-2", false);
+    expect(replay?.take("120", "pod-0", false)).toBe("done");
+  });
+
+  test("goes on being enough for the process after that one", () => {
+    history.known = witness(105);
+    add(110, 120);
+    trail = new Trail(history, trail.text());
+    trail.resumed();
+    history.known = witness(115);
+    add(130);
+    history.known = witness(125);
+    trail.broke("130");
+    trail.resumed();
+    expect(new Trail(history, trail.text()).resume("130")?.from).toBe("125");
+  });
+
+  test.each(["", "{}", "null", "[]", "{", '{"chain":1,"uid":2}'])("is nothing where it reads %j", (text) => {
+    expect(witnessIn(text)).toBeUndefined();
+    expect(new Trail(history, text).resume("100")).toBeUndefined();
+  });
+
+  test("of all resources names the newest witness", () => {
+    const texts = [90, 1000, 200].map((version) => {
+      history.known = witness(version);
+      return trail.text();
+    });
+    expect(newestWitness(texts)?.witness).toEqual(witness(1000));
+    expect(newestWitness([])).toBeUndefined();
+  });
+});

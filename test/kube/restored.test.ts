@@ -1,0 +1,145 @@
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type AgentProcess, until } from "../support/agent-process.ts";
+import { missingAssets } from "../support/kube-cluster.ts";
+import { KubeSite } from "../support/kube-site.ts";
+import { fill, touch } from "../support/load.ts";
+import { differences } from "../support/mirrored.ts";
+import { rest } from "../support/rest.ts";
+
+const pods = "/api/v1/namespaces/default/pods";
+const sets = "/apis/apps/v1/namespaces/default/daemonsets";
+const lease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/siteward-default";
+const merge = "application/merge-patch+json";
+
+describe.skipIf(missingAssets())("an etcd that is restored from a backup", () => {
+  const site = new KubeSite();
+  const { cluster } = site;
+  const config = {
+    leader: { duration: "9s", renewDeadline: "6s", retry: "1s" },
+    link: { blip: "2s" },
+    nodeLifecycle: { monitorPeriod: "500ms", gracePeriod: "20s" },
+  };
+
+  const agent = (): AgentProcess => {
+    const [only] = site.agents;
+    if (!only) throw new Error("no agent");
+    return only;
+  };
+
+  beforeAll(async () => {
+    await site.start();
+    await fill(cluster, { nodes: 3, pods: 6, seed: 1 });
+    await cluster.request("POST", sets, daemonSet("ds"));
+    site.beat(0, 1, 2);
+    site.agent("pi-1", config);
+    await until("the daemon pods are made", async () => (await daemonPods("ds")) === 3, 60);
+    await cluster.backUp("first");
+    await until("the agent leads again", () => agent().isReady, 60);
+  });
+  afterAll(() => site.stop());
+
+  const namesOf = async (url: string): Promise<readonly string[]> => {
+    const { items } = await cluster.request<{ items: readonly { metadata: { name: string } }[] }>("GET", url);
+    return items.map(({ metadata }) => metadata.name);
+  };
+  const daemonPods = async (set: string): Promise<number> =>
+    (await namesOf(pods)).filter((name) => name.startsWith(`${set}-`)).length;
+  const isSaid = (): boolean =>
+    agent()
+      .status()
+      ?.health.conditions.some(({ type }) => type === "ServerRestored") === true;
+
+  /** What the restored store does not know, and what it has again. */
+  const diverge = async (): Promise<void> => {
+    await cluster.request("DELETE", `${pods}/app-000005?gracePeriodSeconds=0`);
+    await cluster.request("DELETE", `${sets}/ds`);
+    await cluster.request("POST", sets, daemonSet("ds2"));
+    await until("the agent acts on what is new", async () => (await daemonPods("ds2")) === 3, 30);
+  };
+
+  /** Writes until the store's count lies beyond what it was. */
+  const pass = async (revision: number): Promise<void> => {
+    for (let round = 0; (await cluster.revision()) <= revision; round++) await touch(cluster, round % 5, `${round}`);
+  };
+
+  const mirrorsTheServer = async (): Promise<void> => {
+    site.silence(0, 1, 2);
+    await rest(3);
+    await agent().stop();
+    expect(await differences(cluster, path.join(agent().dir, "state/cache.db"))).toEqual([]);
+    site.beat(0, 1, 2);
+  };
+
+  test("is noticed by an agent that runs, within a renewal, and what the store has again is looked after", async () => {
+    await diverge();
+    const before = await cluster.revision();
+    await cluster.restore("first");
+    await pass(before);
+    await until("it is said", isSaid, 30, () => agent().log().slice(-2000));
+    await until("the agent leads again", () => agent().isReady, 60);
+    for (const name of (await namesOf(pods)).filter((one) => one.startsWith("ds-"))) {
+      await cluster.request("DELETE", `${pods}/${name}?gracePeriodSeconds=0`);
+    }
+    await until("the set that is there again has its pods", async () => (await daemonPods("ds")) === 3, 30);
+    expect(await daemonPods("ds2")).toBe(0);
+    await mirrorsTheServer();
+  });
+
+  test("is noticed by an agent that was off, however far the store has come since", async () => {
+    agent().start();
+    await until("the agent leads", () => agent().isReady, 60);
+    await diverge();
+    await agent().stop();
+    const before = await cluster.revision();
+    await cluster.restore("first");
+    await pass(before + 50);
+    // As if another board had led meanwhile.
+    await cluster.request(
+      "PATCH",
+      lease,
+      { spec: { renewTime: new Date().toISOString().replace("Z", "001Z") } },
+      merge,
+    );
+    agent().start();
+    await until("it is said", isSaid, 30, () => agent().log().slice(-2000));
+    await until("the agent leads again", () => agent().isReady, 60);
+    expect(await daemonPods("ds2")).toBe(0);
+    await mirrorsTheServer();
+  });
+
+  test("is listed by an agent that was off so long that the store cannot tell any more", async () => {
+    agent().start();
+    await until("the agent leads", () => agent().isReady, 60);
+    await diverge();
+    await agent().stop("SIGKILL");
+    const before = await cluster.revision();
+    await cluster.restore("first");
+    await pass(before + 50);
+    await cluster.request(
+      "PATCH",
+      lease,
+      { spec: { renewTime: new Date().toISOString().replace("Z", "001Z") } },
+      merge,
+    );
+    await cluster.compact();
+    agent().start();
+    await until("the agent leads again", () => agent().isReady, 60);
+    await rest(3);
+    expect(await daemonPods("ds2")).toBe(0);
+    await mirrorsTheServer();
+  });
+});
+
+const daemonSet = (name: string): object => ({
+  apiVersion: "apps/v1",
+  kind: "DaemonSet",
+  metadata: { name },
+  spec: {
+    selector: { matchLabels: { set: name } },
+    template: {
+      metadata: { labels: { set: name } },
+      spec: { containers: [{ name: "main", image: "example/app:1" }] },
+    },
+  },
+});
