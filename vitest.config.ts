@@ -19,6 +19,7 @@ export default defineConfig({
             "test/systemd/**",
             "test/package/**",
             "test/broker/**",
+            "test/endurance/**",
           ],
           setupFiles: ["test/support/mutation-detector.ts"],
           testTimeout: 30_000,
@@ -27,7 +28,7 @@ export default defineConfig({
       {
         test: {
           name: "scenarios",
-          include: ["test/scenarios/**/*.test.ts", "test/power/**/*.test.ts"],
+          include: ["test/scenarios/**/*.test.ts", "test/power/**/*.test.ts", "test/endurance/**/*.test.ts"],
           testTimeout: 180_000,
           maxWorkers: 2,
           // Real time and real processes on a machine that others use: a story that fails is told once more, and said.

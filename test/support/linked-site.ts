@@ -28,6 +28,8 @@ export interface LinkedSiteOptions {
   readonly beat?: number;
   /** Answers in the API server's place where it has one. */
   readonly instead?: (request: ApiRequest) => ApiResponse | undefined;
+  /** Stands around the API server: may change what it is asked and what it answers. */
+  readonly around?: (request: ApiRequest, ask: (request: ApiRequest) => Promise<ApiResponse>) => Promise<ApiResponse>;
   /** The name by which the agent knows the API server. */
   readonly host?: string;
   /** See AgentOptions. */
@@ -113,8 +115,9 @@ export class LinkedSite {
   /** Another agent of the site, over the same link. `own`: sections in which its configuration differs. */
   join(board: string, through: readonly string[] = [], own: Readonly<Record<string, object>> = {}): AgentProcess {
     const kubeconfig = path.join(this.dir, "kubeconfig");
-    const config = { ...this.#options.config, ...own };
-    const agent = new AgentProcess({ dir: this.dir, board, kubeconfig, config, through });
+    const { config: base, flags } = this.#options;
+    const config = { ...base, ...own };
+    const agent = new AgentProcess({ dir: this.dir, board, kubeconfig, config, through, ...(flags && { flags }) });
     this.#others.push(agent);
     agent.start();
     return agent;
@@ -237,7 +240,9 @@ export class LinkedSite {
   }
 
   async #handle(request: ApiRequest): Promise<ApiResponse> {
-    const answer = this.#options.instead?.(request) ?? (await this.#api.handle(request));
+    const ask = (asked: ApiRequest): Promise<ApiResponse> => this.#api.handle(asked);
+    const { instead, around } = this.#options;
+    const answer = instead?.(request) ?? (await (around ? around(request, ask) : ask(request)));
     const { method, path: url, body = "" } = request;
     this.asked.push({ at: performance.now(), method, path: url, body, status: answer.status });
     return answer;
