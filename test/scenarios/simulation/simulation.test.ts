@@ -88,3 +88,28 @@ describe("an agent that is broken on purpose is noticed", { retry: 0 }, () => {
     expect(violations).toContainEqual(expect.stringMatching(`^${noticedBy}: `));
   });
 });
+
+describe("a leader that gets no time for ten minutes", { retry: 0 }, () => {
+  const length = 600_000;
+
+  test.each(["timers first", "answers first"] as const)(
+    "is replaced meanwhile and does no harm when it wakes up, %s, while a board is dark and clocks step",
+    async (waking) => {
+      const { seed, setting } = drawn(17, { boards: 3, policy: "kubernetes" });
+      const faults: Schedule["faults"] = [
+        { at: 80_000, is: "power cut", board: "follower", for: length, cache: "recent", wakesIn: undefined },
+        { at: 110_000, is: "pause", board: "leader", for: length, waking },
+        { at: 300_000, is: "clock step", board: "every", by: -7_200_000 },
+      ];
+      const { violations, trace, history } = await runSchedule({
+        seed,
+        setting,
+        faults,
+        calmAt: 110_000 + length + 60_000,
+      });
+      expect(violations, trace.slice(-40).join("\n")).toEqual([]);
+      const leaders = new Set(history.leases.map(({ lease }) => lease?.holder).filter(Boolean));
+      expect(leaders.size).toBeGreaterThan(1);
+    },
+  );
+});
