@@ -16,13 +16,13 @@ export interface History {
  * What a revision holds: a patch that brings the template back, in the very bytes that kubectl and kube-controller-manager
  * compare with.
  */
-export const revisionData = ({ spec }: DaemonSet): object => ({
-  spec: { template: inOrder({ ...spec?.template, $patch: "replace" }) },
-});
+export const revisionData = (set: DaemonSet): object => ({ spec: { template: inOrder(contentOf(set).spec.template) } });
+
+const contentOf = ({ spec }: DaemonSet) => ({ spec: { template: { ...spec?.template, $patch: "replace" } } });
 
 /** Compared by content: a hash of another program says nothing, and a collision would say something wrong. */
 export function historyOf(set: DaemonSet, revisions: readonly ControllerRevision[]): History {
-  const data = canonicalJson(revisionData(set));
+  const data = canonicalJson(contentOf(set));
   const isPresent = (revision: ControllerRevision): boolean => canonicalJson(revision.data) === data;
   const present = revisions.filter(isPresent).toSorted((a, b) => b.revision - a.revision || byName(a, b));
   return { present, old: revisions.filter((revision) => !isPresent(revision)) };

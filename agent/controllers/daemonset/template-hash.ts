@@ -23,7 +23,17 @@ export function templateHash(template: unknown, collisions: number | undefined):
  * The same content is the same text, whatever the order of members: as Go writes a map. A member that is null counts as
  * not there: older servers wrote `creationTimestamp: null` into every template.
  */
-export const canonicalJson = (value: unknown): string => JSON.stringify(inOrder(value));
+export function canonicalJson(value: unknown): string {
+  // In one go, without a copy in between: a template may be as large as the API server takes an object.
+  if (isJsonArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (!isJsonObject(value)) return JSON.stringify(inOrder(value));
+  const members: string[] = [];
+  for (const name of Object.keys(value).sort()) {
+    const one = value[name];
+    if (one !== null && one !== undefined) members.push(`${JSON.stringify(name)}:${canonicalJson(one)}`);
+  }
+  return `{${members.join(",")}}`;
+}
 
 /** Members in the order of their names, without those that are null. */
 export function inOrder(value: unknown): JsonValue {

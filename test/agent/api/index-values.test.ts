@@ -36,6 +36,15 @@ test("whatever selects a pod lies under one of the values at which the pod looks
   }
 });
 
+test("of thousands of labels the first ones by name are looked up, and of a selector the first ones", () => {
+  const labels = Object.fromEntries(Array.from({ length: 8000 }, (_, i) => [`l-${String(9999 - i)}`, "v"]));
+  expect(labelValues("n", labels)).toHaveLength(129);
+  expect(labelValues("n", labels)[1]).toBe("n l-2000 v");
+  expect(mayBeSelectedBy("n", labels)).toHaveLength(129);
+  const selector = labelSelectorOf({ matchLabels: labels });
+  expect(mayMatchEach("n", selector)).toHaveLength(8);
+});
+
 describe("a look-up", () => {
   test.each([
     ["app=web", "n app web"],
