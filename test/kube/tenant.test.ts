@@ -259,42 +259,49 @@ describe.skipIf(missingAssets())("a tenant with the rights of edit", () => {
     await othersAreServed();
   });
 
-  test("blocks nobody by objects that are as large as the API server takes them", async () => {
+  test("costs little by objects that are as large as the API server takes them", async () => {
     const many = (count: number, make: (i: number) => object): object =>
       Object.assign({}, ...Array.from({ length: count }, (_, i) => make(i)));
     const labels = many(8000, (i) => ({ [`l-${i}`]: "v" }));
-    slowest = 0;
-    for (const name of ["wide-1", "wide-2", "wide-3"]) {
-      await site.mallory(
-        "POST",
-        `${own}/pods`,
-        podOf(name, { metadata: { labels }, spec: { nodeName: boardName(0) } }),
-      );
-    }
-    await site.mallory("POST", `${own}/services`, {
-      metadata: { name: "wide" },
-      spec: { selector: labels, ports: [{ port: 80 }] },
-    });
-    await rest(2);
-    const byLabels = slowest;
-    slowest = 0;
-    const ports = Array.from({ length: 10_000 }, (_, i) => ({ name: `p${i}`, port: i + 1 }));
-    await site.mallory("POST", `${own}/services`, {
-      metadata: { name: "ports" },
-      spec: { clusterIP: "None", selector: { app: "logs" }, ports },
-    });
-    await rest(2);
-    const byPorts = slowest;
-    slowest = 0;
-    const terms = Array.from({ length: 5000 }, (_, i) => ({
-      matchExpressions: [{ key: "a", operator: "In", values: [`v-${i}`] }],
-    }));
-    const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } } };
-    await site.mallory("POST", "/apis/apps/v1/namespaces/tenant/daemonsets", daemonSet("wide", { affinity }));
-    await rest(2);
-    console.log(
-      `slowest answers: ${Math.round(byLabels)} ms with labels, ${Math.round(byPorts)} ms with ports, ${Math.round(slowest)} ms with affinity`,
-    );
+    const told: string[] = [];
+    /** CPU says what a step costs; how long callers wait depends on who else uses this machine. */
+    const costOf = async (what: string, step: () => Promise<unknown>): Promise<number> => {
+      slowest = 0;
+      const before = agent.cpu();
+      await step();
+      await rest(2);
+      const cost = agent.cpu() - before;
+      told.push(`${what}: ${cost} ms of CPU, slowest answer ${Math.round(slowest)} ms`);
+      return cost;
+    };
+    const idle = await costOf("nothing", async () => undefined);
+    const costs = [
+      await costOf("three pods of 8000 labels", async () => {
+        for (const name of ["wide-1", "wide-2", "wide-3"]) {
+          const pod = podOf(name, { metadata: { labels }, spec: { nodeName: boardName(0) } });
+          await site.mallory("POST", `${own}/pods`, pod);
+        }
+      }),
+      await costOf("a selector of 8000 labels", () => {
+        const spec = { selector: labels, ports: [{ port: 80 }] };
+        return site.mallory("POST", `${own}/services`, { metadata: { name: "wide" }, spec });
+      }),
+      await costOf("a service of 10000 ports", () => {
+        const ports = Array.from({ length: 10_000 }, (_, i) => ({ name: `p${i}`, port: i + 1 }));
+        const spec = { clusterIP: "None", selector: { app: "logs" }, ports };
+        return site.mallory("POST", `${own}/services`, { metadata: { name: "ports" }, spec });
+      }),
+      await costOf("a DaemonSet of 5000 terms", () => {
+        const nodeSelectorTerms = Array.from({ length: 5000 }, (_, i) => ({
+          matchExpressions: [{ key: "a", operator: "In", values: [`v-${i}`] }],
+        }));
+        const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } };
+        const sets = "/apis/apps/v1/namespaces/tenant/daemonsets";
+        return site.mallory("POST", sets, daemonSet("wide", { affinity }));
+      }),
+    ];
+    console.log(told.join("\n"));
+    for (const cost of costs) expect(cost - idle).toBeLessThan(3000);
     await othersAreServed();
   });
 
