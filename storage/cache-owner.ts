@@ -17,11 +17,11 @@ export function foreignCache(state: Database, cache: Database): StorageError | u
   const wanted = memo.get(area, key);
   const found = cache.fresh<{ number: string }>("SELECT number FROM owner").get()?.number;
   if (found !== undefined && found === wanted) return undefined;
-  // A file that was just made holds nothing. One of a version without numbers is taken over once.
-  if (found === undefined && (wanted === undefined || isEmpty(cache))) {
+  // A file that holds nothing is as good as a new one; one of a version without numbers is taken over once.
+  if (isEmpty(cache) || (found === undefined && wanted === undefined)) {
     const { number } = cache.fresh<{ number: string }>("SELECT lower(hex(randomblob(16))) AS number").get() ?? {};
     if (number === undefined) throw new Error("SQLite made no random number");
-    cache.fresh("INSERT INTO owner (id, number) VALUES (0, ?)").run(number);
+    cache.fresh("INSERT OR REPLACE INTO owner (id, number) VALUES (0, ?)").run(number);
     memo.set(area, key, number);
     // In the files themselves, whatever becomes of their logs: a number that is lost costs a list of the whole site.
     for (const database of [state, cache]) database.checkpoint();

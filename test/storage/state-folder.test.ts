@@ -121,6 +121,21 @@ test("a cache that was deleted is made anew without a word, and its own is kept"
   again.close();
 });
 
+test("where the power failed between the two numbers, the next start goes on as the first one", () => {
+  using place = scratch();
+  const folder = place.file("state");
+  const first = open(folder);
+  new Memo(first.state.database).delete("cache", "file");
+  first.close();
+  const next = open(folder);
+  expect(next.cache.rebuilt).toBeUndefined();
+  next.close();
+  filled(folder);
+  const kept = open(folder);
+  expect([kept.cache.rebuilt, positions(kept)]).toEqual([undefined, [{ position: "7" }]]);
+  kept.close();
+});
+
 test("a cache of a version that knew no owners is taken over, where the state knows of none either", () => {
   using place = scratch();
   const folder = place.file("state");
