@@ -6,6 +6,8 @@ import type { Sickness } from "./board-health.ts";
 export const standbyAnnotation = "siteward.dev/standby";
 /** Written along with it: which version the board runs. */
 export const versionAnnotation = "siteward.dev/version";
+/** Written along with it: the key of the Lease of the site that the board belongs to. No tenant may write Nodes. */
+export const siteAnnotation = "siteward.dev/site";
 export const standsBy = "ready";
 
 /** Another board of the site, as the leader's cache shows its Node. */

@@ -71,6 +71,7 @@ export function nodeReport({ ambient, config, agent, folder, version }: Companio
     client: agent.client,
     node: config.board.node,
     version,
+    lease: `${config.leader.namespace}/siteward-${config.site.name}`,
     conditions: (now: Instant) => board.conditions(now),
     obstacle: () => folder.obstacle() ?? board.sickness()?.why,
     facts: new Memo(folder.state.database),

@@ -8,7 +8,7 @@ import { isoTime } from "../base/iso-time.ts";
 import { isRecord, recordIn } from "../base/json.ts";
 import { jitter } from "../base/random.ts";
 import type { WantedCondition } from "../board/node-conditions.ts";
-import { standbyAnnotation, standsBy, versionAnnotation } from "../board/sick-leader.ts";
+import { siteAnnotation, standbyAnnotation, standsBy, versionAnnotation } from "../board/sick-leader.ts";
 import { isNotFound, isOfLink, isOvertaken } from "../client/api-error.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 
@@ -18,6 +18,8 @@ export interface NodeReportParts {
   readonly node: string;
   /** Of the agent: told to whoever compares the boards of a site. */
   readonly version: string;
+  /** The key of the site's Lease. */
+  readonly lease: string;
   /** Undefined: the sensors were not read yet. */
   readonly conditions: (now: Instant) => readonly WantedCondition[] | undefined;
   /** Why this board could not take over now; undefined: it could. */
@@ -136,7 +138,8 @@ export class NodeReport {
 
   async #writeStandby(standby: string, signal: AbortSignal): Promise<void> {
     const written = this.#written ?? nothing;
-    const annotations = { [standbyAnnotation]: standby, [versionAnnotation]: this.#parts.version };
+    const { version, lease } = this.#parts;
+    const annotations = { [standbyAnnotation]: standby, [versionAnnotation]: version, [siteAnnotation]: lease };
     const metadata = { uid: written.uid, annotations };
     await this.#patch({ metadata }, {}, signal);
     this.#remember({ ...written, standby });

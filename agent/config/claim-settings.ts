@@ -1,13 +1,16 @@
 import type { Millis } from "../base/clock.ts";
 import type { Config } from "./settings.ts";
 
-type LeaderSettings = Config["leader"];
+type LeaderSettings = Pick<Config["leader"], "namespace" | "otherNamespaces" | "duration">;
 
 /** Other sites are looked for once in so many durations of a term: every five minutes by default. */
 const termsBetweenLooks = 5;
 
 /** The namespaces in which Leases count as those of sites, the site's own first. */
-export const leaseNamespaces = ({ namespace, otherNamespaces }: LeaderSettings): readonly string[] => [
+export const leaseNamespaces = ({
+  namespace,
+  otherNamespaces,
+}: Omit<LeaderSettings, "duration">): readonly string[] => [
   ...new Set([namespace, ...(otherNamespaces?.split(",").map((name) => name.trim()) ?? [])]),
 ];
 

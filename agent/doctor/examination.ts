@@ -13,6 +13,7 @@ import { leaseConflict } from "./check-lease.ts";
 import { memoryCgroup } from "./check-memory.ts";
 import { BrokerChecks } from "./check-mqtt.ts";
 import { signKeys } from "./check-signing.ts";
+import { nodeSite } from "./check-site.ts";
 import { storageFsync, storagePersist, storageSpace, storageWear } from "./check-storage.ts";
 import { sandboxScore, systemdNotify, systemdVersion, systemdWatchdog } from "./check-systemd.ts";
 import { versionSkew } from "./check-version.ts";
@@ -45,6 +46,7 @@ const checks: readonly Check[] = [
   { id: "clock.skew", asksOthers: true, look: clockSkew },
   { id: "lease.conflict", asksOthers: true, look: leaseConflict },
   { id: "node.judge", asksOthers: true, look: nodeJudge },
+  { id: "node.site", asksOthers: true, look: nodeSite },
   {
     id: "board.profile",
     look: ({ configuration, files }) => {

@@ -66,6 +66,7 @@ class Story {
         } as never,
         node: "pi-1",
         version: "0.1.0",
+        lease: "kube-system/siteward-plant7",
         conditions: () =>
           Object.entries(this.states).map(([type, status]) => ({ type, status, reason: "R", message: "m" })),
         obstacle: () => this.obstacle,
