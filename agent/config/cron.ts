@@ -32,7 +32,8 @@ const longest = 400;
  * Only its grammar: its own matching asks ICU for the time zone, which costs the process 8 MB for good.
  */
 export function parseCron(written: string): Cron | undefined {
-  if (written.length > longest) return undefined;
+  // node-cron writes ranges out before it looks whether their numbers can be: of more than two digits none can.
+  if (written.length > longest || /\d{3}/.test(written)) return undefined;
   if (!written.startsWith("@") && written.trim().split(/\s+/).length !== 5) return undefined;
   try {
     const { second, minute, hour, dayOfMonth, month, dayOfWeek } = parse(written);

@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { readCase } from "../../../agent/replay/case.ts";
+import { replay } from "../../../agent/replay/replay.ts";
+import { type Target, taken, takenLater } from "../target.ts";
+
+const root = path.resolve(import.meta.dirname, "../../cases");
+/** Those that end within a moment when they are as they should be. */
+const families = ["ZS", "HD", "TN", "TS", "LB", "TQ", "DF", "WQ", "ER", "TT"];
+
+const written = (from: readonly string[]): readonly string[] =>
+  from.flatMap((family) =>
+    readdirSync(path.join(root, family))
+      .slice(0, 12)
+      .map((file) => readFileSync(path.join(root, family, file), "utf8")),
+  );
+
+export const cases: readonly Target[] = [
+  {
+    name: "case",
+    form: "json",
+    open: () => {
+      const texts = written(families);
+      return {
+        example: (random) => texts[random.integer(texts.length)] ?? "",
+        run: (input) => taken(["MalformedCase"], () => readCase(input.toString())),
+      };
+    },
+  },
+  {
+    name: "case-replayed",
+    form: "json",
+    share: 5,
+    open: () => {
+      const texts = written(families);
+      return {
+        example: (random) => texts[random.integer(texts.length)] ?? "",
+        run: (input) => takenLater(["MalformedCase"], () => replay(input.toString())),
+      };
+    },
+  },
+];

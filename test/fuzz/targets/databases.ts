@@ -1,0 +1,109 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { readRemote, startRemote } from "../../../agent/config/remote-file.ts";
+import { CommandLog } from "../../../storage/command-log.ts";
+import type { Database } from "../../../storage/database.ts";
+import { inspect } from "../../../storage/inspection.ts";
+import { Memo } from "../../../storage/memo.ts";
+import { openCache, openState } from "../../../storage/open.ts";
+import { list, popAll, pragmas, store } from "../../storage/things.ts";
+import { statePragmas } from "../../support/state-pragmas.ts";
+import { ensure, type Target, taken } from "../target.ts";
+import { inFolder } from "./settings.ts";
+
+const parts = ["", "-wal", "-shm"];
+
+function fresh(folder: string, name: string, make: (file: string) => void): Buffer {
+  const file = path.join(folder, name);
+  make(file);
+  return readFileSync(file);
+}
+
+/** Opens, and reads what a start reads. Damage in use asks for a rebuild, which is an answer too. */
+const damaged = (
+  name: string,
+  make: (file: string) => Database,
+  read: (database: Database, file: string) => void,
+): Target => ({
+  name,
+  form: "bytes",
+  share: 2,
+  open: () =>
+    inFolder((folder) => {
+      const good = fresh(folder, "good.db", (file) => make(file).close());
+      const file = path.join(folder, name);
+      return {
+        example: () => good,
+        run: (input) => {
+          for (const part of parts) rmSync(file + part, { force: true });
+          writeFileSync(file, input);
+          inspect(file, false);
+          const isSound = taken(["StorageError"], () => {
+            const database = make(file);
+            try {
+              read(database, file);
+            } finally {
+              database.close();
+            }
+          });
+          // Whatever it was: the next start has one that works, or says why not.
+          return isSound && existsSync(file);
+        },
+      };
+    }),
+});
+
+const cache = damaged(
+  "cache.db",
+  (file) => {
+    const { database } = openCache({ file, pragmas });
+    const { fifo } = store(database);
+    if (fifo.resourceVersion === undefined) list(fifo, ["a@1", "b@2", "c@3"], "3");
+    return database;
+  },
+  (database) => {
+    const { fifo, indexer } = store(database);
+    popAll(fifo);
+    for (const object of indexer.list()) ensure(typeof object.metadata.name === "string", "what is kept is an object");
+  },
+);
+
+const state = damaged(
+  "state.db",
+  (file) => {
+    const { database } = openState({ file, pragmas: statePragmas, stamp: "20260102T030405Z" });
+    const memo = new Memo(database);
+    if (memo.get("a", "b") === undefined) memo.set("a", "b", "c");
+    return database;
+  },
+  (database) => {
+    const memo = new Memo(database);
+    for (const area of memo.areas()) memo.get(area, "b");
+    new CommandLog(database).find("ID-1");
+  },
+);
+
+const remote: Target = {
+  name: "remote.json",
+  form: "json",
+  share: 10,
+  open: () =>
+    inFolder((folder) => ({
+      example: () => {
+        const document = (version: number) => ({ version, hash: "a".repeat(64), config: { log: { level: "debug" } } });
+        return JSON.stringify({
+          v: 1,
+          current: document(3),
+          good: [document(2)],
+          trial: { document: document(4), before: {}, starts: 1 },
+        });
+      },
+      run: (input) => {
+        writeFileSync(path.join(folder, "remote.json"), input);
+        readRemote(folder);
+        return startRemote(folder).current !== undefined;
+      },
+    })),
+};
+
+export const databases: readonly Target[] = [cache, state, remote];
