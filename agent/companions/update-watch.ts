@@ -64,9 +64,13 @@ export class UpdateWatch implements Companion {
           type: "UpdateUnhealthy",
           severity: "critical",
           message: `since the update from ${former} to ${version} the agent crashed ${crashes} times, and has not run for ${minutes} minutes since`,
-          hint: `journalctl -u siteward says why; back to the former version: sudo apt install siteward=${former?.replace("-", "~")}`,
+          hint: `journalctl -u siteward says why; back to the former version: sudo apt install --allow-downgrades ${packageFile(former)} (if it is not there, copy it to the board first)`,
         },
       ],
     };
   }
 }
+
+/** Where operator.md keeps the packages of a board. A package has its version as Debian writes it. */
+const packageFile = (version: string | undefined): string =>
+  `/var/cache/siteward/siteward_${version?.replace("-", "~") ?? "VERSION"}_*.deb`;

@@ -5,10 +5,13 @@ import type { Parts, ProblemPart } from "./parts.ts";
 
 /** Which flags take the judgement of boards from kube-controller-manager, and from those who carry it inside. */
 export const flagsAgainst = (manager: string): string => {
-  const flag = "controllers=*,-node-lifecycle-controller,-taint-eviction-controller";
-  if (manager.startsWith("k3s")) return `start k3s server with --kube-controller-manager-arg=${flag}`;
-  if (manager === "kubelite") return `add --${flag} to the arguments of kube-controller-manager (microk8s)`;
-  if (manager === "kube-controller-manager") return `start it with --${flag}`;
+  const off = "-node-lifecycle-controller,-taint-eviction-controller";
+  // With "+" k3s adds to its own list; without it the list of k3s is lost.
+  if (manager.startsWith("k3s")) return `start k3s server with --kube-controller-manager-arg=controllers+=${off}`;
+  if (manager === "kubelite")
+    return `add --controllers=*,${off} to the arguments of kube-controller-manager (microk8s)`;
+  if (manager === "kube-controller-manager")
+    return `add ${off} to its --controllers; operator.md has the form for kubeadm, k3s, RKE2, k0s and Talos`;
   return `turn off whatever writes as ${manager}`;
 };
 

@@ -85,7 +85,7 @@ describe.skipIf(missingAssets())("a kube-controller-manager that judges the same
     expect(condition?.message).toMatch(
       /^kube-controller-manager judges the boards of this site too: it wrote \w+ of board-0001/,
     );
-    expect(condition?.hint).toContain("--controllers=*,-node-lifecycle-controller,-taint-eviction-controller");
+    expect(condition?.hint).toContain("-node-lifecycle-controller,-taint-eviction-controller to its --controllers");
     expect((await siteward(["status", "--file", agent.statusFile])).code).toBe(2);
 
     const doctor = await siteward(["doctor", "--only", "node.judge", "--config", `${agent.dir}/siteward.yaml`]);

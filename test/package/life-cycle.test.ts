@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ownArchitecture } from "../../packaging/architectures.ts";
 import { isThere } from "../../packaging/tools.ts";
 import { asVersion, quickPackage } from "../support/deb-package.ts";
+import { blockWith } from "../support/operator-docs.ts";
 import { SystemdHost } from "../support/systemd-host.ts";
 
 const why =
@@ -122,6 +123,35 @@ describe.skipIf(why !== undefined)("the package on a board", () => {
     await host.until(unit, { ActiveState: "active" }, 60);
     expect(await pid()).not.toBe(before);
     expect(await host.read("/etc/siteward/siteward.yaml")).toMatch(/level: debug/);
+  });
+
+  test("by the commands of the operator's page: upgraded from a file that stays, and back without a network", async () => {
+    const upgrade = blockWith("sh", "siteward_0.2.0_arm64.deb").replaceAll(
+      "siteward_0.2.0_arm64.deb",
+      "siteward_2.0.deb",
+    );
+    const back = blockWith("sh", "--allow-downgrades").replaceAll("siteward_0.1.0_arm64.deb", "siteward_1.0.deb");
+    const asRoot = (script: string) =>
+      `set -eu; cd ${dir}; sudo() { "$@"; }; export DEBIAN_FRONTEND=noninteractive; ${script}`;
+    const paste = (script: string) =>
+      host.sh(
+        asRoot(
+          script
+            .replaceAll("apt install", "apt install -y -o Dpkg::Options::=--force-confold")
+            .replaceAll("sudo xargs", "xargs"),
+        ),
+        {
+          seconds: 300,
+        },
+      );
+    await host.sh(`install -D -m 644 -t /var/cache/siteward ${dir}/siteward_1.0.deb`);
+    await host.sh("touch -d '-1 day' /var/cache/siteward/siteward_0.9.deb");
+    await paste(upgrade);
+    expect(await installed()).toBe("2.0");
+    expect(await host.sh("ls /var/cache/siteward")).toBe("siteward_1.0.deb\nsiteward_2.0.deb");
+    await paste(back);
+    expect(await installed()).toBe("1.0");
+    await host.until(unit, { ActiveState: "active" }, 60);
   });
 
   test("where an image is built, a policy that forbids it leaves the service as it is", async () => {

@@ -90,7 +90,9 @@ test("an update that crashes for the third time is told once, with the way back"
     type: "UpdateUnhealthy",
     severity: "critical",
     message: "since the update from 0.1.0 to 0.2.0 the agent crashed 3 times, and has not run for 10 minutes since",
-    hint: "journalctl -u siteward says why; back to the former version: sudo apt install siteward=0.1.0",
+    hint:
+      "journalctl -u siteward says why; back to the former version: sudo apt install --allow-downgrades " +
+      "/var/cache/siteward/siteward_0.1.0_*.deb (if it is not there, copy it to the board first)",
   });
   await board.crashes(4);
   expect(board.problem).toMatchObject({ message: expect.stringContaining("crashed 7 times") });
