@@ -336,7 +336,7 @@ describe.skipIf(missingAssets())("a tenant with the rights of edit", () => {
     const times = { lastHeartbeatTime: new Date().toISOString().replace(/\.\d+Z/, "Z") };
     const conditions = [{ type: "Ready", status: "True", reason: "Back", message: "back", ...times }];
     await site.cluster.request("PATCH", `/api/v1/nodes/${boardName(2)}/status`, { status: { conditions } }, strategic);
-    await until("it is back", async () => (await site.taints(2)).length === 0, 20, tail);
+    await until("it is back", async () => (await site.taints(2)).length === 0, 60, tail);
   });
 
   test("learns nothing of others from Events in its namespace", async () => {
