@@ -12,7 +12,7 @@ import { type MonitorPass, type TaintWrite, tell, writeTaints } from "./pass.ts"
 import { countsAsReady, markNotReady } from "./pods-not-ready.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { judgeZones } from "./site-zones.ts";
-import { deservedBy, swapped, withoutNoExecute } from "./taints.ts";
+import { deservedBy, runningTaint, swapped, withoutNoExecute } from "./taints.ts";
 import { mayHaveTurn, planTurns } from "./turn-writes.ts";
 import { zoneName } from "./zones.ts";
 
@@ -51,10 +51,11 @@ export function act(
   const may = mayHaveTurn(records, { link: pass.link, held, holds, now });
   const byName = new Map(boards.map((board) => [board.name, board]));
   const { zones, writes: turns } = planTurns(queued, { may, board: (name) => byName.get(name) }, now);
-  // A turn was paid for and may not wait behind a thousand boards that came back; nor may these wait behind each other's pods.
+  // A turn was paid for: it does not wait behind a thousand others. Whoever could not be freed has its next try in the next pass.
   const writes = new Map(turns);
   for (const [board, plan] of plans) {
-    const write = writes.has(board.name) ? undefined : taintWrite(board, plan, now);
+    const isDone = writes.has(board.name) || pass.back.has(board.name);
+    const write = isDone ? undefined : taintWrite(board, plan, now);
     if (write) writes.set(board.name, write);
   }
   const pods = markPods(boards, pass.pods, unmarked(boards, memory, settings), now);
@@ -65,7 +66,9 @@ export function act(
       boards: records,
       zones,
       unmarked: pods.unmarked,
-      uncleared: new Set(),
+      uncleared: new Set(
+        boards.flatMap((board) => (pass.back.has(board.name) && runningTaint(board.node) ? board.name : [])),
+      ),
       judgedAt: now,
       behindSince: boards.some(({ unwritten }) => unwritten) ? (memory.behindSince ?? now) : undefined,
       pass: { stage: "acts", link: pass.link, holds, writes, marks: pods.marks },

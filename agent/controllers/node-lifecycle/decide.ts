@@ -9,6 +9,7 @@ import { permitsHarm } from "../../judgement/verdict.ts";
 import type { Action, Outcome } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
 import { act } from "./act.ts";
+import { boardsBack, freed } from "./back.ts";
 import { deservesUnknown, type Examined, examine, silentConditions } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
 import {
@@ -26,7 +27,7 @@ import { settle } from "./settle.ts";
 import { type Candidate, mayHaveTurn, planTurns } from "./turn-writes.ts";
 
 /**
- * The boards of the site, pass by pass. A monitor pass has three rounds: conditions of silent boards are written, as many as
+ * The boards of the site, pass by pass. A monitor pass has three rounds: boards that came back are freed, and conditions of silent boards are written, as many as
  * its patience lets through, and a few times where that fails; then zones are judged and acted upon, then what became of it
  * is remembered. Between monitor passes the boards that wait
  * for their NoExecute taint get their turns exactly when the allowance of their zone permits the next one.
@@ -71,17 +72,20 @@ export function remember(
 
 /** Nothing is concluded in this pass from a board whose conditions do not go through in the end. */
 function afterTry(pass: MonitorPass, outcomes: readonly Outcome[], now: Instant): MonitorPass {
-  const written = new Map([...pass.written, ...writtenNodes(pass.examined, outcomes, now)]);
+  const { back } = pass;
+  const conditions = outcomes.filter(({ action }) => action.do === "patch" && !back.has(action.target.name));
+  const examined = freed(pass.examined, back, outcomes);
+  const written = new Map([...pass.written, ...writtenNodes(examined, conditions, now)]);
   const tried = new Set(pass.tried);
   const failed = new Set<string>();
-  for (const outcome of outcomes) {
+  for (const outcome of conditions) {
     if (outcome.action.do !== "patch" || (!outcome.ok && isPostponed(outcome.error))) continue;
     const { name } = outcome.action.target;
     tried.add(name);
     if (!outcome.ok && dispositionOf(outcome.error) !== "drop") failed.add(name);
   }
   const stage = failed.size > 0 && pass.tries < mostTries ? "retry" : "conditions";
-  return { ...pass, stage, written, tried, open: failed };
+  return { ...pass, stage, examined, written, tried, open: failed };
 }
 
 /** A round without actions has no outcomes to wait for. */
@@ -101,6 +105,7 @@ function monitor(
   const examined = state.boards.map((sighting) =>
     examine(memory.boards.get(sighting.node.metadata.name)?.health, sighting, { link, holds, settings, now }),
   );
+  const back = boardsBack(examined);
   const found = new Map(examined.map((board) => [board.sighting.node.metadata.name, board]));
   const writes = writesOf(
     state.next.flatMap((name) => found.get(name) ?? []),
@@ -119,6 +124,7 @@ function monitor(
       pods,
       inherited,
       forgotten: new Set(state.missing.keys()),
+      back,
       written: new Map(),
       open: new Set(),
       tried: new Set(),
@@ -126,7 +132,11 @@ function monitor(
       until: shifted(now, settings.monitorPeriod),
     },
   };
-  return unlessIdle({ actions: [...comings(state, memory), ...writes], memory: next }, settings, now);
+  return unlessIdle(
+    { actions: [...comings(state, memory), ...[...back.values()].map(writeTaints), ...writes], memory: next },
+    settings,
+    now,
+  );
 }
 
 /** With what the API says of the boards: somebody else wrote, perhaps the board itself. One that is gone is left out. */

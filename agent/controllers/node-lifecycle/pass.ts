@@ -56,6 +56,8 @@ export interface MonitorPass {
   readonly inherited: Budget | undefined;
   /** Boards that are no longer ours. */
   readonly forgotten: ReadonlySet<string>;
+  /** Boards that are ready and still carry a taint of ours: it goes before anything else is written. */
+  readonly back: ReadonlyMap<string, TaintWrite>;
   /** The Nodes whose conditions went through, as the API has them now. */
   readonly written: ReadonlyMap<string, Node>;
   /** Boards whose conditions did not go through at the last try. */

@@ -1,10 +1,10 @@
-import type { Node, Taint } from "../../api/core.ts";
 import { elapsed, type Instant, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isPostponed } from "../../base/postponed.ts";
 import { isHeld } from "../../judgement/link.ts";
 import type { Outcome } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
+import { withSpecTaints } from "./back.ts";
 import { taintRecord } from "./judge.ts";
 import { type BoardRecord, type SiteMemory, withEviction, type ZoneRecord } from "./memory.ts";
 import type { ActedPass, TaintWrite } from "./pass.ts";
@@ -84,9 +84,3 @@ function withTaints(
 }
 
 const clears = ({ node, taints }: TaintWrite): boolean => runningTaint({ ...node, spec: { taints } }) === undefined;
-
-const withSpecTaints = (node: Node, taints: readonly Taint[], resourceVersion: string): Node => ({
-  ...node,
-  metadata: { ...node.metadata, resourceVersion },
-  spec: { ...node.spec, taints },
-});

@@ -1,0 +1,49 @@
+import type { Node, Taint } from "../../api/core.ts";
+import type { Outcome } from "../../runtime/actions.ts";
+import type { Examined } from "./health.ts";
+import { deservesUnknown } from "./health.ts";
+import type { TaintWrite } from "./pass.ts";
+import { withoutNoExecute } from "./taints.ts";
+
+/**
+ * Boards that are ready again and still carry a NoExecute taint of ours, with the write that frees them. No zone has a say
+ * in that. They come before the conditions of silent boards, because their kubelets write: seconds later the Node has
+ * another version, and the write would be refused.
+ */
+export function boardsBack(examined: readonly Examined[]): ReadonlyMap<string, TaintWrite> {
+  const back = new Map<string, TaintWrite>();
+  for (const board of examined) {
+    const { node, cached } = board.sighting;
+    if (board.observed !== "True" || deservesUnknown(board)) continue;
+    const taints = withoutNoExecute(node);
+    if (taints) back.set(node.metadata.name, { node, cached, taints, cause: undefined, turn: undefined });
+  }
+  return back;
+}
+
+/** The boards as they are once those that came back were freed, as far as that went through. */
+export function freed(
+  examined: readonly Examined[],
+  back: ReadonlyMap<string, TaintWrite>,
+  outcomes: readonly Outcome[],
+): readonly Examined[] {
+  const nodes = new Map<string, Node>();
+  for (const outcome of outcomes) {
+    if (!outcome.ok || outcome.action.do !== "patch") continue;
+    const { name } = outcome.action.target;
+    const write = back.get(name);
+    const version = outcome.object?.metadata.resourceVersion;
+    if (write && version !== undefined) nodes.set(name, withSpecTaints(write.node, write.taints, version));
+  }
+  if (nodes.size === 0) return examined;
+  return examined.map((board) => {
+    const node = nodes.get(board.sighting.node.metadata.name);
+    return node ? { ...board, sighting: { ...board.sighting, node } } : board;
+  });
+}
+
+export const withSpecTaints = (node: Node, taints: readonly Taint[], resourceVersion: string): Node => ({
+  ...node,
+  metadata: { ...node.metadata, resourceVersion },
+  spec: { ...node.spec, taints },
+});
