@@ -6,7 +6,7 @@ import { ApiError, type Attempt, isTooLargeResourceVersion } from "./api-error.t
 import { CredentialsError } from "./credentials-error.ts";
 import { IdleTimer } from "./idle-timer.ts";
 import type { Permissions } from "./permissions.ts";
-import type { RequestLimiter } from "./request-limiter.ts";
+import type { Allowance } from "./request-limiter.ts";
 import { refusedWith } from "./status-document.ts";
 import type { Traffic } from "./traffic.ts";
 import type { HttpRequest, HttpResponse, Transport } from "./transport.ts";
@@ -29,7 +29,7 @@ export interface Call extends Attempt {
 
 interface Parts {
   readonly transport: Transport;
-  readonly limiter: RequestLimiter;
+  readonly limiter: Allowance;
   readonly traffic: Traffic;
   /** Is told what is forbidden; left out where a refusal is no problem. */
   readonly permissions?: Permissions;

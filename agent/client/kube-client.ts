@@ -8,7 +8,7 @@ import { type Call, Exchange, unreadable } from "./exchange.ts";
 import { jsonText } from "./json-text.ts";
 import { ListDecoder, listForms } from "./list-decoder.ts";
 import type { Permissions } from "./permissions.ts";
-import type { RequestLimiter } from "./request-limiter.ts";
+import type { Allowance } from "./request-limiter.ts";
 import type { Traffic } from "./traffic.ts";
 import type { Transport } from "./transport.ts";
 import { type WatchEvent, watchEvents } from "./watch-stream.ts";
@@ -65,17 +65,6 @@ export interface WatchOptions extends Selection {
 }
 
 /** Of a whole small answer; of a list until it begins and between its pieces; of a watch until it begins. */
-export interface KubeClientParts {
-  readonly transport: Transport;
-  readonly traffic: Traffic;
-  readonly limiter: RequestLimiter;
-  readonly timeouts: Timeouts;
-  /** Is told what is forbidden; left out where a refusal is no problem. */
-  readonly permissions?: Permissions;
-  /** "siteward/1.2.0": what is before the slash is the manager of the fields that we write. */
-  readonly userAgent: string;
-}
-
 export interface Timeouts {
   readonly read: Millis;
   readonly list: Millis;
@@ -92,16 +81,33 @@ const patchTypes = {
 const json = "application/json";
 const partial = (kind: string): string => `${json};as=${kind};g=meta.k8s.io;v=v1,${json}`;
 
+export interface KubeClientParts {
+  readonly transport: Transport;
+  readonly traffic: Traffic;
+  readonly limiter: Allowance;
+  readonly timeouts: Timeouts;
+  /** Is told what is forbidden; left out where a refusal is no problem. */
+  readonly permissions?: Permissions;
+  /** "siteward/1.2.0": what is before the slash is the manager of the fields that we write. */
+  readonly userAgent: string;
+}
+
 /** The Kubernetes API, as far as this program speaks it. Failures are ApiErrors; an aborted call throws the signal's reason. */
 export class KubeClient {
+  readonly #ambient: Ambient;
+  readonly #parts: KubeClientParts;
   readonly #exchange: Exchange;
-  readonly #timeouts: Timeouts;
-  readonly #userAgent: string;
 
   constructor(ambient: Ambient, parts: KubeClientParts) {
+    this.#ambient = ambient;
+    this.#parts = parts;
     this.#exchange = new Exchange(ambient, parts);
-    this.#timeouts = parts.timeouts;
-    this.#userAgent = parts.userAgent;
+  }
+
+  /** The same, for requests that go when none of the others waits for the allowance. */
+  leisurely(): KubeClient {
+    const { limiter } = this.#parts;
+    return new KubeClient(this.#ambient, { ...this.#parts, limiter: limiter.leftOver ?? limiter });
   }
 
   get<T extends KubeObject>(
@@ -305,13 +311,13 @@ export class KubeClient {
     resource: Resource<KubeObject>,
     at: { readonly namespace?: string | undefined; readonly name?: string; readonly subresource?: string },
   ): Attempt & { readonly resource: Resource<KubeObject>; readonly path: string; readonly timeout: Millis } {
-    const { read, list, watch, write } = this.#timeouts;
+    const { read, list, watch, write } = this.#parts.timeouts;
     const timeout = verb === "get" ? read : verb === "list" ? list : verb === "watch" ? watch : write;
     return { verb, resource, target: targetOf(resource, at), path: pathOf(resource, at), timeout };
   }
 
   #headers(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-    return { "user-agent": this.#userAgent, ...headers };
+    return { "user-agent": this.#parts.userAgent, ...headers };
   }
 }
 

@@ -9,11 +9,20 @@ export interface RequestRate {
   readonly burst: number;
 }
 
+/** Where a request waits for its turn: resolves when it may go, rejects with the signal's reason and then costs no token. */
+export interface Allowance {
+  take(signal: AbortSignal): Promise<void>;
+  /** The same tokens, for requests that go when none of the others waits. */
+  readonly leftOver?: Allowance;
+}
+
 /** Lets requests through at a bounded rate, in the order in which they came. */
-export class RequestLimiter {
+export class RequestLimiter implements Allowance {
   readonly #ambient: Ambient;
   readonly #rate: RequestRate;
   readonly #waiting = new Set<() => void>();
+  readonly #last = new Set<() => void>();
+  readonly leftOver: Allowance = { take: (signal) => this.#enter(this.#last, signal) };
   #bucket: TokenBucket | undefined;
   #timer: Timer | undefined;
 
@@ -22,15 +31,19 @@ export class RequestLimiter {
     this.#rate = rate;
   }
 
-  /** Resolves when the request may go; rejects with the signal's reason if it aborts first, and then costs no token. */
   take(signal: AbortSignal): Promise<void> {
+    return this.#enter(this.#waiting, signal);
+  }
+
+  #enter(line: Set<() => void>, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.reject(signal.reason);
-    if (this.#waiting.size === 0 && this.#granted()) return Promise.resolve();
+    const isFirst = this.#waiting.size === 0 && (line === this.#waiting || this.#last.size === 0);
+    if (isFirst && this.#granted()) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const leave = (): void => {
-        this.#waiting.delete(go);
+        line.delete(go);
         signal.removeEventListener("abort", leave);
-        if (this.#waiting.size === 0) this.#timer?.cancel();
+        if (this.#waits === 0) this.#timer?.cancel();
         reject(signal.reason);
       };
       const go = (): void => {
@@ -38,9 +51,13 @@ export class RequestLimiter {
         resolve();
       };
       signal.addEventListener("abort", leave, { once: true });
-      this.#waiting.add(go);
-      if (this.#waiting.size === 1) this.#arm();
+      line.add(go);
+      if (this.#waits === 1) this.#arm();
     });
+  }
+
+  get #waits(): number {
+    return this.#waiting.size + this.#last.size;
   }
 
   #arm(): void {
@@ -52,12 +69,15 @@ export class RequestLimiter {
   }
 
   #release(): void {
-    for (const go of this.#waiting) {
-      if (!this.#granted()) break;
-      this.#waiting.delete(go);
-      go();
+    for (const line of [this.#waiting, this.#last]) {
+      for (const go of line) {
+        if (!this.#granted()) break;
+        line.delete(go);
+        go();
+      }
+      if (line.size > 0) break;
     }
-    if (this.#waiting.size > 0) this.#arm();
+    if (this.#waits > 0) this.#arm();
   }
 
   #granted(): boolean {

@@ -111,6 +111,8 @@ function node(i: number, zones: number): object {
         "kubernetes.io/hostname": boardName(i),
         "kubernetes.io/os": "linux",
         "kubernetes.io/arch": "arm64",
+        "beta.kubernetes.io/os": "linux",
+        "beta.kubernetes.io/arch": "arm64",
         "topology.kubernetes.io/zone": `zone-${i % zones}`,
       },
     },

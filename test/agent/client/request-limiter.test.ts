@@ -13,8 +13,36 @@ function limiter(qps: number, burst: number) {
       () => void passed.push(name),
       (reason: unknown) => void passed.push(`${name}: ${reason}`),
     );
-  return { clock, passed, take };
+  const takeLeftOver = (name: string, signal = new AbortController().signal): Promise<void> =>
+    limiter.leftOver.take(signal).then(
+      () => void passed.push(name),
+      (reason: unknown) => void passed.push(`${name}: ${reason}`),
+    );
+  return { clock, passed, take, takeLeftOver };
 }
+
+test("what may wait goes when none of the others waits, in its own order", async () => {
+  const { clock, passed, take, takeLeftOver } = limiter(1, 1);
+  for (const name of ["event 1", "event 2", "event 3"]) void takeLeftOver(name);
+  for (const name of ["a", "b"]) void take(name);
+  await clock.advance("2s");
+  expect(passed).toEqual(["event 1", "a", "b"]);
+  void take("c");
+  await clock.advance("3s");
+  expect(passed).toEqual(["event 1", "a", "b", "c", "event 2", "event 3"]);
+  expect(clock.timers).toBe(0);
+});
+
+test("what may wait gives up as the others do", async () => {
+  const { clock, passed, take, takeLeftOver } = limiter(1, 1);
+  const stop = new AbortController();
+  void take("a");
+  void takeLeftOver("event", stop.signal);
+  await clock.advance("500ms");
+  stop.abort("stopped");
+  await clock.settle();
+  expect([passed, clock.timers]).toEqual([["a", "event: stopped"], 0]);
+});
 
 test("a burst passes at once, the rest in order at the rate", async () => {
   const { clock, passed, take } = limiter(2, 3);
