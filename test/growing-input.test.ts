@@ -1,10 +1,15 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import type { KubeObject } from "../agent/api/meta.ts";
 import { quantity } from "../agent/api/quantity.ts";
+import { daemonSets, nodes, pods, type Resource, services } from "../agent/api/resources.ts";
 import { parseFieldSelector, parseLabelSelector } from "../agent/api/selectors.ts";
 import { parseDuration } from "../agent/base/duration.ts";
+import { ListDecoder } from "../agent/client/list-decoder.ts";
+import { type WatchEvent, watchEvents } from "../agent/client/watch-stream.ts";
 import { parseBytes } from "../agent/config/bytes.ts";
 import { parseCron, parseWindows } from "../agent/config/cron.ts";
 import { decodeBudget } from "../agent/controllers/node-lifecycle/budget.ts";
+import { kindOf } from "../agent/informer/kinds.ts";
 import { decodeHolds } from "../agent/runtime/holds.ts";
 import { ruleFrom, ruleOffset } from "../agent/upkeep/zone-rule.ts";
 
@@ -94,4 +99,107 @@ function orRefused(read: (text: string) => unknown): (text: string) => unknown {
       throw error;
     }
   };
+}
+
+describe("an object as large as a server lets it become", () => {
+  const many = <T>(count: number, one: (at: number) => T): readonly T[] =>
+    Array.from({ length: count }, (_, at) => one(at));
+  const map = (count: number, value = "v") => Object.fromEntries(many(count, (at) => [`k${at}`, value]));
+  const named = { name: "web", namespace: "shop", uid: "u", resourceVersion: "8" };
+  const event = (kind: string, apiVersion: string, metadata: object, more: object = {}): string =>
+    JSON.stringify({ type: "MODIFIED", object: { kind, apiVersion, metadata: { ...named, ...metadata }, ...more } });
+
+  const taken: Readonly<Record<string, readonly [Resource<KubeObject>, string]>> = {
+    "5 000 annotations": [nodes, event("Node", "v1", { annotations: map(5000, "x".repeat(40)) })],
+    "a text of 1 MB": [nodes, event("Node", "v1", { annotations: { a: "x".repeat(1_000_000) } })],
+    "JSON within a text": [nodes, event("Node", "v1", { annotations: { a: JSON.stringify(map(60_000)) } })],
+    "1 000 labels": [pods, event("Pod", "v1", { labels: map(1000) }, { spec: {} })],
+    "a list of 5 000 tolerations": [
+      pods,
+      event("Pod", "v1", {}, { spec: { tolerations: many(5000, (at) => ({ key: `k${at}`, operator: "Exists" })) } }),
+    ],
+    "50 000 finalizers": [pods, event("Pod", "v1", { finalizers: many(50_000, (at) => `a.b/${at}`) }, { spec: {} })],
+  };
+  const refused: Readonly<Record<string, readonly [Resource<KubeObject>, string, string]>> = {
+    "100 000 labels": [pods, event("Pod", "v1", { labels: map(100_000) }), "more than 30000 members"],
+    "1 001 labels": [pods, event("Pod", "v1", { labels: map(1001) }, { spec: {} }), "more than 1000 labels"],
+    "a selector of 1 001 labels": [
+      services,
+      event("Service", "v1", {}, { spec: { selector: map(1001) } }),
+      "1000 labels",
+    ],
+    "a selector of 1 001 expressions": [
+      daemonSets,
+      event(
+        "DaemonSet",
+        "apps/v1",
+        {},
+        {
+          spec: {
+            selector: { matchExpressions: many(1001, (at) => ({ key: `k${at}`, operator: "Exists" })) },
+            template: { spec: {} },
+          },
+        },
+      ),
+      "1000 labels",
+    ],
+    "100 000 levels": [
+      pods,
+      event("Pod", "v1", {}, { spec: 7 }).replace("7}", `${"[".repeat(100_000)}${"]".repeat(100_000)}}`),
+      "nested more than 100 deep",
+    ],
+  };
+
+  test.each(Object.keys(taken))("with %s is read, trimmed and indexed within 50 ms", async (name) => {
+    const [resource, line] = taken[name] as (typeof taken)[string];
+    let last: WatchEvent<KubeObject> | undefined;
+    const milliseconds = await bestLater(5, async () => {
+      last = await only(resource, line);
+      if (last?.type !== "MODIFIED") return;
+      const { trim, indices } = kindOf(resource);
+      const kept = trim(last.object);
+      for (const index of Object.values(indices)) index(kept);
+    });
+    expect(last?.type).toBe("MODIFIED");
+    expect(milliseconds).toBeLessThan(50);
+  });
+
+  test.each(Object.keys(refused))("with %s is refused within 50 ms, and its version counts", async (name) => {
+    const [resource, line, why] = refused[name] as (typeof refused)[string];
+    let last: WatchEvent<KubeObject> | undefined;
+    const milliseconds = await bestLater(5, async () => {
+      last = await only(resource, line);
+    });
+    expect(last).toMatchObject({ type: "REJECTED", why: expect.stringContaining(why), resourceVersion: "8" });
+    expect(milliseconds).toBeLessThan(50);
+  });
+
+  test("is refused in a list too", () => {
+    const [, line] = refused["100 000 labels"] as (typeof refused)[string];
+    const item = JSON.stringify(JSON.parse(line).object);
+    const decoder = new ListDecoder<KubeObject>(pods, { each: () => {} });
+    decoder.push(Buffer.from(`{"kind":"PodList","metadata":{"resourceVersion":"9"},"items":[${item}]}`));
+    expect(decoder.end()?.resourceVersion).toBe("9");
+    expect(decoder.rejected).toEqual(["a Pod of more than 30000 members"]);
+  });
+});
+
+async function only(resource: Resource<KubeObject>, line: string): Promise<WatchEvent<KubeObject> | undefined> {
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(`${line}\n`);
+  }
+  for await (const event of watchEvents(body(), { resource }, { verb: "watch", target: "x" })) return event;
+  return undefined;
+}
+
+/** Processor time of this thread: what else the machine does is not the object's fault. */
+async function bestLater(runs: number, run: () => Promise<void>): Promise<number> {
+  let best = Number.POSITIVE_INFINITY;
+  for (let at = 0; at < runs; at++) {
+    const before = process.threadCpuUsage();
+    await run();
+    const { user, system } = process.threadCpuUsage(before);
+    best = Math.min(best, (user + system) / 1000);
+  }
+  return best;
 }

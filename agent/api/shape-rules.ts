@@ -26,6 +26,16 @@ export function areOptionalStrings(owner: Fields, name: string): boolean {
   return isFields(map) && Object.values(map).every((value) => typeof value === "string");
 }
 
+/** Labels, and what selects by them, are held against each other and kept as rows: no honest object has so many. */
+export const mostLabels = 1000;
+
+export function hasTooManyLabels(map: unknown): boolean {
+  if (!isFields(map)) return false;
+  let count = 0;
+  for (const _ in map) if (++count > mostLabels) return true;
+  return false;
+}
+
 /** A list of objects that are all as wanted, or nothing. */
 export function areOptionalItems(owner: Fields, name: string, isWanted: (item: Fields) => boolean): boolean {
   if (isAbsent(owner, name)) return true;

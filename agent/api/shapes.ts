@@ -2,12 +2,14 @@ import { checkPod } from "./pod-shape.ts";
 import {
   areTexts,
   type Fields,
+  hasTooManyLabels,
   isOptional,
   isText,
   keepConditions,
   keepItems,
   keepOnly,
   keepStrings,
+  mostLabels,
   section,
 } from "./shape-rules.ts";
 import { checkDaemonSet, checkEndpointSlice, checkEndpoints, checkRevision, checkService } from "./workload-shapes.ts";
@@ -69,6 +71,7 @@ function checkNamespace(namespace: Fields): string | undefined {
 /** Metadata beyond name, uid and resourceVersion, for every kind. */
 export function checkMetadata(metadata: Fields): string | undefined {
   if (!isOptional(metadata, "deletionTimestamp", "string")) return "metadata.deletionTimestamp is not a string";
+  if (hasTooManyLabels(metadata.labels)) return `has more than ${mostLabels} labels`;
   keepStrings(metadata, "labels");
   keepStrings(metadata, "annotations");
   keepOnly(metadata, "creationTimestamp", "string");

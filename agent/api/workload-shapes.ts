@@ -3,6 +3,7 @@ import {
   areOptionalItems,
   areOptionalStrings,
   type Fields,
+  hasTooManyLabels,
   isAbsent,
   isFields,
   isOptional,
@@ -12,6 +13,7 @@ import {
   keepOnly,
   keepStrings,
   keepTexts,
+  mostLabels,
   section,
 } from "./shape-rules.ts";
 
@@ -20,6 +22,8 @@ export function checkDaemonSet(daemonSet: Fields): string | undefined {
   const { spec } = daemonSet;
   if (!isFields(spec)) return "has no spec";
   if (!isLabelSelector(spec.selector)) return "spec.selector is no label selector";
+  if (hasTooManyLabels(spec.selector.matchLabels) || hasTooManyLabels({ ...spec.selector.matchExpressions }))
+    return `spec.selector has more than ${mostLabels} labels`;
   const { template } = spec;
   if (!isFields(template) || !isFields(template.spec)) return "has no spec.template";
   const metadata = section(template, "metadata");
@@ -58,6 +62,7 @@ export function checkService(service: Fields): string | undefined {
   const { spec } = service;
   if (!isFields(spec)) return "has no spec";
   if (!areOptionalStrings(spec, "selector")) return "spec.selector is not a map of strings";
+  if (hasTooManyLabels(spec.selector)) return `spec.selector has more than ${mostLabels} labels`;
   if (!areOptionalItems(spec, "ports", isServicePort)) return "spec.ports is not a list of ports";
   for (const name of ["type", "clusterIP", "ipFamilyPolicy", "trafficDistribution"]) keepOnly(spec, name, "string");
   keepOnly(spec, "publishNotReadyAddresses", "boolean");
@@ -111,7 +116,7 @@ function isEndpointPort(port: Fields): boolean {
   return true;
 }
 
-const isLabelSelector = (selector: unknown): boolean =>
+const isLabelSelector = (selector: unknown): selector is Fields & { readonly matchExpressions?: readonly Fields[] } =>
   isFields(selector) &&
   areOptionalStrings(selector, "matchLabels") &&
   areOptionalItems(

@@ -1,3 +1,4 @@
+import { isCrowded, mostMembers } from "./crowded.ts";
 import { ItemRun, jsonIn } from "./item-run.ts";
 import { type ListForm, type ListIntake, largestObject } from "./list-intake.ts";
 import { Scratch } from "./scratch.ts";
@@ -159,8 +160,10 @@ export class JsonList implements ListForm {
 
   #takeItem(text: string | undefined): void {
     if (text === "") return;
-    const value = text === undefined ? undefined : jsonIn(text);
+    const isTooMuch = text !== undefined && isCrowded(text);
+    const value = text === undefined || isTooMuch ? undefined : jsonIn(text);
     if (text === undefined) this.#intake.rejectTooLarge();
+    else if (isTooMuch) this.#intake.reject(`of more than ${mostMembers} members`);
     else if (value === undefined) this.#intake.reject("that is no JSON");
     else this.#intake.take(value);
   }

@@ -3,6 +3,7 @@ import { parseIdentity, parseObject, resourceVersionOf, strangerThan } from "../
 import type { Resource } from "../api/resources.ts";
 import { isFields } from "../api/shape-rules.ts";
 import type { ApiError, Attempt } from "./api-error.ts";
+import { isCrowded, mostMembers } from "./crowded.ts";
 import { Scratch } from "./scratch.ts";
 import { brokenOffWith } from "./status-document.ts";
 
@@ -75,6 +76,8 @@ function lineOf(scratch: Scratch, rest: Buffer): string {
 }
 
 function eventOf<T extends KubeObject>(line: string, watched: Watched<T>, attempt: Attempt): WatchEvent<T> {
+  if (isCrowded(line))
+    return rejected(`an event of more than ${mostMembers} members`, versionIn(line.slice(0, headOfLine), watched));
   let event: unknown;
   try {
     event = JSON.parse(line);
