@@ -37,7 +37,7 @@ export class Home {
       at,
       known: newestWitness(storedProofs(cache)),
       restored: (error) => {
-        ambient.log.error("the API server was restored", { error });
+        ambient.log.warn("the API server was restored", { error });
         parts.holds().restored();
         // Toleration times ran against taints of the former history.
         memo.clear(memoryArea("taint-eviction"));

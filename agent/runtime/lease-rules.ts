@@ -113,7 +113,7 @@ export function observe(
   if (record === undefined) return { ...seen, heldUntil: gone };
   const own = shifted(now, validity(record, timing.duration));
   const held = gone ? later(own, gone) : own;
-  if (record.holder === identity) {
+  if (record.holder === identity && !isOutdated(record, highestTerm, look)) {
     const others = underOurName(before, record, candidate, now, look);
     return { ...seen, ...others, heldUntil: others.namesake ? held : undefined };
   }
@@ -162,6 +162,13 @@ function heldBefore(
   return justOurs ? undefined : shifted(now, Math.max(validity(record, timing.duration), timing.duration));
 }
 
+/** It comes from a backup: others led since it was written, and one of them may believe that it still does. */
+const isOutdated = (
+  { transitions }: LeaseRecord,
+  highestTerm: number | undefined,
+  { leading }: Pick<Look, "leading">,
+): boolean => !leading && transitions < (highestTerm ?? 0);
+
 const later = (a: Instant, b: Instant): Instant => (a.mono >= b.mono ? a : b);
 
 /** What to do about the Lease, as it was observed. `leading`: we hold a term right now. */
@@ -178,16 +185,13 @@ export function nextLeaseStep(
     return wait ?? { do: "create", term };
   }
   const { holder } = record;
-  if (holder === identity && !namesake) {
-    // A Lease from a backup may count below a term that others know: such a term would be fenced off.
-    if (!leading && record.transitions < (highestTerm ?? 0)) return { do: "take", record, term, why: "ours before" };
-    return { do: "renew", record, term: record.transitions };
-  }
+  const outdated = isOutdated(record, highestTerm, { leading });
+  if (holder === identity && !namesake && !outdated) return { do: "renew", record, term: record.transitions };
   if (leading) {
     if (namesake) return { do: "stepDown", why: "another process writes the Lease under our name" };
     return { do: "stepDown", why: holder === "" ? "the Lease was released for us" : `the Lease went to ${holder}` };
   }
-  if (holder !== "" && holder === formerIdentity) return { do: "take", record, term, why: "ours before" };
+  if (holder !== "" && holder === formerIdentity && !outdated) return { do: "take", record, term, why: "ours before" };
   if (wait) return wait;
   if (holder !== "") return { do: "take", record, term, why: "expired" };
   const { successor } = record;

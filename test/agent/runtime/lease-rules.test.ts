@@ -43,10 +43,19 @@ function stepAfter(looks: readonly Look[], who = baz, leading = false, wrote: re
 }
 
 describe("who may take the Lease, and when", () => {
-  test("a Lease from a backup that names us in an older term is taken in a higher one than anybody remembers", () => {
-    const ours = lease({ holder: "baz", transitions: 5 });
+  test.each([{}, { formerIdentity: "baz", identity: "baz-2" }])(
+    "a Lease from a backup that names us in an older term is taken when the last term is over, in a higher one",
+    (who) => {
+      const ours = lease({ holder: "baz", transitions: 5 });
+      const me = { ...baz, formerTerm: 7, ...who };
+      expect(stepAfter([[0, ours]], me)).toMatchObject({ do: "wait", until: at(10) });
+      const looks = [0, 10].map((seconds): Look => [seconds, ours]);
+      expect(stepAfter(looks, me)).toMatchObject({ do: "take", term: 8 });
+    },
+  );
+
+  test("a Lease that names us in the highest term that we remember is ours", () => {
     const me = { ...baz, formerTerm: 7 };
-    expect(stepAfter([[0, ours]], me)).toMatchObject({ do: "take", term: 8 });
     expect(stepAfter([[0, lease({ holder: "baz", transitions: 7 })]], me)).toMatchObject({ do: "renew", term: 7 });
   });
 

@@ -4,7 +4,7 @@ import type { HoldScope } from "../../../agent/runtime/holds.ts";
 import type { Edge, Impairment } from "./edge.ts";
 import type { Span } from "./history.ts";
 import { leasePath } from "./recorder.ts";
-import type { Fault, Lane, Schedule } from "./schedule.ts";
+import { type Fault, type Lane, type Schedule, settled } from "./schedule.ts";
 import type { SimBoard } from "./sim-board.ts";
 import type { Site } from "./site.ts";
 
@@ -12,6 +12,7 @@ import type { Site } from "./site.ts";
 export class Faults {
   readonly #site: Site;
   readonly #calmAt: Millis;
+  readonly #backups = new Map<Fault, number>();
   #storeLost = 0;
 
   constructor(site: Site, { calmAt }: Pick<Schedule, "calmAt">) {
@@ -20,7 +21,10 @@ export class Faults {
   }
 
   plan(faults: readonly Fault[]): void {
-    for (const fault of faults) this.#site.time.at(fault.at, () => this.#begin(fault));
+    for (const fault of faults) {
+      if (fault.is === "api restored") this.#backUp(fault);
+      this.#site.time.at(fault.at, () => this.#begin(fault));
+    }
   }
 
   /** Requests find an API server that has lost its store; what watches it still holds goes on. */
@@ -59,6 +63,9 @@ export class Faults {
         break;
       case "api restart":
         this.#restartApi(fault);
+        break;
+      case "api restored":
+        this.#restoreApi(fault);
         break;
       case "store lost":
         this.#loseStore(fault.for);
@@ -189,19 +196,43 @@ export class Faults {
     }
   }
 
+  #backUp(fault: Extract<Fault, { is: "api restored" }>): void {
+    const { api, time } = this.#site;
+    // Simulated kubelets register once, and start a pod once: a backup of a site that was not up yet is not theirs.
+    time.at(Math.max(settled, fault.at - fault.age), () => this.#backups.set(fault, api.revision));
+  }
+
+  #restoreApi(fault: Extract<Fault, { is: "api restored" }>): void {
+    const { api, recorder, time } = this.#site;
+    this.#takeDown(fault, () => {
+      api.start({ forgetful: false, backup: this.#backups.get(fault) ?? api.revision });
+      recorder.changed(leasePath);
+      recorder.changed("/api/v1/nodes");
+      // What operators ordered since stands nowhere but on boards that may be dark.
+      for (const hold of recorder.history.holds) hold.until = Math.min(hold.until, time.now);
+    });
+  }
+
   #restartApi(fault: Extract<Fault, { is: "api restart" }>): void {
+    this.#takeDown(fault, () => this.#site.api.start({ forgetful: fault.forgetful }));
+  }
+
+  #takeDown(
+    { how, for: length }: { readonly how: "orderly" | "crash"; readonly for: Millis },
+    start: () => void,
+  ): void {
     const { api, boards } = this.#site;
     if (!api.isUp) return;
     const outage = this.#outage();
     api.stop();
-    if (fault.how === "crash") {
+    if (how === "crash") {
       for (const { agentEdge, kubeletEdge } of boards) {
         agentEdge.reset("the connection was reset");
         kubeletEdge.reset("the connection was reset");
       }
     }
-    this.#later(fault.for, () => {
-      api.start({ forgetful: fault.forgetful });
+    this.#later(length, () => {
+      start();
       outage.until = this.#site.time.now;
       this.#site.recorder.note(". the API server is back");
     });

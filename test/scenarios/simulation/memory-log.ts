@@ -86,6 +86,18 @@ export class MemoryLog extends RevisionLog {
     return to < upTo && to < this.#revision;
   }
 
+  /** The store is what it was then, and counts on from there. Not further back than it was compacted. */
+  rollBack(revision: number): void {
+    const to = Math.max(revision, this.#compacted);
+    for (const [key, history] of this.#histories) {
+      const left = history.filter((row) => row.revision <= to);
+      if (left.length > 0) this.#histories.set(key, left);
+      else this.#histories.delete(key);
+    }
+    for (const at of [...this.#rows.keys()]) if (at > to) this.#rows.delete(at);
+    this.#revision = Math.min(this.#revision, to);
+  }
+
   #live({ from, to }: KeyRange, at: number): readonly Row[] {
     const live: Row[] = [];
     for (const [key, history] of this.#histories) {

@@ -94,6 +94,21 @@ function forgetfulApi(how: How): readonly Fault[] {
   ];
 }
 
+/** The API server's store is restored from a backup, while agents come and go, and a board is dark in one of the two histories. */
+function restoredApi(how: How): readonly Fault[] {
+  const at = how.between(150_000, 300_000);
+  const age = how.happens(0.3) ? how.between(500, 15_000) : how.between(15_000, 200_000);
+  const length = how.happens(0.5) ? how.between(500, 10_000) : how.between(10_000, 120_000);
+  const board = how.one(how.setting.boards).name;
+  return [
+    ...(how.happens(0.6)
+      ? [{ ...restart(at - how.between(0, 20_000), how), for: how.between(10_000, 100_000) } as Fault]
+      : []),
+    ...(how.happens(0.5) ? [powerCut(at - how.between(0, age), board, how)] : []),
+    { at, is: "api restored", age, for: length, how: how.one(["orderly", "crash"] as const) },
+  ];
+}
+
 /** Somebody deletes the Lease while agents come and go. */
 function lostLease(how: How): readonly Fault[] {
   const at = how.between(90_000, 200_000);
@@ -145,6 +160,7 @@ export const motifs = {
   "cut leader": cutLeader,
   "slow comeback": slowComeback,
   "forgetful API": forgetfulApi,
+  "restored API": restoredApi,
   "lost Lease": lostLease,
   "flapping board": flappingBoard,
   "held site": heldSite,

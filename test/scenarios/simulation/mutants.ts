@@ -147,8 +147,8 @@ const list = {
     wishes: { motif: "held site", boards: 5 },
     breaks: one(
       "agent/runtime/hold-book.ts",
-      "const holds = found ?? { ...this.#memory.read(now), confirmed: new Map() };",
-      "const holds = { ...noHolds, ...(found && {}) };",
+      "const holds = (isOlder ? undefined : found) ?? { ...this.#memory.read(now), confirmed: new Map() };",
+      "const holds = { ...noHolds, ...(found && isOlder && {}) };",
     ),
   },
   "a pause that nobody minds": {
@@ -159,6 +159,27 @@ const list = {
       "if (pause && isRunning(pause, now)) loop.pause();",
       "if (pause && !isRunning(pause, now)) loop.pause();",
     ),
+  },
+  "a restored server that nobody notices": {
+    noticedBy: "cache",
+    wishes: { motif: "restored API", boards: 3 },
+    breaks: [
+      {
+        file: "agent/informer/server-history.ts",
+        text: "if (order > 0 || isSame(found, before)) return;",
+        by: "if (order !== 0 || isSame(found, before)) return;",
+      },
+      {
+        file: "agent/informer/server-history.ts",
+        text: "if (isSame(then, known)) return true;",
+        by: "if (isSame(then, known) || then !== known) return true;",
+      },
+      {
+        file: "agent/informer/trail.ts",
+        text: "if (compareVersions(position, witness) <= 0) return {",
+        by: "if (compareVersions(position, witness) <= 1e9) return {",
+      },
+    ],
   },
   "a history that is lost without a list": {
     noticedBy: "cache",

@@ -83,6 +83,8 @@ export type Fault = { readonly at: Millis } & (
   | { readonly is: "agent restart"; readonly board: string; readonly how: "stopped" | "killed"; readonly for: Millis }
   | { readonly is: "pause"; readonly board: string; readonly for: Millis; readonly waking: Waking }
   | { readonly is: "api restart"; readonly for: Millis; readonly how: "orderly" | "crash"; readonly forgetful: boolean }
+  /** The store goes back to what it was `age` before the server went down. */
+  | { readonly is: "api restored"; readonly age: Millis; readonly for: Millis; readonly how: "orderly" | "crash" }
   | { readonly is: "store lost"; readonly for: Millis }
   | { readonly is: "clock step"; readonly board: string; readonly by: Millis | "1970" }
   | { readonly is: "lease deleted" }
@@ -110,7 +112,7 @@ const timings: readonly Timing[] = [
 ];
 
 /** The sites are up, and the first leader judges, by then. */
-const settled: Millis = 90_000;
+export const settled: Millis = 90_000;
 const hour: Millis = 3_600_000;
 const year: Millis = 365 * 24 * hour;
 export const realWall = Date.parse("2026-03-01T12:00:00Z");
@@ -188,7 +190,7 @@ function faultOf({ one, between, happens, setting, calmAt }: How): Fault {
   const board = happens(0.4) ? "leader" : one(setting.boards).name;
   const lane = one(["agent", "kubelet", "both", "both"] as const);
   const healing = one(["late", "reset"] as const);
-  switch (between(0, 17)) {
+  switch (between(0, 18)) {
     case 0:
     case 1:
     case 2:
@@ -228,6 +230,14 @@ function faultOf({ one, between, happens, setting, calmAt }: How): Fault {
     case 15:
       return { at, is: "store lost", for: length };
     case 16:
+      return {
+        at,
+        is: "api restored",
+        age: between(500, 240_000),
+        for: length,
+        how: one(["orderly", "crash"] as const),
+      };
+    case 17:
       return { at, is: "clock step", board, by: one([-hour, hour, -10 * year, 10 * year, "1970"] as const) };
     default:
       return { at, is: "lease deleted" };

@@ -8,7 +8,7 @@ import { ObjectStore } from "../../../agent/embedded/site-api/object-store.ts";
 import { namespacesServed } from "../../../agent/embedded/site-api/served.ts";
 import { createObject } from "../../../agent/embedded/site-api/write.ts";
 import { Database } from "../../../storage/database.ts";
-import { type RevisionLog, siteMigrations } from "../../../storage/revision-log.ts";
+import { siteMigrations } from "../../../storage/revision-log.ts";
 import { fastPragmas } from "./board-storage.ts";
 import { MemoryLog } from "./memory-log.ts";
 
@@ -22,7 +22,7 @@ const tailLimits = { changes: 1024, characters: 4 * 1024 * 1024 };
 export class SimulatedApi {
   readonly #ambient: Ambient;
   readonly #database: Database;
-  readonly #log: RevisionLog;
+  readonly #log: MemoryLog;
   #closing = new AbortController();
   #site: Site;
   #isUp = true;
@@ -50,8 +50,14 @@ export class SimulatedApi {
     this.#closing.abort(new Error("the server is shutting down"));
   }
 
-  /** `forgetful`: nobody can go on from where they were. */
-  start({ forgetful }: { readonly forgetful: boolean }): void {
+  /** What a backup is made of. */
+  get revision(): number {
+    return this.#log.revision;
+  }
+
+  /** `forgetful`: nobody can go on from where they were. `backup`: the store is what it was then. */
+  start({ forgetful, backup }: { readonly forgetful: boolean; readonly backup?: number }): void {
+    if (backup !== undefined) this.#log.rollBack(backup);
     if (forgetful) this.compact();
     this.#closing = new AbortController();
     this.#site = this.#start();

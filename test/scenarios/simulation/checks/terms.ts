@@ -106,11 +106,17 @@ function checkBeginnings({ setting }: History, terms: readonly TermBegun[]): rea
   return wrong;
 }
 
-function checkNumbers({ processes }: History, terms: readonly TermBegun[]): readonly string[] {
+function checkNumbers({ processes, leases }: History, terms: readonly TermBegun[]): readonly string[] {
   const wrong: string[] = [];
   for (const [index, term] of terms.entries()) {
     const told = (processes.get(term.process)?.toldTerms ?? []).filter(({ order }) => order < term.order);
-    const before = terms.slice(0, index).filter(({ board, uid }) => board === term.board || uid === term.uid);
+    // What a restore undid is on no Lease any more: only those who were there know of it.
+    const restore = leases.findLast(({ by, lease, order }) => by === undefined && lease && order < term.order);
+    const isUndone = ({ order, number }: TermBegun): boolean =>
+      restore?.lease !== undefined && order < restore.order && number > restore.lease.term;
+    const before = terms
+      .slice(0, index)
+      .filter((one) => one.board === term.board || (one.uid === term.uid && !isUndone(one)));
     const known = Math.max(-1, ...told.map(({ term: number }) => number), ...before.map(({ number }) => number));
     if (term.number <= known) {
       wrong.push(`terms: ${term.board} began ${term.number} at ${shown(term.at)}, though it knew of ${known}`);
