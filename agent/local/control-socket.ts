@@ -56,7 +56,7 @@ export class ControlSocket {
     }
   }
 
-  /** Until the signal aborts. Rejects where nobody can connect. */
+  /** Until the signal aborts, or the file is gone. Rejects where no client can connect. */
   async #serve(signal: AbortSignal): Promise<void> {
     const server = createServer({ allowHalfOpen: true }, (socket) => this.#take(socket));
     server.maxConnections = mostConnections;
@@ -67,9 +67,24 @@ export class ControlSocket {
         server.close(() => resolve());
         void this.#part();
       };
+      const makeAgain = (): void => {
+        if (signal.aborted) return;
+        signal.removeEventListener("abort", end);
+        this.#ambient.log.warn("the control socket's file is gone and is made again", { file: this.#file });
+        // Connections that are open end by themselves.
+        server.close();
+        resolve();
+      };
       if (signal.aborted) end();
       else signal.addEventListener("abort", end, { once: true });
+      this.#whileThere(signal).then(makeAgain, reject);
     });
+  }
+
+  /** A server whose file was removed goes on without an error, and no client finds it. */
+  async #whileThere(signal: AbortSignal): Promise<void> {
+    const isThere = (): boolean => lstatSync(this.#file, { throwIfNoEntry: false }) !== undefined;
+    while (!signal.aborted && isThere()) await sleep(this.#ambient.clock, retryPause, signal);
   }
 
   /** Who asked gets the answer that may just be coming; who says nothing does not hold the agent up. */

@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { SystemClock } from "../../../agent/base/clock.ts";
+import { type Clock, SystemClock } from "../../../agent/base/clock.ts";
 import type { JsonRecord } from "../../../agent/base/json.ts";
 import { giveCommand, SocketError } from "../../../agent/local/control-client.ts";
 import { ControlSocket } from "../../../agent/local/control-socket.ts";
@@ -20,6 +20,8 @@ let board: CommandBoard;
 let log: RecordingLog;
 let stop: AbortController;
 let running: Promise<void>;
+/** A clock on which nothing takes long. */
+let hurried: Clock | undefined;
 const told: { stuck: string[]; missing: string[]; status: JsonRecord | undefined } = {
   stuck: [],
   missing: [],
@@ -27,7 +29,7 @@ const told: { stuck: string[]; missing: string[]; status: JsonRecord | undefined
 };
 
 const start = (): void => {
-  const ambient = { clock: new SystemClock(), random: new SeededRandom(), log };
+  const ambient = { clock: hurried ?? new SystemClock(), random: new SeededRandom(), log };
   stop = new AbortController();
   const socket = new ControlSocket(ambient, {
     file,
@@ -50,6 +52,7 @@ beforeEach(async () => {
   file = path.join(folder, "ctl.sock");
   board = new CommandBoard();
   log = new RecordingLog();
+  hurried = undefined;
   Object.assign(told, { stuck: [], missing: [], status: { health: "ok" } });
   start();
   await expect.poll(() => existsSync(file)).toBe(true);
@@ -279,6 +282,23 @@ test("something else in the place of the socket stays there, and the agent goes 
   start();
   await expect.poll(() => log.said("warn")).toEqual(["the control socket cannot be opened"]);
   expect(statSync(file).isFile()).toBe(true);
+});
+
+test("a socket whose file was removed is made again, and what stands in its place meanwhile is left alone", async () => {
+  await end();
+  const clock = new SystemClock();
+  hurried = { now: () => clock.now(), after: (delay, run) => clock.after(Math.min(delay, 50), run) };
+  start();
+  await expect.poll(() => existsSync(file)).toBe(true);
+  rmSync(file);
+  await expect.poll(() => ask("GET", "/metrics").catch(() => undefined)).toBeDefined();
+  expect(log.said("warn")).toEqual(["the control socket's file is gone and is made again"]);
+  rmSync(file);
+  writeFileSync(file, "mine");
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(statSync(file).isFile()).toBe(true);
+  rmSync(file);
+  await expect.poll(() => ask("GET", "/metrics").catch(() => undefined)).toBeDefined();
 });
 
 test("a client is told apart whether nobody is there or he may not ask", async () => {
