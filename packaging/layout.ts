@@ -56,6 +56,7 @@ export function layout(made: Made): readonly PackageFile[] {
     text("usr/share/bash-completion/completions/siteward", made.completion),
     from("packaging/debian/lintian-overrides", "usr/share/lintian/overrides/siteward"),
     from("docs/operator.md", `${docs}/operator.md`),
+    from("docs/signed-commands.md", `${docs}/signed-commands.md`),
     from("docs/third-party.md", `${docs}/third-party.md`),
     from("systemd/siteward.example.yaml", `${docs}/examples/siteward.yaml`),
     from("systemd/rbac.yaml", `${docs}/examples/rbac.yaml`),

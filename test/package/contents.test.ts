@@ -61,6 +61,7 @@ describe.skipIf(why !== undefined)("the package", () => {
         "usr/share/bash-completion/completions/siteward",
         "usr/share/doc/siteward/copyright",
         "usr/share/doc/siteward/operator.md",
+        "usr/share/doc/siteward/signed-commands.md",
         "usr/share/doc/siteward/third-party.md",
         "usr/share/doc/siteward/changelog.gz",
         "usr/share/doc/siteward/examples/siteward.yaml",
