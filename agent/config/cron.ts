@@ -32,8 +32,7 @@ const longest = 400;
  * Only its grammar: its own matching asks ICU for the time zone, which costs the process 8 MB for good.
  */
 export function parseCron(written: string): Cron | undefined {
-  // node-cron writes ranges out before it looks whether their numbers can be: of more than two digits none can.
-  if (written.length > longest || /\d{3}/.test(written)) return undefined;
+  if (written.length > longest || (!/^@[a-z]+$/.test(written) && !hasUsualWords(written))) return undefined;
   if (!written.startsWith("@") && written.trim().split(/\s+/).length !== 5) return undefined;
   try {
     const { second, minute, hour, dayOfMonth, month, dayOfWeek } = parse(written);
@@ -45,6 +44,19 @@ export function parseCron(written: string): Cron | undefined {
     return undefined;
   }
 }
+
+const names: ReadonlySet<string> = new Set(
+  "january february march april may june july august september october november december sunday monday tuesday wednesday thursday friday saturday"
+    .split(" ")
+    .flatMap((name) => [name, name.slice(0, 3)]),
+);
+
+/**
+ * Numbers of two digits at most, and names. node-cron puts numbers in the place of names wherever they stand, and writes ranges
+ * out before it looks whether such numbers can be: 1-MARMARMARMAR is a range up to 3333, and one of twenty digits has no end.
+ */
+const hasUsualWords = (written: string): boolean =>
+  (written.match(/[a-z\d]+/gi) ?? []).every((word) => /^\d{1,2}$/.test(word) || names.has(word.toLowerCase()));
 
 const ascending = (values: readonly number[]): readonly number[] => [...new Set(values)].sort((a, b) => a - b);
 

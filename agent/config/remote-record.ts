@@ -142,9 +142,31 @@ export function decodeRecord(text: string): RemoteRecord | undefined {
   const { desired, trial, current, good = [], verdict } = value;
   const documents = [desired, current, ...(Array.isArray(good) ? good : [{}])];
   if (!documents.every((one) => one === undefined || isKept(one))) return undefined;
-  if (trial !== undefined && !(isRecord(trial) && isKept(trial.document) && isRecord(trial.before))) return undefined;
-  return { ...blank, desired, trial, current, good, verdict } as RemoteRecord;
+  if (trial !== undefined && !isTrial(trial)) return undefined;
+  // What is said of the newest document may be missing; what is in force may not.
+  return { ...blank, desired, trial, current, good, verdict: isVerdict(verdict) ? verdict : undefined } as RemoteRecord;
 }
+
+const isTrial = (value: unknown): value is Trial =>
+  isRecord(value) &&
+  isKept(value.document) &&
+  Number.isFinite(value.canaryMs) &&
+  Number.isSafeInteger(value.starts) &&
+  isRecord(value.before);
+
+const isVerdict = (value: unknown): value is Verdict =>
+  isRecord(value) &&
+  (value.version === undefined || Number.isSafeInteger(value.version)) &&
+  typeof value.hash === "string" &&
+  (value.state === "rejected" || value.state === "rolled-back") &&
+  Array.isArray(value.faults) &&
+  value.faults.every(isFault);
+
+const isFault = (value: unknown): value is Fault =>
+  isRecord(value) &&
+  typeof value.path === "string" &&
+  typeof value.code === "string" &&
+  (value.message === undefined || typeof value.message === "string");
 
 const isKept = (value: unknown): value is Kept =>
   isRecord(value) && Number.isSafeInteger(value.version) && typeof value.hash === "string" && isRecord(value.config);

@@ -39,7 +39,7 @@ export interface Report {
   readonly failures: readonly Failure[];
 }
 
-export const longestRun = 50;
+const longestRun = 50;
 const mostGrowth = 8 * 2 ** 20;
 const mostFailures = 5;
 
@@ -75,7 +75,7 @@ export async function fuzz(target: Target, wanted: Wanted): Promise<Report> {
       if (outcome.milliseconds <= slowest) continue;
       const least = await leastOf(session, bytes, seedOf(seed, target.name, input), outcome.milliseconds);
       slowest = Math.max(slowest, least);
-      if (least > longestRun) {
+      if (least > (target.longest ?? longestRun)) {
         await failed("slow", input, `took ${Math.round(least)} ms each time`, bytes);
         break;
       }

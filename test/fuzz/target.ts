@@ -7,6 +7,8 @@ export interface Target {
   readonly form: "json" | "text" | "bytes";
   /** Of a million inputs of all targets it gets this share, beside those of others; 100 by default. Those that need a disk get few. */
   readonly share?: number;
+  /** Milliseconds for one input; 50 by default, as everything that an agent reads while it works. */
+  readonly longest?: number;
   open(): Session | Promise<Session>;
 }
 

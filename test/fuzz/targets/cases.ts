@@ -31,6 +31,8 @@ export const cases: readonly Target[] = [
     name: "case-replayed",
     form: "json",
     share: 5,
+    // A command, for which a person waits: hours of a site.
+    longest: 5000,
     open: () => {
       const texts = written(families);
       return {

@@ -95,7 +95,7 @@ const remote: Target = {
           v: 1,
           current: document(3),
           good: [document(2)],
-          trial: { document: document(4), before: {}, starts: 1 },
+          trial: { document: document(4), canaryMs: 60_000, before: {}, starts: 1 },
         });
       },
       run: (input) => {

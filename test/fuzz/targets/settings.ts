@@ -8,6 +8,7 @@ import { decodeRecord, encodeRecord, inForce, returned, started } from "../../..
 import { parseYaml } from "../../../agent/config/yaml.ts";
 import { readScenario } from "../../../agent/embedded/scenario-reader.ts";
 import { boardOutage } from "../../../agent/embedded/scenarios/board-outage.ts";
+import { verdictProblem } from "../../../agent/fleet/config-problems.ts";
 import { parseDesired } from "../../../agent/fleet/desired.ts";
 import { ensure, jsonIn, type Session, type Target, taken } from "../target.ts";
 
@@ -87,14 +88,25 @@ const remote: Target = {
   open: () => ({
     example: (random) => {
       const document = (version: number) => ({ version, hash: "a".repeat(64), config });
-      const trial = { document: document(4), before: { origins: {} }, starts: random.integer(3) };
+      const trial = {
+        document: document(4),
+        canaryMs: 60_000,
+        before: { lease: true, api: true, mqtt: true },
+        starts: random.integer(3),
+      };
+      const verdict = {
+        version: 5,
+        hash: "b",
+        state: "rejected",
+        faults: [{ path: "/x", code: "schema", message: "is none" }],
+      };
       return JSON.stringify({
         v: 1,
         desired: document(5),
         trial,
         current: document(3),
         good: [document(2)],
-        verdict: undefined,
+        verdict,
       });
     },
     run: (input) => {
@@ -102,6 +114,7 @@ const remote: Target = {
       if (!record) return false;
       const next = started(record);
       inForce(next);
+      if (next.verdict) verdictProblem(next.verdict, 3);
       returned(next, undefined);
       ensure(decodeRecord(encodeRecord(next)) !== undefined, "what was read can be written");
       return true;
