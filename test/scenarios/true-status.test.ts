@@ -195,7 +195,7 @@ describe("an outage of a whole site", () => {
     expect(site.row("Leader", site.follower("b"))).toMatch(/^not known, .*; this board is standby$/);
   });
 
-  test("leaves behind how long it was and what it held, also in the log; the attempt that failed in it is no problem", async () => {
+  test("leaves behind how long it was and what it held; the attempt that failed in it is no problem", async () => {
     const site = await begun();
     const victim = site.follower("a");
     victim.powerOff("none");
