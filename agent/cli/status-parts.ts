@@ -43,6 +43,7 @@ export function statusParts(views: AgentViews, now: Instant): Omit<Parts, "now" 
       depth: informers.reduce((sum, { depth }) => sum + depth, 0),
       dbBytes: cache.fileBytes,
       walBytes: cache.walBytes,
+      walExpected: largestLog(views.config.cache.sqlite),
     },
     ...(rebuilt && {
       rebuilt: {
@@ -55,6 +56,14 @@ export function statusParts(views: AgentViews, now: Instant): Omit<Parts, "now" 
     problems: problemParts(views),
   };
 }
+
+/** Pages of SQLite's usual size. */
+const pageBytes = 4096;
+/** A long list is written in large transactions, and the log holds at least one of them. */
+const roomInLog = 4;
+
+const largestLog = ({ walAutocheckpointPages, journalSizeLimitKiB }: AgentViews["config"]["cache"]["sqlite"]): number =>
+  roomInLog * Math.max(walAutocheckpointPages * pageBytes, journalSizeLimitKiB * 1024);
 
 const quietLook: Millis = 60_000;
 

@@ -7,6 +7,7 @@ export const besideProblems = (parts: Parts): readonly ProblemPart[] => [
   ...brokerProblems(parts),
   ...clockProblems(parts),
   ...placeProblems(parts),
+  ...logProblems(parts),
   ...(parts.holds ? holdProblems(parts.holds, parts) : []),
 ];
 
@@ -36,6 +37,20 @@ function clockProblems({ clock }: Parts): readonly ProblemPart[] {
       severity: "warning",
       message: `this board's clock is ${formatDuration(Math.abs(skew))} ${skew > 0 ? "behind" : "ahead of"} the API server's`,
       hint: "timedatectl timesync-status; certificates may be refused until the clock is right",
+    },
+  ];
+}
+
+/** SQLite cannot write the log back past what the oldest reader sees. */
+function logProblems({ journal }: Parts): readonly ProblemPart[] {
+  const { walBytes = 0, walExpected = Number.POSITIVE_INFINITY, path = "" } = journal ?? {};
+  if (walBytes <= walExpected) return [];
+  return [
+    {
+      type: "CacheLogHeld",
+      severity: "warning",
+      message: `the log of ${path} has grown beyond ${Math.round(walExpected / 2 ** 20)} MiB: another process reads the file and does not end`,
+      hint: `find it with fuser ${path} and end it; the log shrinks by itself then`,
     },
   ];
 }

@@ -264,6 +264,8 @@ export interface JournalPart {
   readonly depth: number;
   readonly dbBytes: number;
   readonly walBytes: number;
+  /** What the log may have grown to where nobody keeps it from being written back. */
+  readonly walExpected?: number | undefined;
   readonly lastCommit?: Instant | undefined;
   readonly fsyncP95?: Millis | undefined;
   /** volatile: the state folder is lost when the board is switched off. */

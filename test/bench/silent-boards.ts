@@ -1,6 +1,7 @@
 import { type AgentProcess, until } from "../support/agent-process.ts";
+import { putInStore, storedBoard, storedPod } from "../support/etcd-store.ts";
 import { KubeSite } from "../support/kube-site.ts";
-import { boardName, fill, fillBoards, report } from "../support/load.ts";
+import { boardName, report } from "../support/load.ts";
 import { rest } from "../support/rest.ts";
 import { asInstalled } from "./as-installed.ts";
 import type { Bench, BenchContext, Figure } from "./figure.ts";
@@ -35,21 +36,21 @@ interface Seen {
   readonly problems: readonly string[];
 }
 
-async function* measure({ seed, quick, say }: BenchContext): AsyncGenerator<Figure> {
+async function* measure({ quick, say }: BenchContext): AsyncGenerator<Figure> {
   const [silent, pods] = quick ? [1000, 200] : [5000, 1000];
   const nodes = silent + alive.length;
   const site = new KubeSite();
-  const { cluster } = site;
   try {
     await site.start();
     say(`creating ${nodes} boards, ${pods} pods`);
-    await fill(cluster, { nodes: alive.length, pods: alive.length, seed, zones });
-    await fillSilent(site, { silent, pods, seed });
+    await fillSite(site, { silent, pods });
     site.beat(...alive);
-    const agent = site.agent("pi-1", { ...asInstalled, status: { minInterval: "1s" } });
+    const agent = site.agent("pi-1", { ...asInstalled, status: { minInterval: "2s" } });
     await until("the agent leads", () => agent.isReady, 120);
-    say("waiting for the silence to be over the grace period");
+    const peaked = (): string => `peak so far ${agent.memory().peak.toFixed(1)} MB`;
+    say(`the agent leads, ${peaked()}; waiting for the silence to be over the grace period`);
     while (unknownOf(await nodesOf(site)).length === 0) await rest(1);
+    say(`a board is Unknown, ${peaked()}`);
     const begun = performance.now();
     const passes: number[] = [];
     const problems = new Set<string>();
@@ -93,28 +94,18 @@ async function* measure({ seed, quick, say }: BenchContext): AsyncGenerator<Figu
   }
 }
 
-/** Behind the living ones, with a pod on every fifth of them. */
-async function fillSilent(
+/** Each board in one of the zones, and a pod on every few of the silent ones. */
+async function fillSite(
   { cluster }: KubeSite,
-  { silent, pods, seed }: { readonly silent: number; readonly pods: number; readonly seed: number },
+  { silent, pods }: { readonly silent: number; readonly pods: number },
 ): Promise<void> {
   const nodes = silent + alive.length;
-  await fillBoards(cluster, { nodes, pods: 0, seed, zones }, alive.length);
-  for (let i = 0; i < pods; i++) {
-    await cluster.request("POST", "/api/v1/namespaces/default/pods", pod(alive.length + i * Math.floor(silent / pods)));
-  }
+  const boards = Array.from({ length: nodes }, (_, i) => storedBoard(boardName(i), `zone-${i % zones}`));
+  await putInStore(cluster.etcd, boards.flat());
+  const boardOf = (i: number): string => boardName(alive.length + i * Math.floor(silent / pods));
+  const onBoards = Array.from({ length: pods }, (_, i) => storedPod(`on-${boardOf(i)}`, boardOf(i)));
+  await putInStore(cluster.etcd, onBoards);
 }
-
-const pod = (board: number): object => ({
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { name: `on-${boardName(board)}`, namespace: "default" },
-  spec: {
-    nodeName: boardName(board),
-    terminationGracePeriodSeconds: 1,
-    containers: [{ name: "main", image: "example/app:1" }],
-  },
-});
 
 const nodesOf = ({ cluster }: KubeSite): Promise<NodeList> => cluster.request("GET", "/api/v1/nodes");
 

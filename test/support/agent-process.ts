@@ -42,6 +42,7 @@ export interface AgentStatus {
     readonly rate: number;
   }[];
   readonly controllers?: readonly { readonly name: string; readonly queue: number; readonly syncP95Ms?: number }[];
+  readonly journal?: { readonly depth: number; readonly walBytes: number };
   readonly watches?: readonly { readonly resource: string; readonly state: string; readonly objects: number }[];
 }
 

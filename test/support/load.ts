@@ -9,8 +9,6 @@ export interface LoadSize {
   readonly nodes: number;
   readonly pods: number;
   readonly seed: number;
-  /** Over which the boards are spread; left out: two. */
-  readonly zones?: number;
 }
 
 /**
@@ -22,11 +20,9 @@ export async function fill(server: Server, size: LoadSize): Promise<void> {
   await fillPods(server, size);
 }
 
-/** The boards behind the first `from`, which are there already. */
-export async function fillBoards(server: Server, { nodes, zones = 2 }: LoadSize, from = 0): Promise<void> {
-  await eachOf(nodes - from, async (offset) => {
-    const i = from + offset;
-    await server.request("POST", "/api/v1/nodes", node(i, zones));
+export async function fillBoards(server: Server, { nodes }: LoadSize): Promise<void> {
+  await eachOf(nodes, async (i) => {
+    await server.request("POST", "/api/v1/nodes", node(i));
     await server.request("POST", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases", lease(i));
   });
 }
@@ -92,7 +88,7 @@ const merge = "application/merge-patch+json";
 const micros = (): string => new Date().toISOString().replace("Z", "000Z");
 const seconds = (): string => new Date().toISOString().replace(/\.\d+Z/, "Z");
 
-function node(i: number, zones: number): object {
+function node(i: number): object {
   const now = seconds();
   const condition = (type: string, status: string): object => ({
     type,
@@ -111,9 +107,7 @@ function node(i: number, zones: number): object {
         "kubernetes.io/hostname": boardName(i),
         "kubernetes.io/os": "linux",
         "kubernetes.io/arch": "arm64",
-        "beta.kubernetes.io/os": "linux",
-        "beta.kubernetes.io/arch": "arm64",
-        "topology.kubernetes.io/zone": `zone-${i % zones}`,
+        "topology.kubernetes.io/zone": `zone-${i % 2}`,
       },
     },
     status: {

@@ -71,7 +71,7 @@ export function act(
       ),
       judgedAt: now,
       behindSince: boards.some(({ unwritten }) => unwritten) ? (memory.behindSince ?? now) : undefined,
-      pass: { stage: "acts", link: pass.link, holds, writes, marks: pods.marks },
+      pass: { stage: "acts", since: pass.at, link: pass.link, holds, writes, marks: pods.marks },
     },
   };
 }

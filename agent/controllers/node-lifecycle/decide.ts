@@ -23,7 +23,7 @@ import {
   writeTaints,
 } from "./pass.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
-import { settle } from "./settle.ts";
+import { endOf, settle } from "./settle.ts";
 import { type Candidate, mayHaveTurn, planTurns } from "./turn-writes.ts";
 
 /**
@@ -85,7 +85,7 @@ function afterTry(pass: MonitorPass, outcomes: readonly Outcome[], now: Instant)
     if (!outcome.ok && dispositionOf(outcome.error) !== "drop") failed.add(name);
   }
   const stage = failed.size > 0 && pass.tries < mostTries ? "retry" : "conditions";
-  return { ...pass, stage, examined, written, tried, open: failed };
+  return { ...pass, at: endOf(outcomes, now), stage, examined, written, tried, open: failed };
 }
 
 /** A round without actions has no outcomes to wait for. */
@@ -129,6 +129,7 @@ function monitor(
       open: new Set(),
       tried: new Set(),
       tries: 1,
+      at: now,
       until: shifted(now, settings.monitorPeriod),
     },
   };
@@ -247,7 +248,7 @@ function drain(
   const may = (name: string): boolean =>
     mayNow(name) && (candidates.has(name) || gone.includes(name) || !records.has(name));
   const { zones, writes } = planTurns(memory.zones, { may, board: (name) => candidates.get(name) }, now);
-  const pass = { stage: "acts", link, holds, writes, marks: new Map() } as const;
+  const pass = { stage: "acts", since: now, link, holds, writes, marks: new Map() } as const;
   const actions = [...writes.values()].map(writeTaints);
   return unlessIdle({ actions, memory: { ...memory, boards: records, zones, quarantine, pass } }, settings, now);
 }

@@ -65,12 +65,16 @@ export interface MonitorPass {
   /** Boards whose conditions were sent to the API, whatever it said. Those of the others wait for a later pass. */
   readonly tried: ReadonlySet<string>;
   readonly tries: number;
+  /** When what was done so far was over. */
+  readonly at: Instant;
   /** From here on nothing is tried again. */
   readonly until: Instant;
 }
 
 export interface ActedPass {
   readonly stage: "acts";
+  /** When its earlier rounds were over. */
+  readonly since: Instant;
   readonly link: Link;
   readonly holds: Holds;
   /** By board. */

@@ -42,10 +42,15 @@ export function settle(
     const zone = zones.get(write.turn ?? "");
     if (zone && write.turn !== undefined) zones.set(write.turn, afterTurn(zone, write, outcome, { settings, now }));
   }
-  return rest({ ...memory, boards, zones, unmarked, uncleared, pass: undefined }, pass, now);
+  const end = endOf(outcomes, pass.since);
+  return rest({ ...memory, boards, zones, unmarked, uncleared, pass: undefined }, pass, end);
 }
 
-/** Until the next monitor pass, or until somebody's turn comes before it. */
+/** When the last of them was over. */
+export const endOf = (outcomes: readonly Outcome[], now: Instant): Instant =>
+  outcomes.reduce((last, { at }) => (at !== undefined && elapsed(last, at) > 0 ? at : last), now);
+
+/** Counted from the end of this pass: until the next monitor pass, or until somebody's turn comes before it. */
 function rest(memory: SiteMemory, { link, holds }: ActedPass, now: Instant): Decision<SiteMemory> {
   const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine), holds, now });
   const wakes = [memory.monitorAt, ...[...memory.zones.values()].map((zone) => wantedAt(zone, may, now))];

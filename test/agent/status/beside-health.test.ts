@@ -139,3 +139,12 @@ test("a status with every member is one that a reader of the file accepts, and o
   expect(board).toMatchObject({ loadavg1: 0.42, throttled: { sinceBoot: ["undervoltage"] } });
   expect(commands?.[0]?.at).toBe("2026-11-20T12:58:20.000Z");
 });
+
+test("a log of the cache that another process keeps from being written back is a problem, and no other size of it is", () => {
+  const journal = { path: "/var/lib/siteward/cache.db", depth: 0, dbBytes: 2 ** 20, walExpected: 2 ** 25 };
+  expect(types({ journal: { ...journal, walBytes: 2 ** 25 } })).toEqual([]);
+  expect(types({ journal: { ...journal, walBytes: 2 ** 25 + 1 } })).toEqual(["CacheLogHeld"]);
+  const text = (walBytes: number) => besideProblems(healthy({ journal: { ...journal, walBytes } }))[0]?.message;
+  expect(text(2 ** 26)).toBe(text(2 ** 30));
+  expect(text(2 ** 26)).toContain("/var/lib/siteward/cache.db has grown beyond 32 MiB");
+});
