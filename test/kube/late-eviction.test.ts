@@ -85,6 +85,52 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a deletion that is sent while
     expect(answer.status).toBe(409);
     expect(await site.podNames()).toContain("victim");
   });
+
+  test("is not lost where the pod is written twenty times a second, nor where something keeps the pod", async () => {
+    const { cluster } = site;
+    const leader = site.agents[1];
+    if (!leader) throw new Error("nobody leads");
+    const names = ["busy", "kept", "leaving"];
+    for (const name of names) {
+      const pod = victim(boardName(lost));
+      const finalizers = name === "kept" ? { finalizers: ["example.dev/keep"] } : {};
+      const grace = name === "leaving" ? 600 : 0;
+      const spec = { ...pod.spec, terminationGracePeriodSeconds: grace };
+      await cluster.request("POST", pods, { ...pod, metadata: { ...pod.metadata, name, ...finalizers }, spec });
+      await cluster.request("PATCH", `${pods}/${name}/status`, { status: running() }, strategic);
+    }
+    await cluster.request("DELETE", `${pods}/leaving`);
+    let writes = 0;
+    const storm = setInterval(() => {
+      const status = { message: `write ${++writes}` };
+      cluster.request("PATCH", `${pods}/busy/status`, { status }, strategic).catch(() => undefined);
+    }, 50);
+    site.silence(lost);
+    try {
+      const log = (): string => leader.log().slice(-3000);
+      await until("it is tainted", async () => (await site.taints(lost)).includes("unreachable:NoExecute"), 30, log);
+      const waited = await until("busy goes", async () => !(await site.podNames()).includes("busy"), 40, log);
+      await until("kept is on its way", async () => !(await site.podNames()).includes("kept"), 20, log);
+      const refused = site
+        .writesOf(leader)
+        .filter(({ objectRef, responseStatus }) => objectRef?.name === "busy" && responseStatus?.code === 409);
+      process.stdout.write(
+        `busy: ${waited.toFixed(1)} s behind the taint, of which 2 tolerated; ${refused.length} conflicts\n`,
+      );
+    } finally {
+      clearInterval(storm);
+      await cluster.request(
+        "PATCH",
+        `${pods}/kept`,
+        { metadata: { finalizers: null } },
+        "application/merge-patch+json",
+      );
+    }
+    const sent = site
+      .writesOf(leader)
+      .filter(({ verb, objectRef }) => verb === "delete" && objectRef?.name === "leaving");
+    expect(sent).toEqual([]);
+  });
 });
 
 const ready = () => ({ type: "Ready", status: "True", lastTransitionTime: now(), lastHeartbeatTime: now() });

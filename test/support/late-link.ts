@@ -110,6 +110,8 @@ export class LateLink {
   }
 
   async #deliver(request: LateRequest, near: IncomingMessage): Promise<LateAnswer> {
+    // Its sender has long given up.
+    near.socket.destroy();
     const far = await this.#send(request, near);
     return { status: far.statusCode ?? 0, text: await textOf(far) };
   }

@@ -1,0 +1,893 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { DaemonSet } from "../../agent/api/core.ts";
+import {
+  controllerRevisions,
+  daemonSets,
+  endpointSlices,
+  endpoints,
+  leases,
+  nodes,
+  pods,
+  services,
+} from "../../agent/api/resources.ts";
+import { notReady, taintKeys, unreachable } from "../../agent/api/taints.ts";
+import { timestamp } from "../../agent/api/timestamps.ts";
+import { adoption } from "../../agent/controllers/claims.ts";
+import { decide as bind } from "../../agent/controllers/daemon-binding/decide.ts";
+import { nothingTaken } from "../../agent/controllers/daemon-binding/fit.ts";
+import { decide as decideSet } from "../../agent/controllers/daemonset/decide.ts";
+import { historyOf, presentHash, surplusRevisions } from "../../agent/controllers/daemonset/history.ts";
+import { firstMemory } from "../../agent/controllers/daemonset/memory.ts";
+import type { SetWork } from "../../agent/controllers/daemonset/pass.ts";
+import { podWrites } from "../../agent/controllers/daemonset/pod-writes.ts";
+import { decide as decideSlices } from "../../agent/controllers/endpoint-slice/decide.ts";
+import { decide as decideEndpoints } from "../../agent/controllers/endpoints/decide.ts";
+import { noMemory as noEndpoints } from "../../agent/controllers/endpoints/memory.ts";
+import { silentConditions } from "../../agent/controllers/node-lifecycle/health.ts";
+import { decideNodeTaints } from "../../agent/controllers/node-lifecycle/node-taints.ts";
+import { takeOutOfService } from "../../agent/controllers/node-lifecycle/out-of-service.ts";
+import { writeConditions, writeTaints } from "../../agent/controllers/node-lifecycle/pass.ts";
+import { markNotReady } from "../../agent/controllers/node-lifecycle/pods-not-ready.ts";
+import { swapped } from "../../agent/controllers/node-lifecycle/taints.ts";
+import { decide as collect, firstGcMemory, type GcPass } from "../../agent/controllers/pod-gc/decide.ts";
+import { noMemory as noSlices } from "../../agent/controllers/slices/memory.ts";
+import { removal } from "../../agent/controllers/slices/write.ts";
+import { decide as evict } from "../../agent/controllers/taint-eviction/decide.ts";
+import { type Action, refTo } from "../../agent/runtime/actions.ts";
+import { LeaseLock } from "../../agent/runtime/lease-lock.ts";
+import { Authority, hasOpenssl } from "../agent/client/certificates.ts";
+import { until } from "../support/agent-process.ts";
+import { FormerLeader } from "../support/former-leader.ts";
+import { missingAssets } from "../support/kube-cluster.ts";
+import { KubeSite } from "../support/kube-site.ts";
+import { type Held, LateLink, type LateRequest } from "../support/late-link.ts";
+import { boardName, fillBoards } from "../support/load.ts";
+
+/*
+ * docs/late-writes.md as tests: every kind of write, sent by the program's own client and executor while it was right, and
+ * delivered when it is not any more. A real agent leads the site all the while, and puts right what can be put right.
+ *
+ * LATE_SECONDS=60 npx vitest run --project kube test/kube/late-writes.test.ts -t 'evicts'   delivers that late.
+ */
+const late = Number(process.env.LATE_SECONDS ?? 0) * 1000;
+const merge = "application/merge-patch+json";
+const strategic = "application/strategic-merge-patch+json";
+const inDefault = (plural: string, group = "api/v1"): string => `/${group}/namespaces/default/${plural}`;
+const podsAt = inDefault("pods");
+const [own, board, other] = [0, 1, 2].map(boardName) as [string, string, string];
+const cause = { board, verdict: "unproven", rule: "silent" };
+const link = {
+  live: true,
+  deafSince: undefined,
+  restoredAt: undefined,
+  proof: { nodes: undefined, leases: undefined },
+};
+const lifecycle = { policy: "kubernetes", gracePeriod: 40_000 } as const;
+const silence = { policy: "kubernetes", held: undefined, boards: new Map() } as const;
+const nothing: Omit<GcPass, "kind"> = {
+  ended: [],
+  outOfService: [],
+  missing: [],
+  fates: new Map(),
+  orphans: [],
+  unbound: [],
+};
+const document = readFileSync(path.resolve(import.meta.dirname, "../../docs/late-writes.md"), "utf8");
+
+interface Scene {
+  readonly held: Held;
+  /** What the site does before the request arrives. */
+  readonly meanwhile: () => Promise<unknown>;
+  /** What is true of the site then. */
+  readonly after?: () => Promise<unknown>;
+}
+
+describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", () => {
+  const site = new KubeSite();
+  const authority = new Authority();
+  const { cluster } = site;
+  let lateLink: LateLink;
+  let former: FormerLeader;
+
+  beforeAll(async () => {
+    await site.start();
+    await fillBoards(cluster, { nodes: 3, pods: 0, seed: 1 });
+    site.beat(0, 1, 2);
+    const ca = readFileSync(path.join(cluster.dir, "certs/apiserver.crt"), "utf8");
+    lateLink = new LateLink({ target: cluster.server, ca, pair: authority.issue("late link") });
+    const kubeconfig = path.join(cluster.dir, "late.kubeconfig");
+    cluster.writeKubeconfig(kubeconfig, await lateLink.listen(), authority.ca);
+    former = new FormerLeader(kubeconfig, lateLink);
+    site.agent(own, { daemonSet: { bind: true }, nodeLifecycle: { monitorPeriod: "500ms" } });
+    await until("another board leads", () => site.leader?.isReady === true, 30);
+  });
+  afterAll(async () => {
+    former?.close();
+    await site.stop();
+    await lateLink?.close();
+    authority.remove();
+  });
+
+  const now = () => former.ambient.clock.now();
+  const stamp = (): string => timestamp(now());
+  const pod = (name: string) => former.read(pods, name, "default");
+  const sent = (method: string, part: string) => (request: LateRequest) =>
+    request.method === method && request.path.includes(part);
+  const patch = (url: string, body: object, type = merge) => cluster.request("PATCH", url, body, type);
+  let reports = 0;
+  const conditions = (url: string, type: string, status: string) => {
+    // A write that changes nothing makes no new version.
+    const condition = { type, status, lastTransitionTime: stamp(), message: `report ${++reports}` };
+    return patch(`${url}/status`, { status: { conditions: [condition] } }, strategic);
+  };
+  const podExists = (name: string) =>
+    cluster.request("GET", `${podsAt}/${name}`).then(
+      () => true,
+      () => false,
+    );
+
+  async function makePod(name: string, more: { on?: string; phase?: string; labels?: object } = {}): Promise<void> {
+    const toleration = { operator: "Exists", effect: "NoExecute", tolerationSeconds: 0 };
+    await cluster.request("POST", podsAt, {
+      metadata: { name, labels: more.labels ?? {} },
+      spec: {
+        ...("on" in more ? { nodeName: more.on } : {}),
+        terminationGracePeriodSeconds: 0,
+        containers: [{ name: "main", image: "example/app:1" }],
+        tolerations: [unreachable, notReady].map(({ key }) => ({ key, ...toleration })),
+      },
+    });
+    if (more.on === undefined) return;
+    const status = { phase: more.phase ?? "Running", podIP: "10.9.0.1", podIPs: [{ ip: "10.9.0.1" }] };
+    await patch(`${podsAt}/${name}/status`, { status }, strategic);
+    await conditions(`${podsAt}/${name}`, "Ready", more.phase === undefined ? "True" : "False");
+  }
+
+  async function evicts(name: string, key: string, method: string): Promise<Held> {
+    await makePod(name, { on: board });
+    const state = {
+      kind: "bound",
+      pod: await pod(name),
+      board,
+      taints: [{ key, effect: "NoExecute" }],
+      ready: "Unknown",
+      link,
+      verdict: undefined,
+      heldUntil: undefined,
+      inherited: undefined,
+    } as const;
+    return former.send(evict(state, undefined, lifecycle, now()).actions, sent(method, `/pods/${name}`));
+  }
+
+  /** The kubelet of its board writes the pod. */
+  const kubeletWrites = (name: string) => () => conditions(`${podsAt}/${name}`, "Ready", "True");
+
+  async function replaced(name: string): Promise<void> {
+    await cluster.request("DELETE", `${podsAt}/${name}?gracePeriodSeconds=0`);
+    await makePod(name, { on: board });
+  }
+
+  const disrupted = async (name: string): Promise<boolean> =>
+    (await pod(name)).status?.conditions?.some(({ type }) => type === "DisruptionTarget") ?? false;
+
+  async function orphaned(name: string, method: string): Promise<Held> {
+    await makePod(name, { on: `gone-${name}` });
+    const orphans = [{ board: `gone-${name}`, pods: [await pod(name)], isPart: false }];
+    const { actions } = collect({ kind: "pass", ...nothing, orphans }, firstGcMemory, now());
+    return former.send(actions, sent(method, `/pods/${name}`));
+  }
+
+  const node = () => former.read(nodes, board);
+  const nodeAt = `/api/v1/nodes/${board}`;
+  /** As it comes back, or with any other change of its status. */
+  const kubeletReports = async () => {
+    await conditions(nodeAt, "Ready", "False");
+    await conditions(nodeAt, "Ready", "True");
+  };
+  const toNode = (actions: readonly Action[]): Promise<Held> => former.send(actions, sent("PATCH", nodeAt));
+  const taintsOf = async (): Promise<readonly string[]> =>
+    (await site.node(1)).spec.taints?.map(({ key, effect }) => `${key}:${effect}`) ?? [];
+
+  async function makeSet(name: string): Promise<DaemonSet> {
+    await cluster.request("POST", inDefault("daemonsets", "apis/apps/v1"), {
+      metadata: { name },
+      spec: {
+        selector: { matchLabels: { app: name } },
+        template: {
+          metadata: { labels: { app: name } },
+          spec: { terminationGracePeriodSeconds: 0, containers: [{ name: "main", image: "example/agent:1" }] },
+        },
+      },
+    });
+    await until(`pods of ${name} are bound`, async () => (await podsOf(name)).filter(({ on }) => on).length === 3, 20);
+    await until(
+      `the status of ${name}`,
+      async () => (await former.read(daemonSets, name, "default")).status?.currentNumberScheduled === 3,
+      20,
+    );
+    return former.read(daemonSets, name, "default");
+  }
+
+  async function podsOf(name: string): Promise<readonly { readonly name: string; readonly on: string | undefined }[]> {
+    const { items } = await cluster.request<{
+      items: readonly { metadata: { name: string }; spec: { nodeName?: string } }[];
+    }>("GET", `${podsAt}?labelSelector=app%3D${name}`);
+    return items.map(({ metadata, spec }) => ({ name: metadata.name, on: spec.nodeName }));
+  }
+
+  const onePodEach = (name: string) => () =>
+    until(
+      `one pod of ${name} on each board`,
+      async () => {
+        const boards = (await podsOf(name)).map(({ on }) => on).sort();
+        return JSON.stringify(boards) === JSON.stringify([own, board, other]);
+      },
+      20,
+    );
+
+  const workOf = (set: DaemonSet, more: Partial<SetWork>): SetWork => ({
+    kind: "work",
+    set,
+    boards: [],
+    vanished: [],
+    pods: [],
+    history: historyOf(set, []),
+    claims: [],
+    expected: new Map(),
+    ...more,
+  });
+
+  /** Its pods are of an older template. */
+  const edited = (set: DaemonSet): DaemonSet => ({
+    ...set,
+    metadata: { ...set.metadata, annotations: { "deprecated.daemonset.template.generation": "99" } },
+  });
+
+  async function podOfSet(name: string) {
+    const found = (await podsOf(name)).find(({ on }) => on === board);
+    if (!found) throw new Error("no pod");
+    return pod(found.name);
+  }
+
+  const context = { availability: { minReady: 0, readiness: new Map() }, backoffs: new Map() };
+
+  async function makeService(name: string) {
+    await makePod(`${name}-pod`, { on: board, labels: { app: name } });
+    await cluster.request("POST", inDefault("services"), {
+      metadata: { name },
+      spec: { selector: { app: name }, ports: [{ port: 80 }] },
+    });
+    return { service: await former.read(services, name, "default"), pods: [await pod(`${name}-pod`)] };
+  }
+
+  const slicesAt = inDefault("endpointslices", "apis/discovery.k8s.io/v1");
+  async function slicesOf(name: string) {
+    const url = `${slicesAt}?labelSelector=kubernetes.io%2Fservice-name%3D${name}`;
+    const { items } = await cluster.request<{ items: readonly { metadata: { name: string } }[] }>("GET", url);
+    return items.map(({ metadata }) => metadata.name);
+  }
+
+  async function written(name: string) {
+    const made = await makeService(name);
+    await until("the leader wrote them", async () => (await slicesOf(name)).length === 1, 20);
+    await until(
+      "and the Endpoints",
+      () =>
+        former.read(endpoints, name, "default").then(
+          () => true,
+          () => false,
+        ),
+      20,
+    );
+    const [slice = ""] = await slicesOf(name);
+    const [read, sliceRead] = [
+      await former.read(endpoints, name, "default"),
+      await former.read(endpointSlices, slice, "default"),
+    ];
+    const addressed = async () => {
+      const { subsets } = await former.read(endpoints, name, "default");
+      return (subsets ?? []).flatMap(({ addresses = [] }) => addresses).length;
+    };
+    /** The new leader writes both twice: the pod is out of service, and back. */
+    const blink = async () => {
+      await conditions(`${podsAt}/${name}-pod`, "Ready", "False");
+      await until("it is out", async () => (await addressed()) === 0, 20);
+      await conditions(`${podsAt}/${name}-pod`, "Ready", "True");
+      await until("it is back", async () => (await addressed()) === 1, 20);
+    };
+    return { ...made, endpoints: read, slice: sliceRead, blink, addressed };
+  }
+
+  const slicesState = { zones: new Map([[board, undefined]]), shares: "not asked", silence } as const;
+
+  async function leaseOf(name: string) {
+    const at = { namespace: "default", name };
+    const lock = new LeaseLock({ client: former.client, at, labels: {}, annotations: {} });
+    const claim = { holder: "former", durationSeconds: 10, term: 1 };
+    const write = { signal: former.signal };
+    const record = await lock.create(claim, now(), write);
+    const taken = () =>
+      patch(`${inDefault("leases", "apis/coordination.k8s.io/v1")}/${name}`, { spec: { holderIdentity: "next" } });
+    const holder = async () => (await former.read(leases, name, "default")).spec?.holderIdentity;
+    return { lock, record, claim, write, taken, holder };
+  }
+
+  const stays = (name: string) => async () => expect(await podExists(name)).toBe(true);
+  const isGone = (name: string) => async () => expect(await podExists(name)).toBe(false);
+  const isUnmarked = (name: string) => async () => expect(await disrupted(name)).toBe(false);
+
+  const rows: readonly (readonly [
+    write: string,
+    names: string,
+    meanwhile: string,
+    answer: number,
+    scene: () => Promise<Scene>,
+  ])[] = [
+    [
+      "mark of an eviction",
+      "uid, version",
+      "the kubelet wrote the pod",
+      409,
+      async () => ({
+        held: await evicts("a1", taintKeys.unreachable, "PATCH"),
+        meanwhile: kubeletWrites("a1"),
+        after: isUnmarked("a1"),
+      }),
+    ],
+    [
+      "eviction from a lost board",
+      "uid, version",
+      "the kubelet wrote the pod",
+      409,
+      async () => ({
+        held: await evicts("a2", taintKeys.unreachable, "DELETE"),
+        meanwhile: kubeletWrites("a2"),
+        after: stays("a2"),
+      }),
+    ],
+    [
+      "eviction from a lost board",
+      "uid, version",
+      "a pod of the same name came",
+      409,
+      async () => ({
+        held: await evicts("a3", taintKeys.unreachable, "DELETE"),
+        meanwhile: () => replaced("a3"),
+        after: stays("a3"),
+      }),
+    ],
+    [
+      "eviction from a lost board",
+      "uid, version",
+      "nobody wrote the pod",
+      200,
+      async () => ({
+        held: await evicts("a4", taintKeys.unreachable, "DELETE"),
+        meanwhile: async () => undefined,
+        after: isGone("a4"),
+      }),
+    ],
+    [
+      "eviction for a taint by hand",
+      "uid",
+      "the kubelet wrote the pod",
+      200,
+      async () => ({
+        held: await evicts("a5", "example.com/maintenance", "DELETE"),
+        meanwhile: kubeletWrites("a5"),
+        after: isGone("a5"),
+      }),
+    ],
+    [
+      "eviction for a taint by hand",
+      "uid",
+      "a pod of the same name came",
+      409,
+      async () => ({
+        held: await evicts("a6", "example.com/maintenance", "DELETE"),
+        meanwhile: () => replaced("a6"),
+        after: stays("a6"),
+      }),
+    ],
+    [
+      "mark of an orphan",
+      "uid, version",
+      "the kubelet wrote the pod",
+      409,
+      async () => ({
+        held: await orphaned("b1", "PATCH"),
+        meanwhile: kubeletWrites("b1"),
+        after: async () => expect((await pod("b1")).status?.phase).toBe("Running"),
+      }),
+    ],
+    [
+      "deletion of an orphan",
+      "uid, version",
+      "the kubelet wrote the pod",
+      409,
+      async () => ({
+        held: await orphaned("b2", "DELETE"),
+        meanwhile: kubeletWrites("b2"),
+        after: stays("b2"),
+      }),
+    ],
+    [
+      "deletion of a finished pod",
+      "uid",
+      "a pod of the same name came",
+      409,
+      async () => {
+        await makePod("b3", { on: board, phase: "Succeeded" });
+        const { actions } = collect({ kind: "pass", ...nothing, ended: [await pod("b3")] }, firstGcMemory, now());
+        return {
+          held: await former.send(actions, sent("DELETE", "/b3")),
+          meanwhile: () => replaced("b3"),
+          after: stays("b3"),
+        };
+      },
+    ],
+    [
+      "pod marked not ready",
+      "uid, version",
+      "the kubelet wrote the pod",
+      409,
+      async () => {
+        await makePod("c1", { on: board });
+        const held = await former.send(markNotReady(await pod("c1"), cause, now()), sent("PATCH", "/c1"));
+        return { held, meanwhile: kubeletWrites("c1") };
+      },
+    ],
+    [
+      "pod marked not ready",
+      "uid, version",
+      "nobody wrote the pod",
+      200,
+      async () => {
+        await makePod("c2", { on: board });
+        const held = await former.send(markNotReady(await pod("c2"), cause, now()), sent("PATCH", "/c2"));
+        // The kubelet compares what it holds with what the API says, every ten seconds.
+        return { held, meanwhile: async () => undefined, after: kubeletWrites("c2") };
+      },
+    ],
+    [
+      "NoExecute taint",
+      "uid, version",
+      "the kubelet wrote the Node",
+      409,
+      async () => {
+        const read = await node();
+        const taints = swapped(read, { wanted: unreachable, opposite: notReady }, now());
+        const action = writeTaints({
+          node: read,
+          cached: read.metadata.resourceVersion,
+          taints,
+          cause,
+          turn: undefined,
+        });
+        return {
+          held: await toNode([action]),
+          meanwhile: kubeletReports,
+          after: async () => expect(await taintsOf()).toEqual([]),
+        };
+      },
+    ],
+    [
+      "NoExecute taint",
+      "uid, version",
+      "nobody wrote the Node",
+      200,
+      async () => {
+        const read = await node();
+        const taints = swapped(read, { wanted: unreachable, opposite: notReady }, now());
+        const action = writeTaints({
+          node: read,
+          cached: read.metadata.resourceVersion,
+          taints,
+          cause,
+          turn: undefined,
+        });
+        return {
+          held: await toNode([action]),
+          meanwhile: async () => undefined,
+          after: () => until("the leader takes it off", async () => (await taintsOf()).length === 0, 20),
+        };
+      },
+    ],
+    [
+      "conditions of a silent board",
+      "uid, version",
+      "the kubelet wrote the Node",
+      409,
+      async () => {
+        const read = await node();
+        return {
+          held: await toNode([writeConditions(read, silentConditions(read, stamp()))]),
+          meanwhile: kubeletReports,
+        };
+      },
+    ],
+    [
+      "conditions of a silent board",
+      "uid, version",
+      "nobody wrote the Node",
+      200,
+      async () => {
+        await makePod("d1", { on: board });
+        const read = await node();
+        const held = await toNode([writeConditions(read, silentConditions(read, stamp()))]);
+        return {
+          held,
+          meanwhile: async () => undefined,
+          after: async () => {
+            // Until the kubelet reports, at its next ten seconds: marks and NoSchedule at most.
+            await pause(3000);
+            expect((await taintsOf()).filter((taint) => taint.endsWith(":NoExecute"))).toEqual([]);
+            for (const type of ["MemoryPressure", "DiskPressure", "PIDPressure"])
+              await conditions(nodeAt, type, "False");
+            await kubeletReports();
+            await until("it has no taint", async () => (await taintsOf()).length === 0, 20);
+            expect(await podExists("d1")).toBe(true);
+          },
+        };
+      },
+    ],
+    [
+      "NoSchedule taints and labels",
+      "uid, version",
+      "the kubelet wrote the Node",
+      409,
+      async () => {
+        const read = await node();
+        const cordoned = { ...read, spec: { ...read.spec, unschedulable: true } };
+        return { held: await toNode(decideNodeTaints(cordoned, undefined, now()).actions), meanwhile: kubeletReports };
+      },
+    ],
+    [
+      "board confirmed dead, cordoned or back in service",
+      "uid, version",
+      "the kubelet wrote the Node",
+      409,
+      async () => ({
+        held: await toNode([takeOutOfService(await node(), undefined, "ops", now())]),
+        meanwhile: kubeletReports,
+      }),
+    ],
+    [
+      "creation of a daemon pod",
+      "nothing",
+      "the next leader made it",
+      201,
+      async () => {
+        const set = await makeSet("e1");
+        const work = workOf(set, { boards: [{ name: board, run: true, stay: true }] });
+        const { actions } = podWrites(work, { ...context, hash: presentHash(set) }, now());
+        return {
+          held: await former.send(actions, sent("POST", "/pods")),
+          meanwhile: async () => undefined,
+          after: onePodEach("e1"),
+        };
+      },
+    ],
+    [
+      "deletion of a broken daemon pod of a silent board",
+      "uid, version",
+      "the kubelet wrote the pod",
+      409,
+      async () => {
+        const set = await makeSet("e2");
+        const old = await podOfSet("e2");
+        const boards = [{ name: board, run: true, stay: true, silence: { cause, isHeld: false } }];
+        const work = workOf(edited(set), { boards, pods: [old] });
+        const { actions } = podWrites(work, { ...context, hash: "another" }, now());
+        return {
+          held: await former.send(actions, sent("DELETE", old.metadata.name)),
+          meanwhile: kubeletWrites(old.metadata.name),
+          after: stays(old.metadata.name),
+        };
+      },
+    ],
+    [
+      "deletion of a daemon pod in a rollout",
+      "uid",
+      "the kubelet wrote the pod",
+      200,
+      async () => {
+        const set = await makeSet("e3");
+        const old = await podOfSet("e3");
+        const work = workOf(edited(set), { boards: [{ name: board, run: true, stay: true }], pods: [old] });
+        const { actions } = podWrites(work, { ...context, hash: "another" }, now());
+        return {
+          held: await former.send(actions, sent("DELETE", old.metadata.name)),
+          meanwhile: kubeletWrites(old.metadata.name),
+          after: onePodEach("e3"),
+        };
+      },
+    ],
+    [
+      "status of a DaemonSet",
+      "uid",
+      "the next leader wrote it",
+      200,
+      async () => {
+        const set = await makeSet("e4");
+        const hash = presentHash(set);
+        const history = historyOf(set, [await former.read(controllerRevisions, `e4-${hash}`, "default")]);
+        const { actions } = decideSet(workOf(set, { history }), firstMemory, now());
+        const scheduled = async () => (await former.read(daemonSets, "e4", "default")).status?.currentNumberScheduled;
+        return {
+          held: await former.send(actions, sent("PATCH", "/daemonsets/e4/status")),
+          meanwhile: () => patch(inDefault("daemonsets/e4", "apis/apps/v1"), { metadata: { annotations: { a: "b" } } }),
+          after: () => until("the leader puts it right", async () => (await scheduled()) === 3, 20),
+        };
+      },
+    ],
+    [
+      "creation of a ControllerRevision",
+      "its name",
+      "the next leader made it",
+      409,
+      async () => {
+        const set = await makeSet("e5");
+        const { actions } = decideSet(workOf(set, {}), firstMemory, now());
+        return {
+          held: await former.send(actions, sent("POST", "/controllerrevisions")),
+          meanwhile: async () => undefined,
+        };
+      },
+    ],
+    [
+      "deletion of a ControllerRevision",
+      "uid, version",
+      "a rollback made it the present one",
+      409,
+      async () => {
+        const set = await makeSet("e6");
+        const name = `e6-${presentHash(set)}`;
+        const revision = await former.read(controllerRevisions, name, "default");
+        const next = { ...set, spec: { ...set.spec, revisionHistoryLimit: 0 } } as DaemonSet;
+        const actions = surplusRevisions(next, { present: [], old: [revision] }, []);
+        return {
+          held: await former.send(actions, sent("DELETE", name)),
+          meanwhile: () => patch(inDefault(`controllerrevisions/${name}`, "apis/apps/v1"), { revision: 7 }),
+          after: () => former.read(controllerRevisions, name, "default"),
+        };
+      },
+    ],
+    [
+      "binding of a daemon pod",
+      "uid",
+      "the next leader bound it",
+      409,
+      async () => {
+        await makePod("f1");
+        const { actions } = bind(
+          { node: await node(), taken: nothingTaken, waiting: [await pod("f1")] },
+          new Set(),
+          now(),
+        );
+        const target = { apiVersion: "v1", kind: "Node", name: other };
+        return {
+          held: await former.send(actions, sent("POST", "/f1/binding")),
+          meanwhile: () => cluster.request("POST", `${podsAt}/f1/binding`, { metadata: { name: "f1" }, target }),
+          after: async () => expect((await pod("f1")).spec?.nodeName).toBe(other),
+        };
+      },
+    ],
+    [
+      "binding of a daemon pod",
+      "uid",
+      "a pod of the same name came",
+      409,
+      async () => {
+        await makePod("f2");
+        const { actions } = bind(
+          { node: await node(), taken: nothingTaken, waiting: [await pod("f2")] },
+          new Set(),
+          now(),
+        );
+        const replace = async () => {
+          await cluster.request("DELETE", `${podsAt}/f2?gracePeriodSeconds=0`);
+          await makePod("f2");
+        };
+        return {
+          held: await former.send(actions, sent("POST", "/f2/binding")),
+          meanwhile: replace,
+          after: async () => expect((await pod("f2")).spec?.nodeName).toBe(undefined),
+        };
+      },
+    ],
+    [
+      "adoption of a pod",
+      "uid",
+      "another controller adopted it",
+      422,
+      async () => {
+        const set = await makeSet("f3");
+        await makePod("f3-alone", { on: board, labels: { x: "y" } });
+        const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "x", uid: "x", controller: true };
+        return {
+          held: await former.send(
+            [adoption(daemonSets, set, refTo(pods, await pod("f3-alone")))],
+            sent("PATCH", "/f3-alone"),
+          ),
+          meanwhile: () => patch(`${podsAt}/f3-alone`, { metadata: { ownerReferences: [owner] } }),
+        };
+      },
+    ],
+    [
+      "creation of Endpoints",
+      "their name",
+      "the next leader made them",
+      409,
+      async () => {
+        const made = await written("g1");
+        const { actions } = decideEndpoints({ kind: "selected", ...made, endpoints: undefined, silence }, noEndpoints);
+        return { held: await former.send(actions, sent("POST", "/endpoints")), meanwhile: async () => undefined };
+      },
+    ],
+    [
+      "change of Endpoints",
+      "uid, version",
+      "the next leader wrote them",
+      409,
+      async () => {
+        const made = await written("g2");
+        const { actions } = decideEndpoints({ kind: "selected", ...made, pods: [], silence }, noEndpoints);
+        return {
+          held: await former.send(actions, sent("PATCH", "/endpoints/g2")),
+          meanwhile: made.blink,
+          after: async () => expect(await made.addressed()).toBe(1),
+        };
+      },
+    ],
+    [
+      "deletion of Endpoints",
+      "uid, version",
+      "the next leader wrote them",
+      409,
+      async () => {
+        const made = await written("g3");
+        const { actions } = decideEndpoints({ kind: "gone", endpoints: made.endpoints }, noEndpoints);
+        return {
+          held: await former.send(actions, sent("DELETE", "/endpoints/g3")),
+          meanwhile: made.blink,
+          after: async () => expect(await made.addressed()).toBe(1),
+        };
+      },
+    ],
+    [
+      "creation of an EndpointSlice",
+      "nothing",
+      "the next leader made one",
+      201,
+      async () => {
+        const made = await written("g4");
+        const state = { kind: "selected", ...slicesState, ...made, slices: [] } as const;
+        const { actions } = decideSlices(state, noSlices, 100, now());
+        return {
+          held: await former.send(actions, sent("POST", "/endpointslices")),
+          meanwhile: async () => undefined,
+          after: () => until("one is left", async () => (await slicesOf("g4")).length === 1, 20),
+        };
+      },
+    ],
+    [
+      "change of an EndpointSlice",
+      "uid, version",
+      "the next leader wrote it",
+      409,
+      async () => {
+        const made = await written("g5");
+        const state = { kind: "selected", ...slicesState, ...made, pods: [], slices: [made.slice] } as const;
+        const { actions } = decideSlices(state, noSlices, 100, now());
+        return { held: await former.send(actions, sent("PATCH", "/endpointslices/")), meanwhile: made.blink };
+      },
+    ],
+    [
+      "deletion of an EndpointSlice",
+      "uid, version",
+      "the next leader wrote it",
+      409,
+      async () => {
+        const made = await written("g6");
+        return {
+          held: await former.send([removal(made.slice)], sent("DELETE", "/endpointslices/")),
+          meanwhile: made.blink,
+          after: async () => expect(await slicesOf("g6")).toEqual([made.slice.metadata.name]),
+        };
+      },
+    ],
+    [
+      "creation of the Lease",
+      "its name",
+      "the next leader made it",
+      409,
+      async () => {
+        const { lock, claim, write, holder } = await leaseOf("h1");
+        const held = await former.holding(sent("POST", "/leases"), () =>
+          lock.create({ ...claim, holder: "late" }, now(), write),
+        );
+        return { held, meanwhile: async () => undefined, after: async () => expect(await holder()).toBe("former") };
+      },
+    ],
+    [
+      "renewal of the Lease",
+      "uid, version",
+      "the next leader took it",
+      409,
+      async () => {
+        const { lock, record, write, taken, holder } = await leaseOf("h2");
+        const renewal = { durationSeconds: 10, carried: {} };
+        const held = await former.holding(sent("PATCH", "/leases/h2"), () => lock.renew(record, renewal, now(), write));
+        return { held, meanwhile: taken, after: async () => expect(await holder()).toBe("next") };
+      },
+    ],
+    [
+      "takeover and release of the Lease",
+      "uid, version",
+      "the next leader took it",
+      409,
+      async () => {
+        const { lock, record, write, taken, holder } = await leaseOf("h3");
+        const held = await former.holding(sent("PATCH", "/leases/h3"), () =>
+          lock.release(record, undefined, now(), write),
+        );
+        return { held, meanwhile: taken, after: async () => expect(await holder()).toBe("next") };
+      },
+    ],
+    [
+      "Event",
+      "nothing",
+      "whatever happened",
+      201,
+      async () => {
+        await makePod("i1", { on: board });
+        const about = refTo(pods, await pod("i1"));
+        const event = { do: "event", about, severity: "Normal", reason: "Late", message: "late" } as const;
+        return { held: await former.say(event, sent("POST", "/events")), meanwhile: () => replaced("i1") };
+      },
+    ],
+    [
+      "eviction of a drain",
+      "uid",
+      "a pod of the same name came",
+      409,
+      async () => {
+        await makePod("j1", { on: board });
+        const held = await former.send(
+          [{ do: "evict", target: refTo(pods, await pod("j1")) }],
+          sent("POST", "/j1/eviction"),
+        );
+        return { held, meanwhile: () => replaced("j1"), after: stays("j1") };
+      },
+    ],
+    [
+      "eviction of a drain",
+      "uid",
+      "the drain was called off",
+      201,
+      async () => {
+        await makePod("j2", { on: board });
+        const held = await former.send(
+          [{ do: "evict", target: refTo(pods, await pod("j2")) }],
+          sent("POST", "/j2/eviction"),
+        );
+        return { held, meanwhile: kubeletWrites("j2"), after: isGone("j2") };
+      },
+    ],
+  ];
+
+  test.each(rows)("%s, which names %s, after %s: %i", async (write, names, meanwhile, answer, scene) => {
+    const begun = performance.now();
+    const { held, meanwhile: happens, after } = await scene();
+    await happens();
+    await pause(Math.max(0, late - (performance.now() - begun)));
+    const { status, text } = await held.deliver();
+    expect(status, text).toBe(answer);
+    await after?.();
+    expect(document).toContain(`| ${write} | ${names} | ${meanwhile} | ${answer} |`);
+  });
+});

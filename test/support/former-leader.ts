@@ -1,0 +1,103 @@
+import type { KubeObject } from "../../agent/api/meta.ts";
+import { parseObject } from "../../agent/api/parse.ts";
+import { pathOf, type Resource } from "../../agent/api/resources.ts";
+import type { Ambient } from "../../agent/base/ambient.ts";
+import { SystemClock } from "../../agent/base/clock.ts";
+import { silent } from "../../agent/base/logger.ts";
+import { SystemRandom } from "../../agent/base/random.ts";
+import { HttpTransport } from "../../agent/client/http-transport.ts";
+import { defaultHealth } from "../../agent/client/http2-wire.ts";
+import { KubeClient } from "../../agent/client/kube-client.ts";
+import { KubeconfigCredentials } from "../../agent/client/kubeconfig-credentials.ts";
+import { RequestLimiter } from "../../agent/client/request-limiter.ts";
+import { Traffic } from "../../agent/client/traffic.ts";
+import type { Action, EventAction } from "../../agent/runtime/actions.ts";
+import type { Term } from "../../agent/runtime/controller.ts";
+import { EventRecorder } from "../../agent/runtime/event-recorder.ts";
+import { Executor } from "../../agent/runtime/executor.ts";
+import type { LateLink, LateRequest } from "./late-link.ts";
+
+/**
+ * The writing half of an agent, over a link on which requests can be late: what it sends are the very requests of the
+ * program. It decides nothing, so that a test may let it write what another leader would never write now.
+ */
+export class FormerLeader {
+  readonly ambient: Ambient = { clock: new SystemClock(), random: new SystemRandom(), log: silent };
+  readonly client: KubeClient;
+  readonly #link: LateLink;
+  readonly #transport: HttpTransport;
+  readonly #executor: Executor;
+  readonly #recorder: EventRecorder;
+  readonly #end = new AbortController();
+  readonly #term: Term;
+
+  constructor(kubeconfig: string, link: LateLink) {
+    this.#link = link;
+    this.#term = { number: 1, signal: this.#end.signal, standsAt: () => true };
+    this.#transport = new HttpTransport(this.ambient, {
+      credentials: new KubeconfigCredentials(this.ambient, { file: kubeconfig, context: undefined, environment: {} }),
+      proxies: { proxy: undefined, except: undefined },
+      health: defaultHealth,
+      timeout: 10_000,
+    });
+    this.client = new KubeClient(this.ambient, {
+      transport: this.#transport.send,
+      traffic: new Traffic(),
+      limiter: new RequestLimiter(this.ambient, { qps: 1000, burst: 1000 }),
+      timeouts: { read: 10_000, list: 10_000, watch: 10_000, write: 600_000 },
+      userAgent: "siteward/former",
+    });
+    this.#recorder = new EventRecorder(this.ambient, { client: this.client, host: "former" });
+    this.#executor = new Executor(this.ambient, { client: this.client, events: this.#recorder, inflight: 16 });
+  }
+
+  get signal(): AbortSignal {
+    return this.#end.signal;
+  }
+
+  /** What it reads before it decides. */
+  async read<T extends KubeObject>(resource: Resource<T>, name: string, namespace?: string): Promise<T> {
+    return this.client.get(resource, namespace === undefined ? { name } : { name, namespace }, this.#end.signal);
+  }
+
+  /** Sends what was decided; the first request that matches is held, and those that rest on it never leave. */
+  async send(actions: readonly Action[], matches: (request: LateRequest) => boolean) {
+    return this.holding(matches, () => this.#executor.execute(actions, this.#term));
+  }
+
+  async say(event: EventAction, matches: (request: LateRequest) => boolean) {
+    return this.holding(matches, async () => {
+      this.#recorder.record(event, this.#term);
+      await this.#recorder.run(this.#end.signal);
+    });
+  }
+
+  /** Whatever else it does that ends in a write. */
+  async holding(matches: (request: LateRequest) => boolean, work: () => Promise<unknown>) {
+    const held = this.#link.hold(matches);
+    const failed = work().then(
+      (outcome) => Promise.reject(new Error(`nothing was held: ${JSON.stringify(outcome)}`)),
+      (error: unknown) => Promise.reject(error),
+    );
+    failed.catch(() => undefined);
+    return Promise.race([held, failed]);
+  }
+
+  close(): void {
+    this.#end.abort(new Error("the former leader is gone"));
+    this.#transport.close();
+  }
+}
+
+/** An object as an administrator reads it, past any late link. */
+export async function readPast<T extends KubeObject>(
+  server: { request<R>(method: string, url: string): Promise<R> },
+  resource: Resource<T>,
+  name: string,
+  namespace?: string,
+): Promise<T> {
+  const at = namespace === undefined ? { name } : { name, namespace };
+  const parsed = parseObject(await server.request<unknown>("GET", pathOf(resource, at)), resource);
+  if (!parsed.ok) throw new Error(parsed.why);
+  return parsed.object;
+}
