@@ -79,6 +79,24 @@ export interface JournalTail {
   readonly version: string;
 }
 
+/** Which object is cached, and in which version. */
+export interface Mirrored {
+  readonly key: string;
+  readonly uid: string;
+  readonly version: string;
+}
+
+/** The first objects of a resource in a cache.db that its agent has open, by key; undefined: it is not mirrored. Throws where it cannot be read. */
+export function mirrored(file: string, resource: string, most: number): readonly Mirrored[] | undefined {
+  return reading(file, (driver) => {
+    const found = driver.prepare("SELECT id FROM resources WHERE name = ? AND populated = 1").all(resource);
+    if (found.length === 0) return undefined;
+    const select = `SELECT key, uid, version FROM objects
+      WHERE resource = (SELECT id FROM resources WHERE name = ?) ORDER BY key LIMIT ?`;
+    return driver.prepare(select).all(resource, most) as readonly Mirrored[];
+  });
+}
+
 /** The newest rows of cache.db's journal, the newest last; or why there are none to be had. */
 export function journalTail(
   file: string,

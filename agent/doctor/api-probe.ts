@@ -59,24 +59,35 @@ export class ApiProbe {
   }
 
   /** Throws a TransportError or a CredentialsError; whatever the server answers is an answer. */
-  async ask(method: HttpRequest["method"], path: string, body?: object, type = "application/json"): Promise<ApiAnswer> {
+  async ask(
+    method: HttpRequest["method"],
+    path: string,
+    body?: object,
+    type = "application/json",
+    accept = "application/json",
+  ): Promise<ApiAnswer> {
     try {
-      return await this.#ask(method, path, body, type);
+      return await this.#ask(method, path, body, { type, accept });
     } catch (error) {
       if (!(error instanceof TransportError) || error.reason !== "Reset") throw error;
       // Nothing that a doctor asks changes anything, and a connection that broke once is nothing to tell of.
-      return await this.#ask(method, path, body, type);
+      return await this.#ask(method, path, body, { type, accept });
     }
   }
 
-  async #ask(method: HttpRequest["method"], path: string, body: object | undefined, type: string): Promise<ApiAnswer> {
+  async #ask(
+    method: HttpRequest["method"],
+    path: string,
+    body: object | undefined,
+    { type, accept }: { readonly type: string; readonly accept: string },
+  ): Promise<ApiAnswer> {
     const late = (): Error => new TransportError("Timeout", `no answer within ${patience / 1000}s`);
     const limit = deadline(this.#ambient.clock, patience, this.#signal, late);
     try {
       const response = await this.#transport.send({
         method,
         path,
-        headers: { accept: "application/json", "content-type": type, "user-agent": "siteward-doctor" },
+        headers: { accept, "content-type": type, "user-agent": "siteward-doctor" },
         ...(body !== undefined && { body: JSON.stringify(body) }),
         signal: limit.signal,
       });

@@ -4,6 +4,7 @@ import { temperatureReading } from "../board/thermal.ts";
 import { readText } from "../config/read-text.ts";
 import { apiRbac, apiTls } from "./check-api.ts";
 import { boardProfile, powerVerdict, temperatureVerdict } from "./check-board.ts";
+import { cacheCurrent } from "./check-cache.ts";
 import { clockSkew, clockSync } from "./check-clock.ts";
 import { configParse } from "./check-configuration.ts";
 import { credsFiles } from "./check-credentials.ts";
@@ -80,6 +81,7 @@ const checks: readonly Check[] = [
     },
   },
   { id: "journal.integrity", look: journalIntegrity },
+  { id: "cache.current", asksOthers: true, look: cacheCurrent },
   { id: "version.skew", asksOthers: true, look: versionSkew },
 ];
 

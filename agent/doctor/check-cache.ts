@@ -1,0 +1,135 @@
+import { join } from "node:path";
+import { type Mirrored, mirrored } from "../../storage/inspection.ts";
+import type { KubeObject } from "../api/meta.ts";
+import { compareVersions } from "../api/resource-version.ts";
+import {
+  controllerRevisions,
+  daemonSets,
+  endpointSlices,
+  endpoints,
+  leases,
+  namespaces,
+  nodes,
+  pathOf,
+  pods,
+  type Resource,
+  resourceName,
+  services,
+} from "../api/resources.ts";
+import { type Millis, sleep } from "../base/clock.ts";
+import { asRecord } from "../base/json.ts";
+import type { ApiProbe } from "./api-probe.ts";
+import { configOf, type Patient } from "./patient.ts";
+import { fail, ok, skip, unreached, type Verdict } from "./verdict.ts";
+
+/** Objects of each kind that are compared at most. */
+const most = 200;
+/** What the agent receives meanwhile is no difference. */
+const pause: Millis = 5000;
+const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+const kinds: readonly Resource<KubeObject>[] = [
+  nodes,
+  pods,
+  namespaces,
+  leases,
+  daemonSets,
+  controllerRevisions,
+  services,
+  endpoints,
+  endpointSlices,
+];
+
+/**
+ * Whether what the agent has cached is what the API server has: names, uids and versions of the first objects of each kind. A
+ * difference counts only if it is still there some seconds later.
+ */
+export async function cacheCurrent(patient: Patient): Promise<Verdict> {
+  const { api, status, ambient, signal } = patient;
+  const config = configOf(patient);
+  if (!api || !config) return skip("the configuration cannot be read");
+  const { watches = [] } = status?.isFresh ? status.status : {};
+  if (watches.length === 0 || watches.some(({ state }) => state !== "live"))
+    return skip("this board does not mirror the site at present");
+  const file = join(config.state.folder, "cache.db");
+  try {
+    const first = await compared(api, file);
+    if (typeof first === "string") return skip(first);
+    if (first.differences.length === 0) return cacheVerdictOf(first.objects, []);
+    await sleep(ambient.clock, pause, signal);
+    const second = await compared(api, file);
+    if (typeof second === "string") return skip(second);
+    return cacheVerdictOf(
+      second.objects,
+      second.differences.filter((one) => first.differences.includes(one)),
+    );
+  } catch {
+    return unreached;
+  }
+}
+
+export function cacheVerdictOf(objects: number, differences: readonly string[]): Verdict {
+  if (differences.length === 0) return ok(`${objects} objects are cached as the API server has them`);
+  const more = differences.length > 3 ? `, and ${differences.length - 3} more` : "";
+  return fail(
+    `the cache is not what the API server has: ${differences.slice(0, 3).join("; ")}${more}`,
+    "Stop the agent, delete cache.db in its state folder and start it: everything is listed again.",
+  );
+}
+
+interface Compared {
+  readonly objects: number;
+  readonly differences: readonly string[];
+}
+
+async function compared(api: ApiProbe, file: string): Promise<Compared | string> {
+  let objects = 0;
+  const differences: string[] = [];
+  for (const kind of kinds) {
+    const name = resourceName(kind);
+    const namespace = kind === leases ? "kube-node-lease" : undefined;
+    const path = `${pathOf(kind, { namespace })}?limit=${most}`;
+    const { status, body } = await api.ask("GET", path, undefined, "application/json", metadataOnly);
+    if (status !== 200 || !Array.isArray(body?.items)) continue;
+    const cached = mirrored(file, name, most);
+    if (cached === undefined) continue;
+    const served = body.items.flatMap(objectOf);
+    const isWhole = (asRecord(body.metadata).continue ?? "") === "";
+    objects += served.length;
+    differences.push(...differencesOf(name, served, cached, isWhole));
+  }
+  return objects === 0 ? "nothing could be compared" : { objects, differences };
+}
+
+function objectOf(item: unknown): readonly Mirrored[] {
+  const { namespace, name, uid, resourceVersion: version } = asRecord(asRecord(item).metadata);
+  if (typeof name !== "string" || typeof uid !== "string" || typeof version !== "string") return [];
+  return [{ key: typeof namespace === "string" ? `${namespace}/${name}` : name, uid, version }];
+}
+
+/**
+ * Both are the first objects in the order of their keys. A cached version that is older is none: heartbeats are not written. One
+ * that is newer than the server's is of another history.
+ */
+export function differencesOf(
+  kind: string,
+  served: readonly Mirrored[],
+  cached: readonly Mirrored[],
+  isWhole: boolean,
+): readonly string[] {
+  const last = [served.at(-1)?.key ?? "", cached.length < most ? undefined : cached.at(-1)?.key]
+    .filter((key) => key !== undefined)
+    .sort()[0];
+  const isCompared = ({ key }: Mirrored): boolean => (isWhole && cached.length < most) || key <= (last ?? "");
+  const known = new Map(cached.map((one) => [one.key, one]));
+  const found: string[] = [];
+  for (const one of served.filter(isCompared)) {
+    const has = known.get(one.key);
+    known.delete(one.key);
+    if (has === undefined) found.push(`${kind} ${one.key} is missing`);
+    else if (has.uid !== one.uid) found.push(`${kind} ${one.key} is another one`);
+    else if (compareVersions(has.version, one.version) > 0) found.push(`${kind} ${one.key} is newer than the server's`);
+  }
+  for (const one of known.values()) if (isCompared(one)) found.push(`${kind} ${one.key} does not exist`);
+  return found;
+}
