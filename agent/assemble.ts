@@ -136,6 +136,7 @@ export class Agent {
       client: inquirer,
       address,
       memo,
+      leaderMemo,
       cache: folder.cache.database,
       at,
       informers: () => this.#informers,

@@ -8,12 +8,14 @@ import { ServerHistory } from "./informer/server-history.ts";
 import { newestWitness } from "./informer/trail.ts";
 import type { HoldBook } from "./runtime/hold-book.ts";
 import { HomeCluster } from "./runtime/home-cluster.ts";
+import type { LeaderMemo } from "./runtime/leader-memo.ts";
 import { memoryArea } from "./runtime/memory-store.ts";
 
 export interface HomeParts {
   readonly client: KubeClient;
   readonly address: () => Promise<string>;
   readonly memo: Memo;
+  readonly leaderMemo: LeaderMemo;
   readonly cache: Database;
   /** The site's Lease. */
   readonly at: { readonly namespace: string; readonly name: string };
@@ -39,6 +41,7 @@ export class Home {
       restored: (error) => {
         ambient.log.warn("the API server was restored", { error });
         parts.holds().restored();
+        parts.leaderMemo.restored();
         // Toleration times ran against taints of the former history.
         memo.clear(memoryArea("taint-eviction"));
       },

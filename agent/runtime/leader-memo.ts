@@ -52,6 +52,11 @@ export class LeaderMemo {
     this.#set("rest", text ?? "");
   }
 
+  /** The Lease went back to an earlier state: if it names the former process of this board, others have led since. */
+  restored(): void {
+    this.#set("place", "");
+  }
+
   saw(term: number): void {
     this.#set("seen", String(term));
   }

@@ -90,3 +90,12 @@ test("a board that changes its site is a newcomer there: no term of the other si
   expect(back.leads("pi-1_c", 42)).toBe(false);
   expect(folder.openedIn("here", here).leads("pi-1_d", 43)).toBe(true);
 });
+
+test("behind a restored server no Lease is that of the former process, and the highest term is still known", () => {
+  const folder = new Folder();
+  const memo = folder.openedIn("here");
+  memo.leads("pi-1_a", 4);
+  memo.saw(4);
+  memo.restored();
+  expect([folder.openedIn("here").formerIdentity(), folder.openedIn("here").formerTerm()]).toEqual([undefined, 4]);
+});
