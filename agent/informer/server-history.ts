@@ -57,6 +57,8 @@ export class ServerHistory {
   readonly #noticing = Promise.withResolvers<never>();
   /** The newest version of the present chain. */
   #known: Witness | undefined;
+  /** The same, while there was no doubt. */
+  #steady: Witness | undefined;
   #chain: string;
   /** The newest version that was seen, whether or not it is linked with the chain. */
   #latest: Witness | undefined;
@@ -79,6 +81,11 @@ export class ServerHistory {
     return this.#known;
   }
 
+  /** As known before the first doubt that is not answered yet: a watch that broke then was still open. */
+  get steady(): Witness | undefined {
+    return this.#steady;
+  }
+
   get chain(): string {
     return this.#chain;
   }
@@ -93,8 +100,11 @@ export class ServerHistory {
   /** The Lease as we just wrote it upon version `from`, which the server therefore had; undefined: it was created. */
   wrote(from: string | undefined, written: Witness): void {
     this.#latest = written;
-    if (this.#known !== undefined && this.#known.version === from) this.#known = written;
-    else this.#unlinked();
+    if (this.#known === undefined || this.#known.version !== from) this.#unlinked();
+    else {
+      this.#known = written;
+      if (this.#answered === this.#doubts) this.#steady = written;
+    }
   }
 
   /** The connection was lost: what answers next may have another history. */

@@ -8,6 +8,8 @@ export interface Resumption {
   readonly replay: Replay | undefined;
 }
 
+type KnownHistory = Pick<ServerHistory, "known" | "steady" | "chain">;
+
 interface Step {
   readonly version: string;
   readonly mark: number;
@@ -29,7 +31,7 @@ const mostSteps = 4096;
  * witness counts: the server may have been restored in between.
  */
 export class Trail {
-  readonly #history: Pick<ServerHistory, "known" | "chain">;
+  readonly #history: KnownHistory;
   #chain: string | undefined;
   #witness: Witness | undefined;
   #isLive = false;
@@ -41,7 +43,7 @@ export class Trail {
   #gap: string | undefined;
 
   /** `stored`: what `text` was when the position was stored. */
-  constructor(history: Pick<ServerHistory, "known" | "chain">, stored: string | undefined) {
+  constructor(history: KnownHistory, stored: string | undefined) {
     this.#history = history;
     const found = witnessIn(stored);
     this.#witness = found?.witness;
@@ -84,8 +86,14 @@ export class Trail {
     this.#isLive = true;
   }
 
+  /** The watch says that it is there. */
+  heard(): void {
+    this.#advance();
+  }
+
   /** The watch broke. What was not stored behind `position` comes again. */
   broke(position: string | undefined): void {
+    if (this.#history.steady !== undefined) this.#advance(this.#history.steady);
     this.#isLive = false;
     if (position !== undefined)
       this.#steps = this.#steps.filter(({ version }) => compareVersions(version, position) <= 0);
@@ -122,8 +130,8 @@ export class Trail {
   }
 
   /** To the newest witness of the same chain. */
-  #advance(): void {
-    const { known, chain } = this.#history;
+  #advance(known = this.#history.known): void {
+    const { chain } = this.#history;
     if (!this.#isLive || known === undefined || known === this.#witness || chain !== this.#chain) return;
     if (this.#witness !== undefined && compareVersions(known.version, this.#witness.version) < 0) return;
     if (this.#earlier !== undefined) {

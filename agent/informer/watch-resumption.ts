@@ -86,7 +86,8 @@ export class WatchResumption {
     const version = versionOf(event);
     if (version === undefined) return "new";
     if (this.#replay === undefined) {
-      if (event.type !== "BOOKMARK") this.#proof?.trail.add(version, ...stepOf(event));
+      if (event.type === "BOOKMARK") this.#proof?.trail.heard();
+      else this.#proof?.trail.add(version, ...stepOf(event));
       return "new";
     }
     const step =

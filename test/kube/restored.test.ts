@@ -1,4 +1,5 @@
 import path from "node:path";
+import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AgentProcess, until } from "../support/agent-process.ts";
 import { missingAssets } from "../support/kube-cluster.ts";
@@ -6,6 +7,7 @@ import { KubeSite } from "../support/kube-site.ts";
 import { fill, touch } from "../support/load.ts";
 import { differences } from "../support/mirrored.ts";
 import { rest } from "../support/rest.ts";
+import { siteward } from "../support/siteward-command.ts";
 
 const pods = "/api/v1/namespaces/default/pods";
 const sets = "/apis/apps/v1/namespaces/default/daemonsets";
@@ -50,6 +52,13 @@ describe.skipIf(missingAssets())("an etcd that is restored from a backup", () =>
       .status()
       ?.health.conditions.some(({ type }) => type === "ServerRestored") === true;
 
+  const examined = async (): Promise<unknown> => {
+    const file = path.join(agent().dir, "siteward.yaml");
+    const { stdout } = await siteward(["doctor", "--json", "--only", "cache.current", "--config", file]);
+    const { findings } = JSON.parse(stdout) as { findings: readonly unknown[] };
+    return findings[0];
+  };
+
   /** What the restored store does not know, and what it has again. */
   const diverge = async (): Promise<void> => {
     await cluster.request("DELETE", `${pods}/app-000005?gracePeriodSeconds=0`);
@@ -83,6 +92,16 @@ describe.skipIf(missingAssets())("an etcd that is restored from a backup", () =>
     }
     await until("the set that is there again has its pods", async () => (await daemonPods("ds")) === 3, 30);
     expect(await daemonPods("ds2")).toBe(0);
+    expect(await examined()).toMatchObject({ level: "ok" });
+    // As a restore would that went unnoticed.
+    const cache = new Sqlite(path.join(agent().dir, "state/cache.db"), { timeout: 1000 });
+    cache.prepare("DELETE FROM objects WHERE key = 'default/app-000001'").run();
+    cache.close();
+    expect(await examined()).toMatchObject({
+      level: "fail",
+      message: "the cache is not what the API server has: pods default/app-000001 is missing",
+    });
+    await touch(cluster, 1, "and it comes again");
     await mirrorsTheServer();
   });
 

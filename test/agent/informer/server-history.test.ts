@@ -157,6 +157,15 @@ describe("a leader that renews", () => {
     expect(store.requests).toEqual(["get"]);
   });
 
+  test("keeps what it knew when the connection was lost apart from what it wrote since", async () => {
+    const history = historyWith(witnessOf(store.put(400, morning)));
+    await history.settle(never);
+    history.wrote("400", witnessOf(store.put(410, noon)));
+    history.doubt();
+    history.wrote("410", witnessOf(store.put(420, evening)));
+    expect([history.steady?.version, history.known?.version]).toEqual(["410", "420"]);
+  });
+
   test("and reads a lower version after a conflict knows at once that the server was restored", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     expect(() => history.saw({ uid: "uid-1", version: "342", renewal: 1 })).toThrow(ServerRestoredError);

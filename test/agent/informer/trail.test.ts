@@ -3,11 +3,11 @@ import type { Witness } from "../../../agent/informer/server-history.ts";
 import { newestWitness, Trail, witnessIn } from "../../../agent/informer/trail.ts";
 
 const witness = (version: number): Witness => ({ uid: "lease", version: String(version), renewal: version });
-let history: { known: Witness | undefined; chain: string };
+let history: { known: Witness | undefined; steady: Witness | undefined; chain: string };
 let trail: Trail;
 
 beforeEach(() => {
-  history = { known: witness(90), chain: "c" };
+  history = { known: witness(90), steady: undefined, chain: "c" };
   trail = new Trail(history, undefined);
   trail.listed("100");
 });
@@ -73,6 +73,19 @@ describe("a watch that broke", () => {
     add(110, 120);
     trail.broke("120");
     expect(trail.resume("120")?.replay?.reached("120")).toBe("differs");
+  });
+
+  test("counts the witness that was known before anything broke, though it said nothing since its list", () => {
+    history.steady = witness(105);
+    trail.broke("100");
+    expect(trail.resume("100")).toEqual({ from: "100", replay: undefined });
+  });
+
+  test("is as new as its last bookmark, where nothing else comes for hours", () => {
+    history.known = witness(9000);
+    trail.heard();
+    trail.broke("8990");
+    expect(trail.resume("8990")).toEqual({ from: "8990", replay: undefined });
   });
 
   test("has nothing to hear again where only bookmarks moved it", () => {
