@@ -29,6 +29,7 @@ export function hasMemoryCgroup(files: BoardFiles): boolean | undefined {
 /** What this process had written to disks. */
 export function writtenBytes(files: BoardFiles): number | undefined {
   const [, written, cancelled = "0"] =
-    /^write_bytes: (\d+)$(?:\s+^cancelled_write_bytes: (\d+)$)?/m.exec(files.read("/proc/self/io") ?? "") ?? [];
+    /^write_bytes: (\d{1,15})$(?:\s+^cancelled_write_bytes: (\d{1,15})$)?/m.exec(files.read("/proc/self/io") ?? "") ??
+    [];
   return written === undefined ? undefined : Math.max(0, Number(written) - Number(cancelled));
 }

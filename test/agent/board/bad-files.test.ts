@@ -19,6 +19,7 @@ const nonsense: readonly string[] = [
   "0xzz 0xzz",
   "99999999999999999999",
   "some avg10=abc avg60=\n",
+  `write_bytes: ${"9".repeat(400)}\n`,
   "- - - - - - - - -\n",
   "21 1 : / rw - \n1 2 3 4 5 6 7 8 9 10 - -\n- ext4\n",
   "../../../..",
