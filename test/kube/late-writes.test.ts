@@ -480,6 +480,8 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       "nobody wrote the Node",
       200,
       async () => {
+        // Tolerates the taint for no time.
+        await makePod("c3", { on: board });
         const read = await node();
         const taints = swapped(read, { wanted: unreachable, opposite: notReady }, now());
         const action = writeTaints({
@@ -492,7 +494,10 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
         return {
           held: await toNode([action]),
           meanwhile: async () => undefined,
-          after: () => until("the leader takes it off", async () => (await taintsOf()).length === 0, 20),
+          after: async () => {
+            await until("the leader takes it off", async () => (await taintsOf()).length === 0, 20);
+            await stays("c3")();
+          },
         };
       },
     ],
