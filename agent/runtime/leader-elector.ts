@@ -238,9 +238,9 @@ export class LeaderElector {
     } catch (error) {
       if (signal.aborted) return { pause };
       if (isOvertaken(error)) {
-        // The normal way not to be elected. The next look says who leads, and not all who lost look at the same time.
+        // The normal way not to be elected. The next read says who leads, and not all who lost read at the same time.
         log.debug("another board was faster", { error });
-        return { pause: timing.retry * random.next() };
+        return { pause: this.#parts.followers === "poll" ? pause : timing.retry * random.next() };
       }
       const isFirst = this.#error === undefined;
       if (isFirst) log[isOfLink(error) ? "debug" : "warn"]("lease not taken", { error, hint: hintOf(error) });
