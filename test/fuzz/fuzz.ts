@@ -70,7 +70,9 @@ export async function fuzz(target: Target, wanted: Wanted): Promise<Report> {
       wanted.at?.(input);
       const bytes = inputOf(target, session, seed, input);
       const outcome = await outcomeOf(session, bytes, seedOf(seed, target.name, input));
-      if (outcome.why !== undefined) await failed("crash", input, outcome.why, bytes);
+      // The same defect is shown once.
+      const isNew = failures.every(({ why }) => why !== outcome.why);
+      if (outcome.why !== undefined && isNew) await failed("crash", input, outcome.why, bytes);
       if (outcome.isTaken) took++;
       if (outcome.milliseconds <= slowest) continue;
       const least = await leastOf(session, bytes, seedOf(seed, target.name, input), outcome.milliseconds);
