@@ -183,7 +183,7 @@ export class Agent {
     });
     this.caches = siteNamespaces(this.#informers, site, this.#claims);
 
-    this.#events = new EventRecorder(ambient, { client: this.client.leisurely(), host: board.name });
+    this.#events = new EventRecorder(ambient, { client: this.client, host: board.name });
     this.#executor = new Executor(ambient, {
       client: this.client,
       events: this.#events,

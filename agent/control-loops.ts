@@ -1,6 +1,7 @@
 import type { Memo } from "../storage/memo.ts";
 import type { Ambient } from "./base/ambient.ts";
 import type { Instant } from "./base/clock.ts";
+import type { Lane } from "./base/lanes.ts";
 import type { KubeClient } from "./client/kube-client.ts";
 import type { Config } from "./config/settings.ts";
 import { siteKey } from "./controllers/node-lifecycle/controller.ts";
@@ -54,11 +55,12 @@ export function controlLoops(ambient: Ambient, parts: LoopParts): TermLoops {
   const { controllers, taintEviction } = config;
   const sweeps = new Permits(1);
   const opened =
-    (caches: Caches) =>
+    (caches: Caches, lane: Lane) =>
     <State, Memory>(controller: Controller<State, Memory>, workers: number): ControlLoop<State, Memory> =>
       new ControlLoop(ambient, {
         controller,
         workers,
+        lane,
         caches,
         site: (pass) => new CachedSiteView({ caches, client }, pass),
         executor,
@@ -68,24 +70,27 @@ export function controlLoops(ambient: Ambient, parts: LoopParts): TermLoops {
       });
   // Controllers of boards do not see the boards that another site claims; those of workloads see all there is: a service of
   // ours goes on pointing at its pods there.
-  const ofBoards = opened(parts.uncontested);
-  const ofWorkloads = opened(parts.caches);
+  const ofBoards = opened(parts.uncontested, "boards");
+  const ofPods = opened(parts.uncontested, "pods");
+  const ofWorkloads = opened(parts.caches, "workloads");
   const judge = controllers.nodeLifecycle.mode === "act" ? ofBoards(registry["node-lifecycle"](parts), 1) : undefined;
   const loops: Loop[] = [];
   if (judge) {
     loops.push(
       judge,
       ofBoards(registry["node-taints"](), judgeWorkers),
-      ofBoards(registry["pod-readiness"](parts), judgeWorkers),
-      ofBoards(registry["out-of-service"](), 1),
+      ofPods(registry["pod-readiness"](parts), judgeWorkers),
+      ofPods(registry["out-of-service"](), 1),
     );
   }
   const evicting =
     controllers.taintEviction.mode === "act"
-      ? ofBoards(registry["taint-eviction"](parts), taintEviction.workers)
+      ? ofPods(registry["taint-eviction"](parts), taintEviction.workers)
       : undefined;
   if (evicting) loops.push(evicting);
-  if (controllers.podGC.mode === "act") loops.push(ofBoards(registry["pod-gc"](parts), 1));
+  if (controllers.podGC.mode === "act") {
+    loops.push(opened(parts.uncontested, "workloads")(registry["pod-gc"](parts), 1));
+  }
   for (const name of workloads) loops.push(workloadRegistry[name](parts).open<Loop>(ofWorkloads));
   return {
     loops,

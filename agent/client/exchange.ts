@@ -2,6 +2,7 @@ import type { KubeObject } from "../api/meta.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { deadline, type Millis, sleep } from "../base/clock.ts";
+import type { Lane } from "../base/lanes.ts";
 import { ApiError, type Attempt, isTooLargeResourceVersion } from "./api-error.ts";
 import { CredentialsError } from "./credentials-error.ts";
 import { IdleTimer } from "./idle-timer.ts";
@@ -22,6 +23,7 @@ export interface Call extends Attempt {
   readonly signal: AbortSignal;
   /** Ends the wait for the allowance, also between two attempts; what was sent goes on. Left out: `signal` does. */
   readonly patience?: AbortSignal | undefined;
+  readonly lane?: Lane | undefined;
   readonly guard?: (() => void) | undefined;
   /** Of one attempt: for a whole small answer; for a stream until its headers, and between its pieces if it is a list. */
   readonly timeout: Millis;
@@ -92,7 +94,7 @@ export class Exchange {
   async #retrying<Answer>(call: Call, attempt: () => Promise<Answer>): Promise<Answer> {
     const patience = call.patience ?? call.signal;
     for (let retries = 0, resets = 0; ; retries++) {
-      if (call.verb !== "watch") await this.#parts.limiter.take(patience);
+      if (call.verb !== "watch") await this.#parts.limiter.take(patience, call.lane);
       let wait: Millis | undefined;
       try {
         return await attempt();

@@ -3,6 +3,7 @@ import { parseObject } from "../api/parse.ts";
 import { pathOf, pods, type Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Millis } from "../base/clock.ts";
+import type { Lane } from "../base/lanes.ts";
 import type { Attempt, Verb } from "./api-error.ts";
 import { type Call, Exchange, unreadable } from "./exchange.ts";
 import { jsonText } from "./json-text.ts";
@@ -18,10 +19,16 @@ export interface ObjectName {
   readonly name: string;
 }
 
-export interface WriteOptions {
-  readonly signal: AbortSignal;
-  /** Ends the wait for the allowance of requests; what was sent goes on. */
+/** How a request waits for the allowance of requests. */
+export interface Waiting {
+  /** Ends the wait; what was sent goes on. */
   readonly patience?: AbortSignal | undefined;
+  /** Left out: the first. */
+  readonly lane?: Lane | undefined;
+}
+
+export interface WriteOptions extends Waiting {
+  readonly signal: AbortSignal;
   /** Asked immediately before each attempt is sent; throws where the write may no longer happen. */
   readonly guard?: (() => void) | undefined;
 }
@@ -94,27 +101,19 @@ export interface KubeClientParts {
 
 /** The Kubernetes API, as far as this program speaks it. Failures are ApiErrors; an aborted call throws the signal's reason. */
 export class KubeClient {
-  readonly #ambient: Ambient;
   readonly #parts: KubeClientParts;
   readonly #exchange: Exchange;
 
   constructor(ambient: Ambient, parts: KubeClientParts) {
-    this.#ambient = ambient;
     this.#parts = parts;
     this.#exchange = new Exchange(ambient, parts);
-  }
-
-  /** The same, for requests that go when none of the others waits for the allowance. */
-  leisurely(): KubeClient {
-    const { limiter } = this.#parts;
-    return new KubeClient(this.#ambient, { ...this.#parts, limiter: limiter.leftOver ?? limiter });
   }
 
   get<T extends KubeObject>(
     resource: Resource<T>,
     at: ObjectName & { readonly metadataOnly?: boolean },
     signal: AbortSignal,
-    patience?: AbortSignal,
+    { patience, lane }: Waiting = {},
   ): Promise<T> {
     return this.#object(resource, {
       ...this.#call("get", resource, at),
@@ -122,6 +121,7 @@ export class KubeClient {
       headers: this.#headers({ accept: at.metadataOnly ? partial("PartialObjectMetadata") : json }),
       signal,
       patience,
+      lane,
     });
   }
 
@@ -221,6 +221,7 @@ export class KubeClient {
       ...this.#call("patch", resource, at),
       signal: write.signal,
       patience: write.patience,
+      lane: write.lane,
       guard: write.guard,
       method: "PATCH",
       headers: this.#headers({

@@ -1,5 +1,6 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Timer } from "../base/clock.ts";
+import { type Lane, Lanes } from "../base/lanes.ts";
 import { fullBucket, nextToken, type TokenBucket, take } from "../base/token-bucket.ts";
 
 export interface RequestRate {
@@ -11,18 +12,14 @@ export interface RequestRate {
 
 /** Where a request waits for its turn: resolves when it may go, rejects with the signal's reason and then costs no token. */
 export interface Allowance {
-  take(signal: AbortSignal): Promise<void>;
-  /** The same tokens, for requests that go when none of the others waits. */
-  readonly leftOver?: Allowance;
+  take(signal: AbortSignal, lane?: Lane): Promise<void>;
 }
 
-/** Lets requests through at a bounded rate, in the order in which they came. */
+/** Lets requests through at a bounded rate, lane by lane, and in each in the order in which they came. */
 export class RequestLimiter implements Allowance {
   readonly #ambient: Ambient;
   readonly #rate: RequestRate;
-  readonly #waiting = new Set<() => void>();
-  readonly #last = new Set<() => void>();
-  readonly leftOver: Allowance = { take: (signal) => this.#enter(this.#last, signal) };
+  readonly #line = new Lanes();
   #bucket: TokenBucket | undefined;
   #timer: Timer | undefined;
 
@@ -31,53 +28,28 @@ export class RequestLimiter implements Allowance {
     this.#rate = rate;
   }
 
-  take(signal: AbortSignal): Promise<void> {
-    return this.#enter(this.#waiting, signal);
-  }
-
-  #enter(line: Set<() => void>, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return Promise.reject(signal.reason);
-    const isFirst = this.#waiting.size === 0 && (line === this.#waiting || this.#last.size === 0);
-    if (isFirst && this.#granted()) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        line.delete(go);
-        signal.removeEventListener("abort", leave);
-        if (this.#waits === 0) this.#timer?.cancel();
-        reject(signal.reason);
-      };
-      const go = (): void => {
-        signal.removeEventListener("abort", leave);
-        resolve();
-      };
-      signal.addEventListener("abort", leave, { once: true });
-      line.add(go);
-      if (this.#waits === 1) this.#arm();
-    });
-  }
-
-  get #waits(): number {
-    return this.#waiting.size + this.#last.size;
+  async take(signal: AbortSignal, lane: Lane = "boards"): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#line.size === 0 && this.#granted()) return;
+    const turn = this.#line.wait(lane, signal);
+    if (this.#line.size === 1) this.#arm();
+    if (await turn) return;
+    if (this.#line.size === 0) this.#timer?.cancel();
+    throw signal.reason;
   }
 
   #arm(): void {
     const now = this.#ambient.clock.now();
     const { qps, burst } = this.#rate;
     const next = nextToken(this.#bucket ?? fullBucket(now, burst), qps, now, burst);
+    this.#timer?.cancel();
     if (next === undefined) return;
     this.#timer = this.#ambient.clock.after(elapsed(now, next), () => this.#release());
   }
 
   #release(): void {
-    for (const line of [this.#waiting, this.#last]) {
-      for (const go of line) {
-        if (!this.#granted()) break;
-        line.delete(go);
-        go();
-      }
-      if (line.size > 0) break;
-    }
-    if (this.#waits > 0) this.#arm();
+    while (this.#line.size > 0 && this.#granted()) this.#line.next();
+    if (this.#line.size > 0) this.#arm();
   }
 
   #granted(): boolean {

@@ -10,7 +10,7 @@ import { ApiError } from "../client/api-error.ts";
 import type { Assignment } from "./assignment.ts";
 import type { Controller, Decision, SiteView, Term } from "./controller.ts";
 import { DurationSample } from "./duration-sample.ts";
-import type { Acts } from "./executor.ts";
+import type { Acts, Asking } from "./executor.ts";
 import { FailureLog } from "./failure-log.ts";
 import { Gate } from "./gate.ts";
 import { KeptMemories, type MemoryStore, memoryArea } from "./memory-store.ts";
@@ -29,6 +29,8 @@ export interface ControlLoopParts<State, Memory> {
   readonly executor: Acts;
   readonly assignment: Assignment;
   readonly workers: number;
+  /** In which its requests wait for their turn; left out: the first. */
+  readonly lane?: Asking["lane"];
   /** Where a controller with durable memories keeps them. */
   readonly store?: MemoryStore;
   /**
@@ -273,11 +275,11 @@ export class ControlLoop<State, Memory> {
     now: Instant,
     moved: () => void,
   ): Promise<{ errors: readonly Error[]; requeueAfter?: Millis }> {
-    const { controller, site } = this.#parts;
+    const { controller, site, lane } = this.#parts;
     const before = this.#memories.get(key) ?? controller.initialMemory;
     const { signal } = term;
     const state = await patiently(this.#ambient.clock, controller.patience, signal, (patience) =>
-      controller.observe(key, site({ now, signal, patience }), before),
+      controller.observe(key, site({ now, signal, patience, lane }), before),
     );
     if (state === undefined) {
       this.#memories.delete(key);
@@ -310,8 +312,8 @@ export class ControlLoop<State, Memory> {
     now: Instant,
     moved: () => void,
   ): Promise<{ decision: Decision<Memory>; errors: readonly Error[] }> {
-    const { controller, executor } = this.#parts;
-    const asking = { by: controller.name, since: now, moved, patience: controller.patience };
+    const { controller, executor, lane } = this.#parts;
+    const asking = { by: controller.name, since: now, moved, patience: controller.patience, lane };
     const errors: Error[] = [];
     let decision = first;
     for (let round = 1; ; round++) {

@@ -111,7 +111,7 @@ export class EventRecorder implements Events {
   async #send(pending: Pending, signal: AbortSignal): Promise<void> {
     const guard = fence(this.#ambient.clock, pending.term);
     guard();
-    const write = { signal, guard };
+    const write = { signal, guard, lane: "events" } as const;
     const { event, text, last, message } = pending;
     const { uid } = event.about;
     const written = this.#correlator.written(uid, text);

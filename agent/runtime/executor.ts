@@ -3,8 +3,10 @@ import type { Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant, Millis } from "../base/clock.ts";
 import { type Disposed, type Disposition, dispositionOf } from "../base/errors.ts";
+import type { Lane } from "../base/lanes.ts";
 import { patiently } from "../base/postponed.ts";
 import { isNotFound } from "../client/api-error.ts";
+import type { Waiting } from "../client/kube-client.ts";
 import { type ActCount, ActCounts, actOf } from "./act-counts.ts";
 import { type Action, type Cause, type EventAction, type ObjectRef, type Outcome, placeOf } from "./actions.ts";
 import { type Chain, chainsOf, creates, OwnVersions } from "./chains.ts";
@@ -12,10 +14,8 @@ import type { Term } from "./controller.ts";
 import { FencedError, fence } from "./fence.ts";
 import { Permits } from "./permits.ts";
 
-export interface Write {
+export interface Write extends Waiting {
   readonly signal: AbortSignal;
-  /** Ends the wait for the allowance of requests; what was sent goes on. Left out: `signal` does. */
-  readonly patience?: AbortSignal;
   readonly guard?: () => void;
 }
 
@@ -71,6 +71,8 @@ export interface Asking {
   readonly moved: () => void;
   /** Writes that have not been sent after so long are postponed; left out: each waits for its turn. */
   readonly patience?: Millis | undefined;
+  /** In which writes wait for their turn; left out: the first. */
+  readonly lane?: Lane | undefined;
 }
 
 /** Performs decisions. An Executor does; what only reports them (shadow) may too. */
@@ -186,7 +188,7 @@ export class Executor {
     return failure;
   }
 
-  async #perform(action: Action, term: Term, { by, since, patience }: Pass): Promise<KubeObject | undefined> {
+  async #perform(action: Action, term: Term, { by, since, patience, lane }: Pass): Promise<KubeObject | undefined> {
     const stands = fence(this.#ambient.clock, term);
     const guard = (): void => {
       stands();
@@ -200,18 +202,18 @@ export class Executor {
       this.#events.record(action, term);
       return undefined;
     }
-    if (!(await this.#permits.acquire(patience))) {
+    if (!(await this.#permits.acquire(patience, lane))) {
       throw term.signal.aborted ? new FencedError(`term ${term.number} is over`) : patience.reason;
     }
     try {
       await this.#proven(term.signal);
       guard();
-      const answer = await this.#write(action, { signal: term.signal, patience, guard });
+      const answer = await this.#write(action, { signal: term.signal, patience, lane, guard });
       const act = actOf(action, by);
       if (act) this.#acts.add(act, this.#ambient.clock.now());
       return answer;
     } finally {
-      this.#permits.release();
+      this.#permits.release(lane);
     }
   }
 

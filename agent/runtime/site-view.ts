@@ -2,6 +2,7 @@ import type { KubeObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Instant } from "../base/clock.ts";
 import { isNotFound } from "../client/api-error.ts";
+import type { Waiting } from "../client/kube-client.ts";
 import type { Lister } from "../informer/lister.ts";
 import type { WatchHealth } from "../informer/watch-health.ts";
 import type { Seen, SiteView } from "./controller.ts";
@@ -25,17 +26,14 @@ export interface Reader {
     resource: Resource<T>,
     at: { namespace?: string; name: string },
     signal: AbortSignal,
-    /** Ends the wait for the allowance of requests; what was sent goes on. */
-    patience?: AbortSignal,
+    waiting?: Waiting,
   ): Promise<T>;
 }
 
-/** What a pass brings along. */
-export interface PassView {
+/** What a pass brings along. `patience` aborts when it asks nothing more; left out: with `signal`. */
+export interface PassView extends Waiting {
   readonly now: Instant;
   readonly signal: AbortSignal;
-  /** Aborts when the pass asks nothing more; left out: with `signal`. */
-  readonly patience?: AbortSignal | undefined;
 }
 
 /** The site as one pass sees it. */
@@ -60,7 +58,7 @@ export class CachedSiteView implements SiteView {
     const slash = key.indexOf("/");
     const at = slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
     try {
-      return await this.#client.get(resource, at, this.#pass.signal, this.#pass.patience);
+      return await this.#client.get(resource, at, this.#pass.signal, this.#pass);
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;

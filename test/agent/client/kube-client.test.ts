@@ -469,7 +469,7 @@ test("patience ends the wait for the allowance, and not a request that was sent"
   expect(requests).toHaveLength(1);
   await clock.advance("5s");
   const sending = new AbortController();
-  const sent = failure(client.get(nodes, { name: "pi-3" }, signal, sending.signal));
+  const sent = failure(client.get(nodes, { name: "pi-3" }, signal, { patience: sending.signal }));
   await clock.settle();
   sending.abort("no time left");
   await clock.advance("31s");

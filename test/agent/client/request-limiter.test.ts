@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Lane } from "../../../agent/base/lanes.ts";
 import { silent } from "../../../agent/base/logger.ts";
 import { RequestLimiter } from "../../../agent/client/request-limiter.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -8,36 +9,46 @@ function limiter(qps: number, burst: number) {
   const clock = new FakeClock();
   const passed: string[] = [];
   const limiter = new RequestLimiter({ clock, random: new SeededRandom(), log: silent }, { qps, burst });
-  const take = (name: string, signal = new AbortController().signal): Promise<void> =>
-    limiter.take(signal).then(
+  const take = (name: string, signal = new AbortController().signal, lane?: Lane): Promise<void> =>
+    limiter.take(signal, lane).then(
       () => void passed.push(name),
       (reason: unknown) => void passed.push(`${name}: ${reason}`),
     );
-  const takeLeftOver = (name: string, signal = new AbortController().signal): Promise<void> =>
-    limiter.leftOver.take(signal).then(
-      () => void passed.push(name),
-      (reason: unknown) => void passed.push(`${name}: ${reason}`),
-    );
-  return { clock, passed, take, takeLeftOver };
+  return { clock, passed, take };
 }
 
-test("what may wait goes when none of the others waits, in its own order", async () => {
-  const { clock, passed, take, takeLeftOver } = limiter(1, 1);
-  for (const name of ["event 1", "event 2", "event 3"]) void takeLeftOver(name);
-  for (const name of ["a", "b"]) void take(name);
-  await clock.advance("2s");
-  expect(passed).toEqual(["event 1", "a", "b"]);
-  void take("c");
-  await clock.advance("3s");
-  expect(passed).toEqual(["event 1", "a", "b", "c", "event 2", "event 3"]);
+const { signal } = new AbortController();
+
+test("what a board waits for goes before what came earlier, and Events last", async () => {
+  const { clock, passed, take } = limiter(1, 1);
+  for (const name of ["event 1", "event 2"]) void take(name, signal, "events");
+  for (const name of ["pod 1", "pod 2"]) void take(name, signal, "workloads");
+  for (const name of ["taint 1", "taint 2"]) void take(name);
+  await clock.advance("5s");
+  expect(passed).toEqual(["event 1", "taint 1", "taint 2", "pod 1", "pod 2", "event 2"]);
   expect(clock.timers).toBe(0);
 });
 
-test("what may wait gives up as the others do", async () => {
-  const { clock, passed, take, takeLeftOver } = limiter(1, 1);
+test("a storm of workloads delays what a board waits for by one token, and is delayed by it, not stopped", async () => {
+  const { clock, passed, take } = limiter(10, 1);
+  for (let pod = 0; pod < 1000; pod++) void take("pod", signal, "workloads");
+  await clock.advance("1s");
+  void take("taint");
+  await clock.advance("100ms");
+  expect(passed.slice(-1)).toEqual(["taint"]);
+  passed.length = 0;
+  for (let board = 0; board < 1000; board++) void take("condition");
+  for (let event = 0; event < 1000; event++) void take("event", signal, "events");
+  await clock.advance("64s");
+  const count = (what: string): number => passed.filter((name) => name === what).length;
+  expect([count("condition"), count("pod"), count("event")]).toEqual([520, 80, 40]);
+});
+
+test("one that gives up in its lane leaves no timer", async () => {
+  const { clock, passed, take } = limiter(1, 1);
   const stop = new AbortController();
   void take("a");
-  void takeLeftOver("event", stop.signal);
+  void take("event", stop.signal, "events");
   await clock.advance("500ms");
   stop.abort("stopped");
   await clock.settle();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Bell } from "../../../agent/base/bell.ts";
+import { type Lane, lanes } from "../../../agent/base/lanes.ts";
 import { DurationSample } from "../../../agent/runtime/duration-sample.ts";
 import { Fifo } from "../../../agent/runtime/fifo.ts";
 import { OwnWrites, renewalMark } from "../../../agent/runtime/own-writes.ts";
@@ -107,6 +108,55 @@ describe("permits", () => {
     permits.release();
     expect(await waits).toBe(true);
     expect(await permits.acquire(gone.signal)).toBe(false);
+  });
+});
+
+describe("permits of several lanes", () => {
+  const { signal } = new AbortController();
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  test("are kept back for boards, however many workloads ask for one and hold it", async () => {
+    const permits = new Permits(16);
+    let workloads = 0;
+    for (let one = 0; one < 50; one++) void permits.acquire(signal, "workloads").then(() => workloads++);
+    let pods = 0;
+    for (let one = 0; one < 50; one++) void permits.acquire(signal, "pods").then(() => pods++);
+    await turn();
+    expect([workloads, pods, permits.taken]).toEqual([12, 2, 14]);
+    expect([permits.take(), permits.take(), permits.take()]).toEqual([true, true, false]);
+  });
+
+  test("go to workloads once in a while when boards ask without end", async () => {
+    const permits = new Permits(8);
+    const got: string[] = [];
+    for (let one = 0; one < 1000; one++) void permits.acquire(signal).then(() => got.push("board"));
+    for (let one = 0; one < 1000; one++) void permits.acquire(signal, "workloads").then(() => got.push("workload"));
+    await turn();
+    for (let round = 0; round < 88; round++) {
+      permits.release(got[round] === "workload" ? "workloads" : "boards");
+      await turn();
+    }
+    expect(permits.taken).toBe(8);
+    expect(got.filter((lane) => lane === "workload").length).toBe(11);
+  });
+
+  test.each([1, 2, 3, 16])("let each lane have one of %d, and none too many", async (most) => {
+    for (const lane of lanes) expect(new Permits(most).take(lane)).toBe(true);
+    const permits = new Permits(most);
+    const held: Lane[] = [];
+    for (let one = 0; one < 200; one++) {
+      const lane = lanes[(one * 7) % 3] ?? "boards";
+      void permits.acquire(signal, lane).then(() => held.push(lane));
+    }
+    let served = 0;
+    for (; served < 200; served++) {
+      await turn();
+      expect(permits.taken).toBeLessThanOrEqual(most);
+      const lane = held.shift();
+      if (lane === undefined) break;
+      permits.release(lane);
+    }
+    expect([served, permits.taken]).toEqual([200, 0]);
   });
 });
 
