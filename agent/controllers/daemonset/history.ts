@@ -3,7 +3,7 @@ import { controlledBy } from "../../api/owners.ts";
 import { controllerRevisions, daemonSets, newObject, pods as podResource } from "../../api/resources.ts";
 import { type Action, anyStateOf, refTo } from "../../runtime/actions.ts";
 import { hashLabel } from "./daemon-pod.ts";
-import { canonicalJson, inOrder, templateHash } from "./template-hash.ts";
+import { inOrder, isSameContent, templateHash } from "./template-hash.ts";
 
 /** The revisions of a set, apart from the present one (kubernetes 5.9). */
 export interface History {
@@ -22,10 +22,10 @@ const contentOf = ({ spec }: DaemonSet) => ({ spec: { template: { ...spec?.templ
 
 /** Compared by content: a hash of another program says nothing, and a collision would say something wrong. */
 export function historyOf(set: DaemonSet, revisions: readonly ControllerRevision[]): History {
-  const data = canonicalJson(contentOf(set));
-  const isPresent = (revision: ControllerRevision): boolean => canonicalJson(revision.data) === data;
-  const present = revisions.filter(isPresent).toSorted((a, b) => b.revision - a.revision || byName(a, b));
-  return { present, old: revisions.filter((revision) => !isPresent(revision)) };
+  const content = contentOf(set);
+  const same = new Set(revisions.filter(({ data }) => isSameContent(data, content)));
+  const present = [...same].toSorted((a, b) => b.revision - a.revision || byName(a, b));
+  return { present, old: revisions.filter((revision) => !same.has(revision)) };
 }
 
 export const isOfTemplate = (set: DaemonSet, revision: ControllerRevision): boolean =>

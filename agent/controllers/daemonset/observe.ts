@@ -1,6 +1,7 @@
 import type { ControllerRevision, DaemonSet, Node, Pod } from "../../api/core.ts";
 import { keyOf } from "../../api/meta.ts";
 import { controllerRevisions, daemonSets, nodes, pods } from "../../api/resources.ts";
+import { nextTurn } from "../../base/clock.ts";
 import { TerminalError } from "../../base/errors.ts";
 import { permitsHarm } from "../../judgement/verdict.ts";
 import { type Action, refTo } from "../../runtime/actions.ts";
@@ -20,6 +21,8 @@ import { selectorOf } from "./selector.ts";
 
 /** Boards without a Node, and pods that were overtaken, that the API is asked about in one pass. */
 const mostQuestions = 32;
+/** Terms of affinity that are tried in one turn of the event loop: some milliseconds. */
+const mostTerms = 50_000;
 
 export async function observe(
   key: string,
@@ -42,7 +45,7 @@ export async function observe(
   const history = typeof named === "object" ? { ...known, present: [named.revision] } : known;
   const { expected: before, overtaken } = memoryOf(memory, set.metadata.uid);
   const expected = await outstanding(before, pods, site);
-  const boards = boardsOf(set, site, sightOf(sight, site), sight);
+  const boards = await boardsOf(set, site, sightOf(sight, site), sight);
   const { claims } = claimed;
   const mine = overtaken.size === 0 ? claimed.pods : await asTheyAreNow(claimed.pods, overtaken, site);
   return { kind: "work", set, boards, vanished: await vanished(mine, site), pods: mine, history, claims, expected };
@@ -88,15 +91,26 @@ async function askForName(
   return isSame && live.metadata.generation === set.metadata.generation ? { live } : "stale";
 }
 
-/** One Node at a time. */
-function boardsOf(set: DaemonSet, site: SiteView, sight: Sight, parts: SightParts): readonly Board[] {
+/** One Node at a time. Others have their turn of the event loop in between where many terms meet many boards. */
+async function boardsOf(set: DaemonSet, site: SiteView, sight: Sight, parts: SightParts): Promise<readonly Board[]> {
   const boards: Board[] = [];
+  const terms = termsOf(set);
+  let tried = 0;
   for (const node of site.lister(nodes).list()) {
     const { name } = node.metadata;
     const silence = silenceOf(node, sight, parts);
     boards.push({ name, ...eligibilityOf(set, node), ...(silence && { silence }) });
+    tried += terms;
+    if (tried < mostTerms) continue;
+    tried = 0;
+    await nextTurn();
   }
   return boards;
+}
+
+function termsOf({ spec }: DaemonSet): number {
+  const { affinity } = spec?.template.spec ?? {};
+  return affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms?.length ?? 0;
 }
 
 /** Unknown is our own word for a board: a kubelet never reports it. */

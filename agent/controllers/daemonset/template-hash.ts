@@ -44,3 +44,18 @@ export function inOrder(value: unknown): JsonValue {
   }
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : null;
 }
+
+/** Whether both have the same canonical text, without writing it: a template may be as large as the API server takes an object. */
+export function isSameContent(a: unknown, b: unknown): boolean {
+  if (isJsonArray(a)) {
+    return isJsonArray(b) && a.length === b.length && a.every((one, at) => isSameContent(one, b[at]));
+  }
+  if (!isJsonObject(a)) return !isJsonArray(b) && !isJsonObject(b) && (a ?? null) === (b ?? null);
+  if (!isJsonObject(b)) return false;
+  const isThere = (one: unknown): boolean => one !== null && one !== undefined;
+  const names = Object.keys(a).filter((name) => isThere(a[name]));
+  return (
+    names.length === Object.keys(b).filter((name) => isThere(b[name])).length &&
+    names.every((name) => Object.hasOwn(b, name) && isSameContent(a[name], b[name]))
+  );
+}
