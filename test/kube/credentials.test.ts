@@ -268,7 +268,7 @@ describeKube("a user who may not do everything", () => {
     expect(message).toMatch(new RegExp(`^user agent may not ${verb} ${resource}( in namespace \\S+)?$`));
     expect(hint).toContain(`apiGroups ["${group}"], resources ["${resource}"], verbs ["${verb}"]`);
     // What follows from it is not told beside it.
-    const expected = ["PermissionMissing", "WorkloadsNotRun", "ZoneDisrupted"];
+    const expected = ["PermissionMissing", "WorkloadsNotRun", "ZoneDisrupted", "BoardsLost"];
     const others = agent.status()?.health.conditions.filter(({ type }) => !expected.includes(type));
     expect(others?.map(({ type, message }) => `${type}: ${message}`)).toEqual([]);
     return agent;
