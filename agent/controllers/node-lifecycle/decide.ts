@@ -27,10 +27,10 @@ import { endOf, settle } from "./settle.ts";
 import { type Candidate, mayHaveTurn, planTurns } from "./turn-writes.ts";
 
 /**
- * The boards of the site, pass by pass. A monitor pass has three rounds: boards that came back are freed, and conditions of silent boards are written, as many as
- * its patience lets through, and a few times where that fails; then zones are judged and acted upon, then what became of it
- * is remembered. Between monitor passes the boards that wait
- * for their NoExecute taint get their turns exactly when the allowance of their zone permits the next one.
+ * The boards of the site, pass by pass. A monitor pass has three rounds: boards that came back are freed, and conditions of
+ * silent boards are written, as many as its patience lets through, and a few times where that fails; then zones are judged
+ * and acted upon, then the results are remembered. Between monitor passes the boards that wait for their NoExecute taint get
+ * their turns exactly when the allowance of their zone permits the next one.
  */
 export function decide(
   state: SiteState,

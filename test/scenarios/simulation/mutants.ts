@@ -114,9 +114,9 @@ const list = {
     noticedBy: "converged",
     wishes: { motif: "flapping board", boards: 3 },
     breaks: one(
-      "agent/controllers/node-lifecycle/judge.ts",
-      'if (board.ready === "True") return "clear";',
-      'if (board.ready === "True") return "held";',
+      "agent/controllers/node-lifecycle/taints.ts",
+      "runningTaint(node) && changeTaints(",
+      "runningTaint(node) && undefined && changeTaints(",
     ),
   },
   "pods that are forgotten": {
