@@ -16,7 +16,7 @@ const config = {
   leader: { duration: "6s", renewDeadline: "4s", retry: "1s", followers: "poll" },
   link: { blip: "2s", watchStall: "10s" },
   nodeLifecycle: { monitorPeriod: "500ms", gracePeriod: "5s", evictionRate: 10 },
-  // The other policy lets the next leader evict at once what tolerated the loss for long enough, as its model does.
+  // Under policy kubernetes the next leader may delete the pod itself, in 2 of 8 runs: docs/late-writes.md.
   judgement: { policy: "evidence" },
   controllers: boardsOnly,
 };

@@ -540,7 +540,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       },
     ],
     [
-      "NoSchedule taints and labels",
+      "NoSchedule taint",
       "uid, version",
       "the kubelet wrote the Node",
       409,
@@ -551,7 +551,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       },
     ],
     [
-      "board confirmed dead, cordoned or back in service",
+      "board confirmed dead",
       "uid, version",
       "the kubelet wrote the Node",
       409,
@@ -831,7 +831,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       },
     ],
     [
-      "takeover and release of the Lease",
+      "release of the Lease",
       "uid, version",
       "the next leader took it",
       409,
