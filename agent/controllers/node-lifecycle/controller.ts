@@ -14,6 +14,7 @@ import type { MonitorPass, SiteState } from "./pass.ts";
 import { readProofs } from "./proofs.ts";
 import { askEach } from "./questions.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
+import { overlaid, slim } from "./slim.ts";
 import { mayHaveTurn } from "./turn-writes.ts";
 import { nextInTurn } from "./turns.ts";
 
@@ -62,10 +63,13 @@ export const nodeLifecycle = ({
       return await observeTurns(site, memory, { link, holds });
     }
     const examined = await readProofs(sightings(site, memory), { site, memory, link, holds, settings });
-    const boards = examined.map(({ sighting }) => sighting);
-    const missing = link.live ? await departures(site, memory, boards) : new Map();
+    const missing = link.live ? await departures(site, memory, examined) : new Map();
     const occupied = new Set(site.lister(pods).indexValues("byNode"));
-    const next = neediest(examined, (name) => occupied.has(name));
+    const next = neediest(examined, (name) => occupied.has(name)).flatMap(
+      (board) => wholeOf(board, site, memory) ?? [],
+    );
+    const whole = new Map(next.map(({ sighting }) => [sighting.node.metadata.name, sighting]));
+    const boards = examined.map(({ sighting }) => whole.get(sighting.node.metadata.name) ?? sighting);
     return {
       kind: "monitor",
       link,
@@ -88,15 +92,31 @@ function sightings(site: SiteView, memory: SiteMemory): readonly Sighting[] {
   }
   const boards: Sighting[] = [];
   for (const node of site.lister(nodes).list()) {
-    boards.push(sighting(node, versions.get(node.metadata.name), memory.boards.get(node.metadata.name)));
+    const { node: newest, ...rest } = sighting(
+      node,
+      versions.get(node.metadata.name),
+      memory.boards.get(node.metadata.name),
+    );
+    boards.push({ node: slim(newest), ...rest });
   }
   return boards;
+}
+
+/** With its whole Node, for the write of its conditions; `undefined`: the cache has moved on, and the next pass looks again. */
+function wholeOf(board: Examined, site: SiteView, memory: SiteMemory): Examined | undefined {
+  const { node, cached, lease } = board.sighting;
+  const found = site.lister(nodes).get(node.metadata.name);
+  if (found?.metadata.resourceVersion !== cached || found.metadata.uid !== node.metadata.uid) return undefined;
+  const whole = sighting(found, lease, memory.boards.get(node.metadata.name));
+  // What was read past the cache in this very pass is whole already.
+  if (whole.node.metadata.resourceVersion !== node.metadata.resourceVersion) return board;
+  return { ...board, sighting: { ...board.sighting, node: whole.node } };
 }
 
 function sighting(node: Node, lease: string | undefined, record: BoardRecord | undefined): Sighting {
   const cached = node.metadata.resourceVersion;
   const newest = record?.ahead?.of === cached && record.ahead.node.metadata.uid === node.metadata.uid;
-  return { node: newest && record.ahead ? record.ahead.node : node, cached, lease };
+  return { node: newest && record.ahead ? overlaid(node, record.ahead.node) : node, cached, lease };
 }
 
 async function observeRetry(site: SiteView, pass: MonitorPass): Promise<SiteState> {
@@ -163,9 +183,9 @@ const hasSameLabels = (a: Node, b: Node): boolean =>
 async function departures(
   site: SiteView,
   memory: SiteMemory,
-  boards: readonly Sighting[],
+  boards: readonly Examined[],
 ): Promise<ReadonlyMap<string, "deleted" | "released">> {
-  const present = new Set(boards.map(({ node }) => node.metadata.name));
+  const present = new Set(boards.map(({ sighting: { node } }) => node.metadata.name));
   const left = [...memory.boards].filter(([name]) => !present.has(name)).slice(0, mostDepartures);
   const missing = new Map<string, "deleted" | "released">();
   await askEach(left, async ([name, { health }]) => {

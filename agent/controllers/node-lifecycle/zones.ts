@@ -9,6 +9,17 @@ export interface ZoneCount {
   readonly notReady: number;
 }
 
+const excluded = "node.kubernetes.io/exclude-disruption";
+
+/** All labels that have a say in how the zone of a board is judged. */
+export const zoneLabels: readonly string[] = [
+  "failure-domain.beta.kubernetes.io/zone",
+  "topology.kubernetes.io/zone",
+  "failure-domain.beta.kubernetes.io/region",
+  "topology.kubernetes.io/region",
+  excluded,
+];
+
 /**
  * Region and zone of a board, as one text; "" where it has neither. The old labels win over the stable ones wherever
  * they are present, even when they are empty: so did every version of Kubernetes.
@@ -30,8 +41,7 @@ export const counting = ({ ready, notReady }: ZoneCount, status: string | undefi
   status === "True" ? { ready: ready + 1, notReady } : { ready, notReady: notReady + 1 };
 
 /** Boards that come and go as they like say so by this label; its value does not matter. */
-export const isCounted = ({ metadata: { labels = {} } }: Node): boolean =>
-  !("node.kubernetes.io/exclude-disruption" in labels);
+export const isCounted = ({ metadata: { labels = {} } }: Node): boolean => !(excluded in labels);
 
 type ZoneLimits = Pick<
   NodeLifecycleSettings,
