@@ -308,7 +308,6 @@ export class Agent {
         informers: this.#informers,
         isListening: this.#home.isListening,
         work: this.#work,
-        isCordoned: (name) => this.caches.informer(nodes).lister.get(name)?.spec?.unschedulable === true,
         holds: this.#holds.ordered,
         quiet: this.elector.view().role === "leader" ? this.#holds.quiet(now) : undefined,
         executor: this.#executor,

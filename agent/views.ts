@@ -38,8 +38,6 @@ export interface AgentViews {
   readonly acts: readonly ActCount[];
   /** The most that the outage which began then held back at one time, as far as this board led. */
   readonly heldSince: (outage: Instant) => Waiting;
-  /** Whether the Node of a board is unschedulable: an operator took the board out of use. */
-  readonly isCordoned: (board: string) => boolean;
   readonly holds: Holds;
   readonly quiet: Quiet | undefined;
   readonly traffic: readonly TrafficRow[];
@@ -56,7 +54,7 @@ export interface ControllerView extends ControllerStats {
 
 /** The parts that are asked, and what only the agent itself knows. */
 export interface Viewed
-  extends Pick<AgentViews, "config" | "isListening" | "isCordoned" | "holds" | "quiet" | "rebuilt" | "openedAt"> {
+  extends Pick<AgentViews, "config" | "isListening" | "holds" | "quiet" | "rebuilt" | "openedAt"> {
   readonly elector: LeaderElector;
   readonly link: ApiLink;
   readonly permissions: Permissions;
@@ -87,7 +85,6 @@ export function viewsOf(parts: Viewed, now: Instant): AgentViews {
     isListening: parts.isListening,
     controllers: loops.map((loop) => viewOf(loop, parts.informers, now)),
     site: work.site,
-    isCordoned: parts.isCordoned,
     holds: parts.holds,
     quiet: parts.quiet,
     timers: work.timers(now),

@@ -98,7 +98,7 @@ const judgedBy = [nodes, leases].map(resourceName);
  * A Node that never had a status is no loss yet: its startup grace period runs. A board that is lost stays lost for a new
  * leader, and after an outage, until it is heard: that it gets a new grace period then is no sign of life.
  */
-function boardsPart({ boards }: SiteMemory, { isCordoned, config }: AgentViews, now: Instant): BoardsPart {
+function boardsPart({ boards }: SiteMemory, { config }: AgentViews, now: Instant): BoardsPart {
   const { gracePeriod } = config.nodeLifecycle;
   const isHeard = ({ health: { heard } }: BoardRecord): boolean =>
     heard !== undefined && elapsed(heard, now) <= gracePeriod;
@@ -111,7 +111,7 @@ function boardsPart({ boards }: SiteMemory, { isCordoned, config }: AgentViews, 
     const { ready, health, unwritten } = record;
     if (ready === "False") notReady.push({ name, since: health.transition });
     if (!unwritten && (ready !== "Unknown" || isHeard(record))) continue;
-    (isCordoned(name) ? off : silent).push({ name, since: lastHeard(record) });
+    (record.isCordoned ? off : silent).push({ name, since: lastHeard(record) });
   }
   return { lost: named(silent), off: named(off), notReady: named(notReady), tainted };
 }

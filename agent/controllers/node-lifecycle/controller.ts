@@ -31,7 +31,7 @@ export const siteKey = "site";
 
 const leaseNamespace = "kube-node-lease";
 /** Pods that are marked in one pass. A zone that falls silent can have more than fit into memory at once. */
-const mostPods = 1000;
+const mostPods = 500;
 /** Departures that the API is asked about in one pass. */
 const mostDepartures = 32;
 /** A timer may be early by less than this. */

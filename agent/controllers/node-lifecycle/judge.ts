@@ -99,7 +99,8 @@ export function recordOf(
   const { health, zone, ready, verdict, unwritten, node, cached } = board;
   const taint = taintRecord(node, before?.taint ?? inherited?.taints.get(board.name), now);
   const ahead = node.metadata.resourceVersion === cached ? undefined : { of: cached, node };
-  return { health, zone, ready, verdict, unwritten, mayTaint: mayTaint(board), taint, ahead };
+  const isCordoned = node.spec?.unschedulable === true;
+  return { health, zone, ready, verdict, unwritten, isCordoned, mayTaint: mayTaint(board), taint, ahead };
 }
 
 /** A taint of the same name that was added anew starts from the beginning. */

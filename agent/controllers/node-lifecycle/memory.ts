@@ -16,6 +16,8 @@ export interface BoardRecord {
   readonly verdict: Verdict;
   /** It is silent and counts as lost in its zone, and its conditions wait for their turn to say so. */
   readonly unwritten: boolean;
+  /** An operator took it out of use. */
+  readonly isCordoned: boolean;
   /** Whether the last look at it found nothing that holds its NoExecute taint back. */
   readonly mayTaint: boolean;
   readonly taint: RunningTaint | undefined;

@@ -2,7 +2,7 @@ import { deservesUnknown, type Examined } from "./health.ts";
 import { zoneOf } from "./zones.ts";
 
 /** Written in one pass at most. More would only be made to be postponed, and a dark site has thousands. */
-const mostWrites = 500;
+const mostWrites = 300;
 
 /**
  * The silent boards whose conditions are written next, the neediest first. Those with pods come before the others: their

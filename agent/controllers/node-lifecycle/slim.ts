@@ -20,7 +20,10 @@ export function slim({ metadata, spec, status }: Node): Node {
       ...(creationTimestamp !== undefined && { creationTimestamp }),
       labels: Object.fromEntries(labels),
     },
-    ...(spec?.taints && { spec: { taints: spec.taints } }),
+    spec: {
+      ...(spec?.taints && { taints: spec.taints }),
+      ...(spec?.unschedulable !== undefined && { unschedulable: spec.unschedulable }),
+    },
     status: { conditions: ready ? [slimCondition(ready)] : [] },
   };
 }

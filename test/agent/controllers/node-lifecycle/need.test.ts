@@ -63,5 +63,5 @@ test("within a zone whoever has been silent longest comes first", () => {
 
 test("a pass does not make thousands of writes that it cannot send", () => {
   const boards = Array.from({ length: 5000 }, (_, i) => board(`pi-${i}`));
-  expect(names(boards)).toHaveLength(500);
+  expect(names(boards)).toHaveLength(300);
 });
