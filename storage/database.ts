@@ -67,7 +67,7 @@ const applicationId = 0x73697465;
 const formats = 2 ** 16;
 
 /** As small as an object is: what is written for a change is whole pages, into the log and from there into the file. */
-const pageSize = 1024;
+export const pageSize = 1024;
 
 /** One SQLite file in WAL mode. Every error of the binding that concerns the file comes out as a StorageError. */
 export class Database {

@@ -1,3 +1,4 @@
+import { pageSize } from "../../storage/database.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { boardOf } from "../board/identity.ts";
 import type { MissingPermission } from "../client/permissions.ts";
@@ -57,13 +58,11 @@ export function statusParts(views: AgentViews, now: Instant): Omit<Parts, "now" 
   };
 }
 
-/** Pages of SQLite's usual size. */
-const pageBytes = 4096;
 /** A long list is written in large transactions, and the log holds at least one of them. */
 const roomInLog = 4;
 
 const largestLog = ({ walAutocheckpointPages, journalSizeLimitKiB }: AgentViews["config"]["cache"]["sqlite"]): number =>
-  roomInLog * Math.max(walAutocheckpointPages * pageBytes, journalSizeLimitKiB * 1024);
+  roomInLog * Math.max(walAutocheckpointPages * pageSize, journalSizeLimitKiB * 1024);
 
 const quietLook: Millis = 60_000;
 

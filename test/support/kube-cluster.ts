@@ -57,12 +57,15 @@ export class KubeCluster {
   /** Of a user called "agent" who may do nothing, until it is granted. */
   readonly agentToken = randomBytes(16).toString("hex");
   readonly #token = randomBytes(16).toString("hex");
+  readonly #flags: Readonly<Record<string, string>>;
   readonly #programs: ChildProcess[] = [];
   readonly #connections = new https.Agent({ keepAlive: true, maxSockets: 16 });
   #ports: readonly [api: number, etcd: number, peer: number] = [0, 0, 0];
   #ca = Buffer.alloc(0);
 
-  constructor() {
+  /** `flags`: more of the API server's. */
+  constructor(flags: Readonly<Record<string, string>> = {}) {
+    this.#flags = flags;
     this.dir = mkdtempSync(path.join(os.tmpdir(), "siteward-kube-"));
     this.kubeconfig = path.join(this.dir, "kubeconfig");
   }
@@ -147,6 +150,7 @@ export class KubeCluster {
       "service-cluster-ip-range": "10.96.0.0/16",
       "audit-policy-file": this.#file("audit.yaml"),
       "audit-log-path": this.#file("audit.log"),
+      ...this.#flags,
     };
     this.#run("kube-apiserver", flags);
     await this.#ready();
