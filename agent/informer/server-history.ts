@@ -99,6 +99,7 @@ export class ServerHistory {
 
   /** The Lease as we just wrote it upon version `from`, which the server therefore had; undefined: it was created. */
   wrote(from: string | undefined, written: Witness): void {
+    this.#compare(written, this.#latest);
     this.#latest = written;
     if (this.#known === undefined || this.#known.version !== from) this.#unlinked();
     else {

@@ -171,6 +171,15 @@ describe("a leader that renews", () => {
     expect(() => history.saw({ uid: "uid-1", version: "342", renewal: 1 })).toThrow(ServerRestoredError);
   });
 
+  test("and makes the Lease anew with a lower version knows at once that the server was restored", async () => {
+    const history = historyWith(witnessOf(store.put(400, morning)));
+    await history.settle(never);
+    store.states = [];
+    expect(() => history.wrote(undefined, witnessOf(store.put(300, noon, "uid-2")))).toThrow(ServerRestoredError);
+    await expect(history.watch(never)).rejects.toThrow(/went back from version 400 to 300/);
+    expect(noticed).toHaveLength(1);
+  });
+
   test("links what somebody else wrote in between, once it is read", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.settle(never);
