@@ -183,7 +183,8 @@ export class HoldBook {
       if (this.#term !== term) throw new LeaseNotWrittenError("the term ended meanwhile");
       const now = this.#ambient.clock.now();
       const before = this.#holds;
-      const after = edit(pruned(before, now), now);
+      const changes = Math.min(before.changes + 1, Number.MAX_SAFE_INTEGER);
+      const after = { ...edit(pruned(before, now), now), changes };
       if (!fits(after, now)) throw new TooManyHoldsError("more holds do not fit on the Lease");
       this.#offered = after;
       if (effect === "at once") this.#set(after);

@@ -54,7 +54,7 @@ export class HoldMemory {
     this.#noted = holds;
     try {
       const kept = { boot: this.#bootId, at: now.mono, holds: encodeHolds(holds, now) };
-      const text = isNothing(holds) ? "" : JSON.stringify(kept);
+      const text = isNothing(holds) && holds.changes === 0 ? "" : JSON.stringify(kept);
       // A board that never knew of any hold writes nothing.
       if (text !== "" || (this.#facts.get(area, this.#key) ?? "") !== "") this.#facts.set(area, this.#key, text);
     } catch (error) {
@@ -67,14 +67,26 @@ export class HoldMemory {
     this.#facts.set(area, this.#olderKey, unread);
   }
 
-  /** Whether the Lease still says what it said when it went back; once it says something else, that is the truth. */
+  /**
+   * Whether the Lease still says what it said when it went back; once it says something else, that is the truth. So is what
+   * operators have changed more often than this board knows: another board led since the Lease went back.
+   */
   isOlder(text: string | undefined): boolean {
     const known = this.#facts.get(area, this.#olderKey) ?? "";
     if (known === "") return false;
     const found = `says ${text ?? "nothing"}`;
+    if (known === unread && this.#isBehind(text)) {
+      this.#facts.set(area, this.#olderKey, "");
+      return false;
+    }
     if (known === unread) this.#facts.set(area, this.#olderKey, found);
     else if (known !== found) this.#facts.set(area, this.#olderKey, "");
     return known === unread || known === found;
+  }
+
+  #isBehind(text: string | undefined): boolean {
+    const now = this.#ambient.clock.now();
+    return (decodeHolds(text, now)?.changes ?? 0) > this.read(now).changes;
   }
 
   /** Writes only where the orders are others than before. */

@@ -30,10 +30,12 @@ export interface Holds {
   readonly pauses: ReadonlyMap<string, Hold>;
   /** Zones whose silent boards count as dead. */
   readonly confirmed: ReadonlyMap<string, Hold>;
+  /** How often operators have changed them: of two readings, the one with more changes is the newer. */
+  readonly changes: number;
   readonly foreign: Foreign;
 }
 
-export const noHolds: Holds = { freezes: new Map(), pauses: new Map(), confirmed: new Map(), foreign: {} };
+export const noHolds: Holds = { freezes: new Map(), pauses: new Map(), confirmed: new Map(), changes: 0, foreign: {} };
 
 export const isNothing = ({ freezes, pauses, confirmed }: Holds): boolean =>
   freezes.size + pauses.size + confirmed.size === 0;
@@ -46,7 +48,8 @@ export function isAlike(a: Holds, b: Holds, within: Millis): boolean {
       const twin = other.get(key);
       return twin !== undefined && Math.abs(elapsed(twin.end, end)) <= within;
     });
-  return same(a.freezes, b.freezes) && same(a.pauses, b.pauses) && same(a.confirmed, b.confirmed);
+  const isSame = same(a.freezes, b.freezes) && same(a.pauses, b.pauses) && same(a.confirmed, b.confirmed);
+  return isSame && a.changes === b.changes;
 }
 
 export const freezeKey = ({ scope, target }: HoldScope): string => (scope === "site" ? scope : `${scope}/${target}`);
@@ -135,7 +138,7 @@ export const longestBy = 128;
 export const longestReason = 256;
 
 /** How long each still lasts, never until when: no two boards share a clock. `until` is for people. */
-export function encodeHolds({ freezes, pauses, confirmed, foreign }: Holds, now: Instant): string {
+export function encodeHolds({ freezes, pauses, confirmed, changes, foreign }: Holds, now: Instant): string {
   const told = ({ end, by, reason, foreign }: Hold): Foreign => ({
     ...foreign,
     left: secondsUntil(end, now),
@@ -152,6 +155,7 @@ export function encodeHolds({ freezes, pauses, confirmed, foreign }: Holds, now:
   return JSON.stringify({
     ...foreign,
     v: 1,
+    ...(changes > 0 && { changes }),
     freezes: Object.fromEntries(frozen),
     pauses: all(pauses),
     confirmed: all(confirmed),
@@ -166,12 +170,13 @@ const secondsUntil = (end: Instant, now: Instant): number => Math.max(0, Math.ce
  * make no sense are left out.
  */
 export function decodeHolds(text: string | undefined, written: Instant): Holds | undefined {
-  const { v: version, freezes, pauses, confirmed, ...foreign } = recordIn(text ?? "", longestText) ?? {};
+  const { v: version, freezes, pauses, confirmed, changes, ...foreign } = recordIn(text ?? "", longestText) ?? {};
   if (version !== 1) return undefined;
   return {
     freezes: entriesOf(freezes, (entry, key) => freezeOf(entry, key, written)),
     pauses: entriesOf(pauses, (entry) => holdOf(entry, written)),
     confirmed: entriesOf(confirmed, (entry) => holdOf(entry, written)),
+    changes: typeof changes === "number" && Number.isSafeInteger(changes) && changes > 0 ? changes : 0,
     foreign,
   };
 }

@@ -393,6 +393,28 @@ describe("a Lease that went back with a restored server", () => {
     await site.end();
   });
 
+  test("says what is held where it was changed since by another board", async () => {
+    const { site, first, second } = await twoBoards();
+    await site.clock.advance("2m");
+    void first.freeze("1h");
+    await site.clock.advance("1s");
+    // The other board was off, and comes back.
+    anew(second, first.book.carried());
+    expect(second.isFrozen).toBe(true);
+    await site.end();
+  });
+
+  test("does not bring back what another board has ended since", async () => {
+    const { site, first, second } = await twoBoards();
+    void first.freeze("1h");
+    await site.clock.advance("2m");
+    void first.thaw();
+    await site.clock.advance("1s");
+    anew(second, first.book.carried());
+    expect(second.isFrozen).toBe(false);
+    await site.end();
+  });
+
   test("teaches a follower nothing until it says something new", async () => {
     const { site, first, second } = await twoBoards();
     void first.freeze("1h");

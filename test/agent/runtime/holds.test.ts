@@ -80,6 +80,7 @@ describe("what a leader leaves to the next one", () => {
     ]),
     pauses: new Map([["pod-gc", { end: at(120), by: "ops:bob", reason: undefined, foreign: { ticket: 7 } }]]),
     confirmed: new Map([["east/plant8", { end: at(60), by: "ops:bob", reason: "burnt down", foreign: {} }]]),
+    changes: 4,
     foreign: { drills: [1] },
   };
 
@@ -98,6 +99,10 @@ describe("what a leader leaves to the next one", () => {
     const read = decodeHolds(encodeHolds(all, at(0)), at(0));
     expect(read).toEqual(all);
     expect(encodeHolds(read ?? noHolds, at(0))).toBe(encodeHolds(all, at(0)));
+  });
+
+  test.each(["9", -1, 1.5, 1e300, null, [2]])("counts changes of %j as none", (changes) => {
+    expect(decodeHolds(JSON.stringify({ v: 1, changes }), at(0))?.changes).toBe(0);
   });
 
   test("is never shorter than it was asked for, whenever it is read", () => {
