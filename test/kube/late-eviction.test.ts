@@ -12,18 +12,21 @@ import { boardName, fill } from "../support/load.ts";
 const [first, second, lost] = [0, 1, 2];
 const pods = "/api/v1/namespaces/default/pods";
 const strategic = "application/strategic-merge-patch+json";
-const config = {
+const policies = ["evidence", "kubernetes"] as const;
+const configOf = (policy: (typeof policies)[number]) => ({
   leader: { duration: "6s", renewDeadline: "4s", retry: "1s", followers: "poll" },
   link: { blip: "2s", watchStall: "10s" },
   nodeLifecycle: { monitorPeriod: "500ms", gracePeriod: "5s", evictionRate: 10 },
-  // Under policy kubernetes the next leader may delete the pod itself, in 2 of 8 runs: docs/late-writes.md.
-  judgement: { policy: "evidence" },
+  judgement: { policy },
   controllers: boardsOnly,
-};
+});
 /** How long a deletion is under way at the least. 60 is the attack that this story was written after. */
 const late = Number(process.env.LATE_SECONDS ?? 1);
 
-describe.skipIf(missingAssets() || !hasOpenssl())("a deletion that is sent while a board is lost", () => {
+const isSkipped = missingAssets() || !hasOpenssl();
+
+describe.skipIf(isSkipped).each(policies)("under policy %s a deletion that is sent while a board is lost", (policy) => {
+  const config = configOf(policy);
   const site = new KubeSite();
   const authority = new Authority();
   let link: LateLink;
@@ -81,7 +84,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a deletion that is sent while
 
     const answer = await deletion.deliver();
     const seconds = Math.round((performance.now() - heldAt) / 1000);
-    process.stdout.write(`late by ${seconds} s: DELETE victim ${deletion.body}: ${answer.status}\n`);
+    process.stdout.write(`policy ${policy}, late by ${seconds} s: DELETE victim ${deletion.body}: ${answer.status}\n`);
     expect(answer.status).toBe(409);
     expect(await site.podNames()).toContain("victim");
   });

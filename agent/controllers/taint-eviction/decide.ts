@@ -134,6 +134,7 @@ function decideBound(
   const due = windows.filter(({ length }) => deadlineOf({ ...timer, length }).mono <= now.mono);
   const ofLifecycle = due.every(({ taint }) => isLifecycleKey(taint.key));
   if (ofLifecycle && isHeld(state, now)) return held(timer, state, now);
+  if (ofLifecycle && timer.former && isBack(state)) return { actions: [], memory: timer, requeueAfter: recheck };
   const cause = due.every(({ taint }) => isOurs(taint.key, state.ready)) ? causeOf(state, due) : undefined;
   return evict(pod, timer, { ofLifecycle, cause, link: state.link, verdict: state.verdict, settings }, now);
 }
@@ -161,8 +162,9 @@ function timerOf(
   const isUnchanged = same && !memory.carried && memory.length === length && isSameSet(memory.taints, taints);
   if (isUnchanged) return memory.loaded ? { ...memory, loaded: false } : memory;
   const { uid } = pod.metadata;
-  const { asked, tries, overtaken } = same ? memory : { asked: undefined, tries: 0, overtaken: false };
-  return { uid, board, start, length, taints, at: now, loaded: false, carried: false, asked, tries, overtaken };
+  const anew = { former: known !== undefined, asked: undefined, tries: 0, overtaken: false };
+  const { former, asked, tries, overtaken } = same ? memory : anew;
+  return { uid, board, start, length, taints, at: now, loaded: false, carried: false, former, asked, tries, overtaken };
 }
 
 /** One of our two taints gave way to the other one. Between two terms it may have gone and come back many times. */
@@ -211,6 +213,14 @@ function decideOrphan(
 /** Taints that somebody else puts on a board are that one's own will. */
 const isHeld = ({ heldUntil }: Bound | Orphan, now: Instant): boolean =>
   heldUntil !== undefined && elapsed(now, heldUntil) > 0;
+
+/**
+ * Its kubelet reported that it is ready, and no evidence speaks against it: the taint goes with the next monitor pass. A
+ * new kube-controller-manager takes it off, and would begin a new window if it came again. Where nobody here judges
+ * boards, nobody here takes it off either.
+ */
+const isBack = ({ ready, verdict }: Bound): boolean =>
+  ready === "True" && verdict !== undefined && !permitsHarm(verdict, "evidence");
 
 /** Its key is woken when a freeze ends before its time. */
 const held = (timer: Timer, { heldUntil = timer.at }: Bound | Orphan, now: Instant): Decision<Timer> => ({

@@ -15,6 +15,8 @@ export interface Timer {
   readonly loaded: boolean;
   /** It ran in an earlier boot: how long it ran meanwhile is not known from here. */
   readonly carried: boolean;
+  /** It began in an earlier term, on this board or another: what happened between the terms is not known. */
+  readonly former: boolean;
   /** When the deletion of the pod was accepted. */
   readonly asked: Instant | undefined;
   /** How often the deletion was tried in vain. */
@@ -60,7 +62,7 @@ export const durableTimers = (boot: string): Durable<Timer | undefined> => ({
     const ran = carried ? written.ran : now.mono - written.start;
     const start = shifted(now, -Math.max(0, ran));
     const anew = { asked: undefined, tries: 0, overtaken: false };
-    return { uid, board, start, length, taints, at: now, loaded: true, carried, ...anew };
+    return { uid, board, start, length, taints, at: now, loaded: true, carried, former: true, ...anew };
   },
 });
 

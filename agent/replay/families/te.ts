@@ -40,7 +40,7 @@ export const te = family({
   about:
     "The controller of the program (taint-eviction) in its control loop, with its timers stored as on a board, against an " +
     "API server in memory that deletes a pod at once. It starts at 0 ms. What is due at the very " +
-    "instant of a step comes after it. Nobody judges the boards here, so that what is " +
+    "instant of a step comes after it. Nobody judges the boards here (but see `judged`), so that what is " +
     "deleted follows from taints and tolerations alone. An eviction writes the condition DisruptionTarget and then " +
     "deletes, with the uid as a precondition. As the newest design upstream: a timer belongs to the taints that limit the " +
     "pod's stay. While one of them remains (same key, value, effect and timeAdded), the time counts from the same start, " +
@@ -88,7 +88,7 @@ export const te = family({
     },
   ],
   async run({ config, given, steps }) {
-    const story = new EvictionStory(new CaseTime(config.startTime), given);
+    const story = new EvictionStory(new CaseTime(config.startTime), config, given);
     const last = steps.at(-1)?.atMs ?? 0;
     const end = { atMs: Math.max(last, config.untilMs ?? last + hour), event: { do: "look" } satisfies Event };
     try {

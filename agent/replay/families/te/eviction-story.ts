@@ -13,17 +13,19 @@ import { inMemory } from "../../in-memory.ts";
 import { MalformedCase } from "../../malformed.ts";
 import type { Outcome } from "../../outcome.ts";
 import { lifecycleSettings } from "../../settings.ts";
+import { type ReadyWord, statusOf } from "../../shorthand.ts";
 import { type CaseTime, ms } from "../../site/case-time.ts";
 import { Site } from "../../site/site.ts";
 import { showTaint } from "../../site/taint-text.ts";
-import type { Event, Given, GivenPod } from "./forms.ts";
+import type { Config, Event, Given, GivenNode, GivenPod } from "./forms.ts";
 
 type Loop = ControlLoop<unknown, Timer | undefined>;
 
-/** A site on which taint eviction works, alone: nobody judges the boards. */
+/** A site on which taint eviction works, alone: no monitor pass ever judges its boards. */
 export class EvictionStory {
   readonly site: Site;
   readonly #time: CaseTime;
+  readonly #isJudged: boolean;
   readonly #states = inMemory(stateMigrations);
   #memo = new Memo(this.#states);
   #loop: Loop | undefined;
@@ -31,10 +33,11 @@ export class EvictionStory {
   #uids = 0;
   #touches = 0;
 
-  constructor(time: CaseTime, { nodes: boards = [], pods: given = [] }: Given) {
+  constructor(time: CaseTime, { judged = false }: Config, { nodes: boards = [], pods: given = [] }: Given) {
     this.site = new Site(time);
     this.#time = time;
-    for (const { name, taints } of boards) this.#putNode(name, taints ?? []);
+    this.#isJudged = judged;
+    for (const board of boards) this.#putNode(board);
     for (const pod of given) this.#putPod(pod);
   }
 
@@ -81,11 +84,14 @@ export class EvictionStory {
       case "taint":
         this.#change(this.#node(event.node), { taints: event.taints });
         break;
+      case "report":
+        api.put(nodes, { ...this.#node(event.node), status: statusFrom(event.ready) });
+        break;
       case "tolerate":
         this.#changePod(event.pod, { tolerations: event.tolerations });
         break;
       case "createNode":
-        this.#putNode(event.node.name, event.node.taints ?? []);
+        this.#putNode(event.node);
         break;
       case "deleteNode":
         api.remove(nodes, this.#node(event.node).metadata.name);
@@ -134,7 +140,8 @@ export class EvictionStory {
   #start(): void {
     const settings = lifecycleSettings({});
     const boot = `boot-${this.#boots}`;
-    const controller = taintEviction({ settings, boot, inherited: () => undefined, judged: () => "by nobody" });
+    const judged = (): "by nobody" | undefined => (this.#isJudged ? undefined : "by nobody");
+    const controller = taintEviction({ settings, boot, inherited: () => undefined, judged });
     const loop = this.site.loopOf(controller, this.#memo);
     this.#loop = loop;
     this.site.start(loop);
@@ -153,8 +160,8 @@ export class EvictionStory {
     return this.site.api.all(pods).map(keyOf);
   }
 
-  #putNode(name: string, taints: readonly Taint[]): void {
-    this.site.api.put(nodes, { metadata: { name }, spec: { taints }, status: {} });
+  #putNode({ name, taints = [], ready = "-" }: GivenNode): void {
+    this.site.api.put(nodes, { metadata: { name }, spec: { taints }, status: statusFrom(ready) });
   }
 
   #putPod({ name, node, tolerations, uid = `pod-${++this.#uids}`, terminating, disrupted }: GivenPod): void {
@@ -191,6 +198,11 @@ export class EvictionStory {
     if (found) return found;
     throw new MalformedCase([`there is no pod ${JSON.stringify(name)} at that time`]);
   }
+}
+
+function statusFrom(ready: ReadyWord): NonNullable<Node["status"]> {
+  const status = statusOf(ready);
+  return status === undefined ? {} : { conditions: [{ type: "Ready", status }] };
 }
 
 const disruption = {

@@ -13,6 +13,7 @@ import {
   text,
   whole,
 } from "../../form.ts";
+import { readyWord } from "../../shorthand.ts";
 import { startTime } from "../../site/case-time.ts";
 import { taintsForm, tolerationsForm } from "./words.ts";
 
@@ -24,8 +25,8 @@ const pod = text({
 const uid = optional(text({ about: "Its uid; by default every object that is created has its own." }));
 
 const nodeForm = record(
-  { name: node, taints: optional(taintsForm) },
-  { about: "A board, with its taints if it has any." },
+  { name: node, taints: optional(taintsForm), ready: optional(readyWord) },
+  { about: "A board, with its taints if it has any; it has no Ready condition by default." },
 );
 
 const podForm = record(
@@ -40,6 +41,7 @@ const podForm = record(
   { about: "A pod; without a node it is not assigned." },
 );
 
+export type GivenNode = FormOf<typeof nodeForm>;
 export type GivenPod = FormOf<typeof podForm>;
 
 export const config = record(
@@ -49,6 +51,13 @@ export const config = record(
         about: "When the case ends, in milliseconds; by default an hour after its last step.",
         min: 0,
         max: latest,
+      }),
+    ),
+    judged: optional(
+      flag({
+        about:
+          "The boards are judged here, and none has been examined yet: all of them count as alive. By default nobody " +
+          "judges them.",
       }),
     ),
     startTime,
@@ -78,6 +87,7 @@ export const event = tagged(
   "do",
   {
     taint: { node, taints: taintsForm },
+    report: { node, ready: readyWord },
     tolerate: { pod, tolerations: tolerationsForm },
     createNode: { node: nodeForm },
     deleteNode: { node },
@@ -113,6 +123,7 @@ export const event = tagged(
   },
   {
     taint: "Somebody sets the whole list of taints of a board; an empty list takes them all away.",
+    report: "The Ready condition of a board changes.",
     tolerate: "Somebody sets the whole list of tolerations of a pod.",
     createNode: "A Node appears.",
     deleteNode: "A Node is deleted; its pods stay.",

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Taint, Toleration } from "../../../../agent/api/core.ts";
+import { shifted } from "../../../../agent/base/clock.ts";
 import type { Action } from "../../../../agent/runtime/actions.ts";
 import { toleration } from "../../../support/builders.ts";
-import { SiteModel } from "../site-model.ts";
+import { SiteModel, type TermOptions } from "../site-model.ts";
 
 const a: Taint = { key: "testTaint1", value: "test1", effect: "NoExecute", timeAdded: "T1" };
 const b: Taint = { key: "testTaint2", value: "test2", effect: "NoExecute", timeAdded: "T1" };
@@ -548,6 +549,80 @@ describe("a timer outlives its process", () => {
     site.lead({ kept });
     await site.run("1h");
     expect(deletions(site)).toEqual([]);
+  });
+
+  describe.each(["evidence", "kubernetes"] as const)("under policy %s", (policy) => {
+    const what = { unreachable: "Unknown", "not-ready": "False" } as const;
+
+    /** The time of the former term runs out while nobody leads. The next leader's first passes cannot take the taint off. */
+    async function nextTerm(
+      key: keyof typeof what,
+      left: (site: SiteModel) => TermOptions,
+      between: (site: SiteModel) => void,
+    ): Promise<{ readonly site: SiteModel; mend(): void }> {
+      const site = new SiteModel({ policy });
+      site.board("other");
+      const taint: Taint = { key: `node.kubernetes.io/${key}`, effect: "NoExecute", timeAdded: "T1" };
+      site.board("pi", { conditions: { Ready: what[key] }, taints: [taint], silent: key === "unreachable" });
+      site.pod("web", { on: "pi", tolerations: [toleration(key, 300)] });
+      await site.run("100s");
+      site.now = shifted(site.now, 250_000);
+      let isBroken = true;
+      site.api.refuse = ({ do: what, ...action }) =>
+        isBroken && what === "patch" && "target" in action && action.target.resource.kind === "Node"
+          ? "retry"
+          : undefined;
+      between(site);
+      site.lead(left(site));
+      return {
+        site,
+        mend: () => {
+          isBroken = false;
+        },
+      };
+    }
+
+    const leaves = [
+      { by: "the Lease", left: ({ budget }: SiteModel): TermOptions => ({ budget }) },
+      { by: "the disk", left: ({ kept }: SiteModel): TermOptions => ({ kept }) },
+      {
+        by: "both after a reboot",
+        left: ({ kept, budget }: SiteModel): TermOptions => ({ reboot: true, kept, budget }),
+      },
+    ];
+    const stories = leaves.flatMap((leave) =>
+      (["unreachable", "not-ready"] as const).map((key) => ({ ...leave, key })),
+    );
+
+    test.each(stories)("a time of $key from $by is no reason once the board is back", async ({ key, left }) => {
+      const { site, mend } = await nextTerm(key, left, (site) => site.revive("pi"));
+      await site.run("1m");
+      expect(site.noExecute("pi")).toEqual([`${key}:NoExecute`]);
+      expect(deletions(site)).toEqual([]);
+      mend();
+      await site.run("1h");
+      expect([site.noExecute("pi"), deletions(site)]).toEqual([[], []]);
+      expect(site.times("TaintManagerEviction web cancelled")).toHaveLength(1);
+    });
+
+    test.each(leaves)("the time from $by counts where the board stays lost", async ({ left }) => {
+      const { site } = await nextTerm("unreachable", left, () => undefined);
+      await site.run("1m");
+      expect(deletions(site)).toHaveLength(1);
+    });
+
+    test("a board that is back for a moment, and falls silent under its taint, was lost all the time", async () => {
+      const { site } = await nextTerm(
+        "unreachable",
+        ({ budget }) => ({ budget }),
+        (site) => site.revive("pi"),
+      );
+      site.silence("pi");
+      await site.run("35s");
+      expect(deletions(site)).toEqual([]);
+      await site.run("20s");
+      expect(deletions(site)).toHaveLength(1);
+    });
   });
 
   test("a pod that comes later has its whole time, whatever the former leader saw", async () => {

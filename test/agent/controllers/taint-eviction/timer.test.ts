@@ -11,6 +11,7 @@ const timer: Timer = {
   at: { mono: 30_000, wall: 8_980_000 },
   loaded: false,
   carried: false,
+  former: false,
   asked: undefined,
   tries: 0,
   overtaken: false,
