@@ -109,9 +109,11 @@ function boardsPart({ boards }: SiteMemory, { config }: AgentViews, now: Instant
   for (const [name, record] of boards) {
     if (record.taint) tainted++;
     const { ready, health, unwritten } = record;
-    if (ready === "False") notReady.push({ name, since: health.transition });
-    if (!unwritten && (ready !== "Unknown" || isHeard(record))) continue;
-    (record.isCordoned ? off : silent).push({ name, since: lastHeard(record) });
+    // Its Lease is renewed again and its Ready condition is not: the board lives, and stays out of use until it reports.
+    const isNotReady = !unwritten && (ready === "False" || (ready === "Unknown" && isHeard(record)));
+    if (isNotReady) notReady.push({ name, since: health.transition });
+    else if (unwritten || ready === "Unknown")
+      (record.isCordoned ? off : silent).push({ name, since: lastHeard(record) });
   }
   return { lost: named(silent), off: named(off), notReady: named(notReady), tainted };
 }

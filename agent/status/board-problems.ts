@@ -23,8 +23,8 @@ export function boardProblems({ boards, now }: Parts): readonly ProblemPart[] {
       type: "BoardsNotReady",
       severity: "warning",
       message: sentence(notReady, now, {
-        one: "reports that it is not ready, since",
-        several: "boards are not ready, since",
+        one: "is heard but not ready, since",
+        several: "boards are heard but not ready, since",
       }),
       hint: "kubectl describe node NODE names the condition; on the board: journalctl -u kubelet",
     });

@@ -109,7 +109,7 @@ const boards = record({
   lost: named,
   /** Silent as well, but cordoned: an operator took them out of use. */
   off: named,
-  /** Boards whose kubelets report that they are not ready. */
+  /** Boards that are heard while their Ready condition is not True. */
   notReady: named,
   /** Boards that carry a NoExecute taint of ours. */
   tainted: count,

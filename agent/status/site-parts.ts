@@ -15,7 +15,7 @@ export interface BoardsPart {
   readonly lost: NamedBoards;
   /** Silent as well, but cordoned: an operator took them out of use. */
   readonly off: NamedBoards;
-  /** Their kubelets report that they are not ready. */
+  /** Heard, but their Ready condition is not True: not ready by their own word, or not reported again yet. */
   readonly notReady: NamedBoards;
   /** Boards that carry a NoExecute taint of ours. */
   readonly tainted: number;

@@ -220,3 +220,22 @@ describe("an outage of a whole site", () => {
     expect(site.problems()).toEqual([expect.stringMatching(lostAt(victim))]);
   });
 });
+
+test("a board that renews its Lease and reports no status is named as long as it is out of use", async () => {
+  const site = await begun();
+  const victim = site.follower("a");
+  const { name } = victim.plate;
+  victim.powerOff("none");
+  await site.run(75 * second);
+  const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
+  const signal = new AbortController().signal;
+  for (let renewal = 0; renewal < 6; renewal++) {
+    const body = JSON.stringify({ spec: { renewTime: `2026-03-01T12:30:0${renewal}.000000Z` } });
+    const headers = { "content-type": "application/merge-patch+json" };
+    expect(site.site.api.handle({ method: "PATCH", path, headers, body, signal }).status).toBe(200);
+    await site.run(10 * second);
+    expect(site.problems()).toEqual([
+      expect.stringMatching(`^warning BoardsNotReady: ${name} is heard but not ready, since`),
+    ]);
+  }
+});

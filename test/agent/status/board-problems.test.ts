@@ -29,9 +29,9 @@ test("of many lost boards the first few are named and the rest are counted, in o
   ]);
 });
 
-test("boards that report themselves not ready are a line of their own; cordoned ones that are silent are no fault", () => {
+test("boards that are heard and not ready are a line of their own; cordoned ones that are silent are no fault", () => {
   expect(said({ notReady: { count: 1, some: away("pi-4") }, off: { count: 1, some: away("pi-5") } })).toEqual([
-    "warning BoardsNotReady: pi-4 reports that it is not ready, since 2026-11-20 12:50 UTC",
+    "warning BoardsNotReady: pi-4 is heard but not ready, since 2026-11-20 12:50 UTC",
     "info BoardsOff: pi-5 is cordoned and silent since 2026-11-20 12:50 UTC",
   ]);
 });
