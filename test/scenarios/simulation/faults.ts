@@ -198,18 +198,23 @@ export class Faults {
 
   #backUp(fault: Extract<Fault, { is: "api restored" }>): void {
     const { api, time } = this.#site;
-    // Simulated kubelets register once, and start a pod once: a backup of a site that was not up yet is not theirs.
+    // Who runs the pods of a site that was not up yet is not looked after here.
     time.at(Math.max(settled, fault.at - fault.age), () => this.#backups.set(fault, api.revision));
   }
 
   #restoreApi(fault: Extract<Fault, { is: "api restored" }>): void {
-    const { api, recorder, time } = this.#site;
+    const { api, recorder, time, boards } = this.#site;
     this.#takeDown(fault, () => {
       api.start({ forgetful: false, backup: this.#backups.get(fault) ?? api.revision });
       recorder.changed(leasePath);
       recorder.changed("/api/v1/nodes");
       // What operators ordered since stands nowhere but on boards that may be dark.
       for (const hold of recorder.history.holds) hold.until = Math.min(hold.until, time.now);
+      // Kubelets resume their watches in the former history; Kubernetes' own manual says to restart them after a restore.
+      for (const board of boards.filter(({ isOn }) => isOn)) {
+        board.stopKubelet();
+        board.startKubelet();
+      }
     });
   }
 

@@ -88,12 +88,14 @@ function checkWrites({ writes }: History, terms: readonly TermBegun[]): readonly
 /** How long a holder may believe in its term after it sent its last renewal (judgement: terms). */
 const trust = (seconds: number): Millis => seconds * 1000 - Math.max(seconds * 100, 2000);
 
-function checkBeginnings({ setting }: History, terms: readonly TermBegun[]): readonly string[] {
+function checkBeginnings({ setting, leases }: History, terms: readonly TermBegun[]): readonly string[] {
   const wrong: string[] = [];
   for (const [index, term] of terms.entries()) {
     const before = terms[index - 1];
     // A board takes its own former Lease over at once: that process is gone.
     if (before === undefined || before.board === term.board || before.released !== undefined) continue;
+    // No other board can know of renewals that a restore undid. Their holder finds out before it writes: see checkWrites.
+    if ((restoreBefore(leases, term)?.order ?? 0) > before.order) continue;
     const pace = setting.boards.find(({ name }) => name === before.board)?.pace ?? 1;
     const until = before.renewed.sentAt + trust(before.renewed.seconds) / pace;
     if (term.at < until) {
@@ -111,18 +113,25 @@ function checkNumbers({ processes, leases }: History, terms: readonly TermBegun[
   for (const [index, term] of terms.entries()) {
     const told = (processes.get(term.process)?.toldTerms ?? []).filter(({ order }) => order < term.order);
     // What a restore undid is on no Lease any more: only those who were there know of it.
-    const restore = leases.findLast(({ by, lease, order }) => by === undefined && lease && order < term.order);
-    const isUndone = ({ order, number }: TermBegun): boolean =>
-      restore?.lease !== undefined && order < restore.order && number > restore.lease.term;
     const before = terms
       .slice(0, index)
-      .filter((one) => one.board === term.board || (one.uid === term.uid && !isUndone(one)));
+      .filter((one) => one.board === term.board || (one.uid === term.uid && !isUndone(leases, one, term)));
     const known = Math.max(-1, ...told.map(({ term: number }) => number), ...before.map(({ number }) => number));
     if (term.number <= known) {
       wrong.push(`terms: ${term.board} began ${term.number} at ${shown(term.at)}, though it knew of ${known}`);
     }
   }
   return wrong;
+}
+
+/** The last time before a term that the store went back, and the Lease as it was then. */
+const restoreBefore = (leases: History["leases"], term: TermBegun) =>
+  leases.findLast(({ by, lease, order }) => by === undefined && lease !== undefined && order < term.order);
+
+/** No Lease says any more that there was such a term. */
+function isUndone(leases: History["leases"], before: TermBegun, next: TermBegun): boolean {
+  const restore = restoreBefore(leases, next);
+  return restore?.lease !== undefined && before.order < restore.order && before.number > restore.lease.term;
 }
 
 const shown = (time: Millis): string => `${(time / 1000).toFixed(3)}s`;
