@@ -127,9 +127,10 @@ export class Agent {
       timeouts: { ...client.timeouts, watch: client.timeouts.list },
       userAgent: `siteward/${version} (${board.name})`,
       reached: () => this.#informers.reached(),
+      lost: () => this.#home.history.doubt(),
     });
     const permissions = this.#permissions;
-    this.client = clientWith(client, { permissions });
+    this.client = clientWith(client, { permissions, turn: (request) => this.#home.mayAsk(request) });
     // Missing permissions are not reported for this client; it works without them.
     const inquirer = clientWith(electionRate);
     this.#home = new Home(ambient, {
@@ -189,7 +190,6 @@ export class Agent {
       events: this.#events,
       inflight: client.inflight,
       isFrozen: (name) => this.#isFrozen(name),
-      proven: (signal) => this.#home.history.settle(signal),
       isOutdated: (since) => {
         const watches = { nodes: this.caches.informer(nodes).health, leases: this.caches.informer(leases).health };
         const now = ambient.clock.now();
@@ -231,7 +231,7 @@ export class Agent {
       followers: leader.followers,
       lock: new LeaseLock({
         // An allowance of its own: a burst of evictions must not delay a renewal.
-        client: clientWith(electionRate, { permissions, turn: (signal) => this.#informers.inTurn(signal) }),
+        client: clientWith(electionRate, { permissions, turn: ({ signal }) => this.#informers.inTurn(signal) }),
         at,
         labels: siteLabels(site.name),
         annotations: siteAnnotations(site),

@@ -3,6 +3,7 @@ import type { Memo } from "../storage/memo.ts";
 import { storedProofs } from "../storage/stored-resources.ts";
 import type { Ambient } from "./base/ambient.ts";
 import type { KubeClient } from "./client/kube-client.ts";
+import type { HttpRequest } from "./client/transport.ts";
 import type { InformerSet } from "./informer/informer-set.ts";
 import { ServerHistory } from "./informer/server-history.ts";
 import { newestWitness } from "./informer/trail.ts";
@@ -46,6 +47,11 @@ export class Home {
         memo.clear(memoryArea("taint-eviction"));
       },
     });
+  }
+
+  /** Nothing is written to a server whose history is in doubt: it may have been restored. Reads change nothing. */
+  async mayAsk({ method, signal }: HttpRequest): Promise<void> {
+    if (method !== "GET") await this.history.settle(signal);
   }
 
   get isListening(): boolean {

@@ -1,33 +1,42 @@
 import type { Ambient } from "../base/ambient.ts";
 import { KubeClient, type KubeClientParts } from "../client/kube-client.ts";
 import { RequestLimiter, type RequestRate } from "../client/request-limiter.ts";
+import type { HttpRequest } from "../client/transport.ts";
+import { TransportError } from "../client/transport-error.ts";
 import type { ApiLink } from "./api-link.ts";
 
 export interface ApiClientsParts extends Pick<KubeClientParts, "traffic" | "timeouts" | "userAgent"> {
   readonly link: Pick<ApiLink, "send">;
   /** The API server answered. */
   readonly reached: () => void;
+  /** It did not: the connection is lost, or cannot be made. */
+  readonly lost: () => void;
 }
 
 /** `turn`: resolves when a request may be sent. */
 export interface OwnParts extends Pick<KubeClientParts, "permissions"> {
-  readonly turn?: (signal: AbortSignal) => Promise<void>;
+  readonly turn?: (request: HttpRequest) => Promise<void>;
 }
 
 /** Makes clients that share one connection and one account of bytes; each has an allowance of its own. */
 export const apiClients =
-  (ambient: Ambient, { link, reached, ...shared }: ApiClientsParts) =>
+  (ambient: Ambient, { link, reached, lost, ...shared }: ApiClientsParts) =>
   (rate: RequestRate, { turn, ...own }: OwnParts = {}): KubeClient =>
     new KubeClient(ambient, {
       ...shared,
       ...own,
       transport: async (request) => {
-        await turn?.(request.signal);
+        await turn?.(request);
         // A deadline that ran out in a wait of ours says nothing of the server.
         request.signal.throwIfAborted();
-        const response = await link.send(request);
-        reached();
-        return response;
+        try {
+          const response = await link.send(request);
+          reached();
+          return response;
+        } catch (error) {
+          if (error instanceof TransportError) lost();
+          throw error;
+        }
       },
       limiter: new RequestLimiter(ambient, rate),
     });

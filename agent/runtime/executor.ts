@@ -113,7 +113,6 @@ export class Executor {
   readonly #inflight: number;
   readonly #isFrozen: (board: string) => boolean;
   readonly #isOutdated: (since: Instant) => boolean;
-  readonly #proven: (signal: AbortSignal) => Promise<void>;
   readonly #permits: Permits;
   readonly #acts = new ActCounts();
 
@@ -127,8 +126,6 @@ export class Executor {
       readonly isFrozen?: (board: string) => boolean;
       /** Whether an outage has cost us the view of that instant; left out: never. */
       readonly isOutdated?: (since: Instant) => boolean;
-      /** Ends once the server is known to have the history that was looked at; left out: it is. */
-      readonly proven?: (signal: AbortSignal) => Promise<void>;
     },
   ) {
     this.#ambient = ambient;
@@ -137,7 +134,6 @@ export class Executor {
     this.#inflight = parts.inflight;
     this.#isFrozen = parts.isFrozen ?? (() => false);
     this.#isOutdated = parts.isOutdated ?? (() => false);
-    this.#proven = parts.proven ?? (() => Promise.resolve());
     this.#permits = new Permits(parts.inflight);
   }
 
@@ -206,7 +202,6 @@ export class Executor {
       throw term.signal.aborted ? new FencedError(`term ${term.number} is over`) : patience.reason;
     }
     try {
-      await this.#proven(term.signal);
       guard();
       const answer = await this.#write(action, { signal: term.signal, patience, lane, guard });
       const act = actOf(action, by);
