@@ -1,13 +1,21 @@
-/**
- * `npm run test:broker`: the suites against a real broker. With `-- --kills 200 [--seed S]`: the long story in which the
- * broker is killed while commands flow; the seed names the points.
- */
 import { spawnSync } from "node:child_process";
-import { parseArgs } from "node:util";
 import { lackOfMosquitto } from "../support/mosquitto.ts";
+import { optionsOf } from "../support/options.ts";
 import { killBroker } from "./kills.ts";
 
-const { values } = parseArgs({ options: { kills: { type: "string" }, seed: { type: "string" } } });
+const help = `The fleet against a real mosquitto.
+
+  npm run test:broker -- [--kills N [--seed S]]
+
+Without options: the suites in test/broker.
+
+  --kills N  one long story instead, in which the broker is killed so often while commands flow
+  --seed S   the same points again (drawn, printed)
+
+Ends with 0 where everything came true, 1 where it did not, 64 on wrong use.
+`;
+
+const values = optionsOf(help, { kills: { type: "string" }, seed: { type: "string" } });
 if (values.kills === undefined) {
   const { status } = spawnSync("vitest", ["run", "--project", "broker"], { stdio: "inherit" });
   process.exit(status ?? 1);

@@ -1,27 +1,31 @@
-/**
- * Whether terms and watches leave something behind: node test/endurance/run.ts [--terms 10000] [--watches 10000]
- * [--looks 40] [--seed S]
- *
- * Two real agents on the embedded site. The Lease is taken from its holder again and again, at any moment of a term; then
- * the server ends each watch after a moment. Time passes ten times as fast for the agents. Between that everything is
- * collected and counted; a line through what is left tells how much each change of leader, and each watch, costs for ever.
- * Ends with 1 where that is not shown to be nothing: see report.ts for the limits.
- */
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { parseArgs } from "node:util";
+import { optionsOf } from "../support/options.ts";
 import { missingCompiler } from "../support/wall-clock.ts";
 import { Endurance } from "./endurance.ts";
 import { judge } from "./report.ts";
 
-const { values } = parseArgs({
-  options: {
-    terms: { type: "string", default: "10000" },
-    watches: { type: "string", default: "10000" },
-    looks: { type: "string", default: "40" },
-    seed: { type: "string" },
-  },
+const help = `Checks whether changes of leader and watches leave anything behind in an agent: memory, descriptors, files.
+
+  npm run test:endurance -- [--terms N] [--watches N] [--looks N] [--seed S]
+
+  --terms N    so many changes of leader (10000)
+  --watches N  so many watches that are opened again (10000)
+  --looks N    how often the remains are counted, at least 8 (40)
+  --seed S     the same moments again (drawn, printed)
+
+Two real agents on the embedded site. The Lease is taken from its holder again and again, at any moment of a term; then
+the server ends each watch after a moment. Time passes ten times as fast for the agents, which needs a C compiler. A line
+through the counts gives what each change of leader, and each watch, costs for good; the limits are in report.ts.
+Ends with 0 where it costs nothing, 1 where that is not shown, 64 on wrong use, 69 without a compiler.
+`;
+
+const values = optionsOf(help, {
+  terms: { type: "string", default: "10000" },
+  watches: { type: "string", default: "10000" },
+  looks: { type: "string", default: "40" },
+  seed: { type: "string" },
 });
 const [terms, watches, looks] = [Number(values.terms), Number(values.watches), Number(values.looks)];
 const seed = Number(values.seed ?? Date.now() % 1_000_000);

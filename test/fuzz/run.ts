@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { optionsOf } from "../support/options.ts";
 import type { Failure, Report } from "./fuzz.ts";
 import { targets } from "./targets.ts";
 import { watched } from "./watched.ts";
@@ -19,20 +19,17 @@ ends, and a heap that grows. It is printed with what shows it again, and with an
 Ends with 1 when there was one.
 `;
 
-const { values } = parseArgs({
-  options: {
-    inputs: { type: "string", default: "1000000" },
-    seconds: { type: "string" },
-    seed: { type: "string" },
-    target: { type: "string", multiple: true },
-    input: { type: "string" },
-    list: { type: "boolean", default: false },
-    help: { type: "boolean", default: false },
-  },
+const values = optionsOf(help, {
+  inputs: { type: "string", default: "1000000" },
+  seconds: { type: "string" },
+  seed: { type: "string" },
+  target: { type: "string", multiple: true },
+  input: { type: "string" },
+  list: { type: "boolean", default: false },
 });
 
-if (values.help || values.list) {
-  process.stdout.write(values.help ? help : `${targets.map(({ name }) => name).join("\n")}\n`);
+if (values.list) {
+  process.stdout.write(`${targets.map(({ name }) => name).join("\n")}\n`);
   process.exit(0);
 }
 

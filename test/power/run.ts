@@ -1,23 +1,27 @@
-/**
- * The long run of the power cuts: node test/power/run.ts [--cuts 500] [--blocks 500] [--seed S]
- *
- * --cuts: how often a real agent is killed. --blocks: at how many places recorded writes are cut, each in five ways.
- * The seed fixes what happens on the site and where the cuts are; how far the agent is then, the machine decides.
- */
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { parseArgs } from "node:util";
+import { optionsOf } from "../support/options.ts";
 import { cutEverywhere } from "./cut-blocks.ts";
 import { cutPower } from "./power-cuts.ts";
 import { recordWriter, whyNotRecorded } from "./recorded-writes.ts";
 
-const { values } = parseArgs({
-  options: {
-    cuts: { type: "string", default: "500" },
-    blocks: { type: "string", default: "500" },
-    seed: { type: "string" },
-  },
+const help = `Cuts the power: of real agents, and in the middle of recorded writes.
+
+  npm run test:power -- [--cuts N] [--blocks N] [--seed S]
+
+  --cuts N    how often a real agent is killed (500)
+  --blocks N  at how many places recorded writes are cut, each in five ways (500)
+  --seed S    the same again (drawn, printed)
+
+The seed fixes what happens on the site and where the cuts are; how far the agent is then depends on the machine.
+Ends with 0 where everything is sound, 1 where it is not, 64 on wrong use.
+`;
+
+const values = optionsOf(help, {
+  cuts: { type: "string", default: "500" },
+  blocks: { type: "string", default: "500" },
+  seed: { type: "string" },
 });
 const seed = Number(values.seed ?? Date.now() % 1_000_000);
 const [cuts, blocks] = [Number(values.cuts), Number(values.blocks)];
