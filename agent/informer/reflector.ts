@@ -15,7 +15,7 @@ import type { ReflectorParts, ReflectorStats } from "./reflector-parts.ts";
 import { Rejections } from "./rejections.ts";
 import { replaceByPages } from "./replace-by-pages.ts";
 import { calmly, nextWait, type RetryPace } from "./retry-pace.ts";
-import { guardAgainstStall, type StallGuard } from "./stall-guard.ts";
+import { guardAgainstStall, StalledError, type StallGuard } from "./stall-guard.ts";
 import { hintFor, isUsable, OtherHistoryError, pauseAfter, ShortWatchError, UnreadableError } from "./watch-errors.ts";
 import type { WatchHealth } from "./watch-health.ts";
 import { WatchResumption } from "./watch-resumption.ts";
@@ -138,7 +138,10 @@ export class Reflector<T extends KubeObject> {
     const isNew = problem !== this.#said && disposition !== "relist" && !isOfLink(error);
     const level = isNew ? (hint === undefined ? "warn" : "error") : "debug";
     log[level]("watch interrupted", { error, hint, wait: Math.round(wait) });
-    this.#problem = this.#said = problem;
+    // A position that became too old, or a connection that went silent, is routine: the next attempt mends it.
+    const isRoutine = hint === undefined && (disposition === "relist" || error instanceof StalledError);
+    if (!isRoutine || this.#said !== undefined) this.#problem = problem;
+    this.#said = problem;
     const { comeback, isUrgent } = this.#parts;
     const back = isOfLink(error) ? comeback?.lost(wait) : undefined;
     const least = back === undefined && isUrgent?.() === false ? calmly(wait, random) : wait;

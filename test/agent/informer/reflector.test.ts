@@ -204,6 +204,20 @@ describe("a lost history", () => {
     await end();
   });
 
+  test("is a problem to report only where the next attempt fails too", async () => {
+    start();
+    await clock.settle();
+    api.openWatch.say({ type: "ERROR", error: expired("watch") });
+    await clock.settle();
+    expect(reflector.stats.problem).toBeUndefined();
+    api.fail("list", expired("list"), 2);
+    await clock.advance("2s");
+    expect(reflector.stats.problem).toMatch(/list/);
+    await clock.advance("10s");
+    expect(reflector.stats.problem).toBeUndefined();
+    await end();
+  });
+
   test("also for lists is answered at once by a list of what is newest (RL-03)", async () => {
     start();
     await clock.settle();
