@@ -21,7 +21,9 @@ export const keygen: Run = async (io, { values, words }) => {
     writeNew(secret, privateKey, 0o600);
     writeNew(open, publicKey, 0o644);
   } catch (error) {
-    return refuse(io, exit.failed, `keygen: ${sentenceOf(error)}`);
+    const isThere = error instanceof Error && "code" in error && error.code === "EEXIST";
+    const why = isThere ? `${secret} or ${open} is there already: take another name or folder` : sentenceOf(error);
+    return refuse(io, exit.failed, `keygen: ${why}`);
   }
   io.stdout.write(
     `${secret}   keep it to yourself: who has it gives commands in your name\n` +

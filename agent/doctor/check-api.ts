@@ -25,9 +25,12 @@ export async function apiTls({ api }: Patient): Promise<Verdict> {
       );
     return ok(`${server.origin}: Kubernetes ${version}`);
   } catch (error) {
-    return isForbidden(error) ? skip(sentenceOf(error)) : fail(sentenceOf(error), hintOf(error));
+    return isForbidden(error) ? skip(sentenceOf(error)) : fail(sentenceOf(error), hintOf(error) ?? noWay);
   }
 }
+
+const noWay =
+  "Check the link to the API server, and the address and port in the kubeconfig: is it there, and does a firewall let it pass?";
 
 const reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 

@@ -183,7 +183,9 @@ test("an operator makes a pair of keys once, and his secret is his alone", async
   expect(statSync(path.join(folder, "alice.key")).mode & 0o777).toBe(0o600);
   expect([...readTrust(folder).keys.keys()]).toEqual(["alice"]);
   const before = readFileSync(path.join(folder, "alice.key"), "utf8");
-  expect((await siteward("keygen", "alice", "--dir", folder)).code).toBe(1);
+  const again = await siteward("keygen", "alice", "--dir", folder);
+  expect(again.code).toBe(1);
+  expect(again.io.err()).toContain("is there already: take another name or folder");
   expect(readFileSync(path.join(folder, "alice.key"), "utf8")).toBe(before);
   expect((await siteward("keygen", "../alice", "--dir", folder)).code).toBe(64);
   expect((await siteward("keygen", "bob", "--dir", path.join(folder, "none"))).code).toBe(1);
