@@ -1,5 +1,6 @@
 import { leases, nodes, resourceName } from "../api/resources.ts";
 import { elapsed, type Instant } from "../base/clock.ts";
+import type { BoardHealth } from "../controllers/node-lifecycle/health.ts";
 import type { BoardRecord, SiteMemory } from "../controllers/node-lifecycle/memory.ts";
 import { zoneName } from "../controllers/node-lifecycle/zones.ts";
 import { isHeld } from "../judgement/link.ts";
@@ -112,19 +113,20 @@ function boardsPart({ boards }: SiteMemory, { config }: AgentViews, now: Instant
     // Its Lease is renewed again and its Ready condition is not: the board lives, and stays out of use until it reports.
     const isNotReady = !unwritten && (ready === "False" || (ready === "Unknown" && isHeard(record)));
     if (isNotReady) notReady.push({ name, since: health.transition });
-    else if (unwritten || ready === "Unknown")
-      (record.isCordoned ? off : silent).push({ name, since: lastHeard(record) });
+    else if (unwritten || ready === "Unknown") (record.isCordoned ? off : silent).push({ name, ...lastHeard(health) });
   }
   return { lost: named(silent), off: named(off), notReady: named(notReady), tainted };
 }
 
 type Board = NamedBoards["some"][number];
 
-const lastHeard = ({ health }: BoardRecord): Instant => health.heard ?? health.probe;
+const lastHeard = ({ heard, probe }: BoardHealth): Omit<Board, "name"> =>
+  heard === undefined ? { since: probe, neverHeard: true } : { since: heard };
 
 /** Those that have been away longest: they stay the first ones while they are. */
 function named(boards: Board[]): NamedBoards {
-  boards.sort((a, b) => a.since.mono - b.since.mono || (a.name < b.name ? -1 : 1));
+  const heard = ({ neverHeard }: Board): number => (neverHeard ? 0 : 1);
+  boards.sort((a, b) => heard(a) - heard(b) || a.since.mono - b.since.mono || (a.name < b.name ? -1 : 1));
   return { count: boards.length, some: boards.slice(0, mostNamed) };
 }
 

@@ -1,7 +1,7 @@
 import { elapsed, type Instant } from "../base/clock.ts";
 import { isoTime } from "../base/iso-time.ts";
 import type { Parts, ProblemPart } from "./parts.ts";
-import type { NamedBoards } from "./site-parts.ts";
+import type { NamedBoard, NamedBoards } from "./site-parts.ts";
 
 /**
  * Boards that are not in use: one line for each cause, which names the first few boards and counts the rest. The lines
@@ -45,9 +45,10 @@ function sentence(
   now: Instant,
   { one, several }: { readonly one: string; readonly several: string },
 ): string {
+  const when = ({ since, neverHeard }: NamedBoard): string => `${neverHeard ? "before " : ""}${timeOf(since, now)}`;
   const [first] = some;
-  if (count === 1 && first) return `${first.name} ${one} ${timeOf(first.since, now)}`;
-  const names = some.map(({ name, since }) => `${name} (${timeOf(since, now)})`);
+  if (count === 1 && first) return `${first.name} ${one} ${when(first)}`;
+  const names = some.map((board) => `${board.name} (${when(board)})`);
   const rest = count - some.length;
   return `${count} ${several}: ${names.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
 }

@@ -185,7 +185,7 @@ function ownProblems({ controllers = [], rebuilt, config, process, now }: Parts)
     found.push({
       type: "ServerRestored",
       severity: "warning",
-      message: `${rebuilt.why}; ${ago} ago everything that was cached was thrown away and listed again`,
+      message: `${rebuilt.why}; ${ago} ago everything that was cached was thrown away; the board that leads lists it again`,
       hint: rebuilt.restored.hint,
     });
   } else if (rebuilt && elapsed(rebuilt.at, now) < rebuiltIsNews) {

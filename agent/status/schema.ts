@@ -102,7 +102,7 @@ const pause = record({ controller: text, until: text, by: text, reason: maybe(te
 
 const confirmed = record({ target: maybe(text), until: text, by: text, reason: maybe(text) });
 
-const named = record({ count, some: list(record({ name: text, since: text })) });
+const named = record({ count, some: list(record({ name: text, since: text, neverHeard: maybe(yesNo) })) });
 
 const boards = record({
   /** Boards that are silent beyond their grace period. */

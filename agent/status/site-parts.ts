@@ -35,10 +35,18 @@ export interface JudgementPart {
   readonly qps: number;
 }
 
+export interface NamedBoard {
+  readonly name: string;
+  /** When the board was last heard, or became not ready. */
+  readonly since: Instant;
+  /** This leader never heard the board: `since` is its first look, and the silence is older than that. */
+  readonly neverHeard?: boolean | undefined;
+}
+
 export interface NamedBoards {
   readonly count: number;
-  /** The first few. `since`: when the board was last heard, or became not ready. */
-  readonly some: readonly { readonly name: string; readonly since: Instant }[];
+  /** The first few. */
+  readonly some: readonly NamedBoard[];
 }
 
 export interface EvictionPart {

@@ -165,7 +165,7 @@ function mqttStatus({ since, rtt, outbox, error, ...rest }: NonNullable<Parts["m
 function boardsStatus({ lost, off, notReady, tainted }: BoardsPart, now: Instant) {
   const named = ({ count, some }: BoardsPart["lost"]) => ({
     count,
-    some: some.map(({ name, since }) => ({ name, since: iso(since, now) })),
+    some: some.map(({ since, ...rest }) => ({ ...rest, since: iso(since, now) })),
   });
   return { lost: named(lost), off: named(off), notReady: named(notReady), tainted };
 }

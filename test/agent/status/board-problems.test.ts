@@ -22,6 +22,17 @@ test("one lost board is named, with the time at which it was last heard", () => 
   ]);
 });
 
+test("of a board that this leader never heard, the silence is said to be older than its first look", () => {
+  const some = [{ name: "pi-3", since: at(3000), neverHeard: true }, ...away("pi-4")];
+  expect(said({ lost: { count: 1, some: some.slice(0, 1) } })).toEqual([
+    "warning BoardsLost: pi-3 is lost: silent since before 2026-11-20 12:50 UTC",
+  ]);
+  expect(said({ lost: { count: 2, some } })).toEqual([
+    "warning BoardsLost: 2 boards are lost, silent since: pi-3 (before 2026-11-20 12:50 UTC), " +
+      "pi-4 (2026-11-20 12:50 UTC)",
+  ]);
+});
+
 test("of many lost boards the first few are named and the rest are counted, in one line", () => {
   expect(said({ lost: { count: 200, some: away("pi-3", "pi-4", "pi-5") } })).toEqual([
     "warning BoardsLost: 200 boards are lost, silent since: pi-3 (2026-11-20 12:50 UTC), " +
