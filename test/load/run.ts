@@ -2,8 +2,8 @@
  * `npm run test:load [-- NAME… --seconds N --objects N --seed S]`: real agents, a real etcd and kube-apiserver, and more of
  * everything than a site has. CI runs a small share of it.
  */
-import { parseArgs } from "node:util";
 import { missingAssets } from "../support/kube-cluster.ts";
+import { commandLineOf } from "../support/options.ts";
 import { largeObjects } from "./large-objects.ts";
 import type { Load } from "./load.ts";
 import { longReader } from "./long-reader.ts";
@@ -13,25 +13,30 @@ import { storm } from "./storm.ts";
 
 const loads: readonly Load[] = [pagesThatExpire, largeObjects, manyObjects, storm, longReader];
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
+const help = `Real agents, a real etcd and kube-apiserver, and more of everything than a site has.
+
+  npm run test:load [-- NAME… --seconds N --objects N --seed S]
+
+${loads.map(({ name, summary }) => `  ${name.padEnd(20)}${summary}`).join("\n")}
+
+  --seconds N   how long a load lasts (300)
+  --objects N   how many small objects there are (100000)
+  --seed S      what chance does; printed at the begin
+`;
+const { values, positionals } = commandLineOf(
+  help,
+  {
     seconds: { type: "string", default: "300" },
     objects: { type: "string", default: "100000" },
     seed: { type: "string" },
   },
-});
+  { names: loads.map(({ name }) => name) },
+);
 const lack = missingAssets();
 if (lack !== undefined) {
   console.log(`left out: the loads, because ${lack}`);
   process.exit(0);
 }
-const unknown = positionals.filter((name) => !loads.some((load) => load.name === name));
-if (unknown.length > 0) {
-  console.error(`there is no load ${unknown.join(", ")}; there are ${loads.map(({ name }) => name).join(", ")}`);
-  process.exit(64);
-}
-
 const seed = Number(values.seed ?? Date.now() % 1_000_000);
 const begun = performance.now();
 const say = (what: string): void =>

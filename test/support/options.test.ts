@@ -10,7 +10,7 @@ const run = (suite: string, option: string): Promise<{ code: number; stdout: str
     );
   });
 
-describe.each(["broker", "endurance", "fuzz", "power"])("the command line of the suite %s", (suite) => {
+describe.each(["broker", "endurance", "fuzz", "load", "power"])("the command line of the suite %s", (suite) => {
   test("says with --help how it is used, and runs nothing", async () => {
     const { code, stdout } = await run(suite, "--help");
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("  npm run ") });
