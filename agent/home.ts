@@ -64,6 +64,7 @@ export class Home {
     const isEmpty = (): boolean => informers.stats().every(({ synced, objects }) => !synced && objects === 0);
     await this.#cluster.check(isEmpty, signal);
     if (signal.aborted) return;
+    this.history.home();
     this.#isListening = true;
     try {
       await informers.run(signal);

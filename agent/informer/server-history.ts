@@ -66,6 +66,9 @@ export class ServerHistory {
   #answered = 0;
   #asking: Promise<void> | undefined;
   #restored: ServerRestoredError | undefined;
+  #isHome = false;
+  /** Compares the first Lease that was made before the cluster was known: another cluster has none of ours either. */
+  #created: (() => void) | undefined;
 
   constructor(ambient: Ambient, parts: ServerHistoryParts) {
     this.#ambient = ambient;
@@ -99,13 +102,22 @@ export class ServerHistory {
 
   /** The Lease as we just wrote it upon version `from`, which the server therefore had; undefined: it was created. */
   wrote(from: string | undefined, written: Witness): void {
-    this.#compare(written, this.#latest);
+    const before = this.#latest;
+    if (from === undefined && !this.#isHome) this.#created ??= () => this.#compare(written, before);
+    else this.#compare(written, before);
     this.#latest = written;
     if (this.#known === undefined || this.#known.version !== from) this.#unlinked();
     else {
       this.#known = written;
       if (this.#answered === this.#doubts) this.#steady = written;
     }
+  }
+
+  /** The server is known to be of the cluster that the cache is of. Throws where it was restored before that was known. */
+  home(): void {
+    this.#isHome = true;
+    this.#created?.();
+    this.#created = undefined;
   }
 
   /** The connection was lost: what answers next may have another history. */

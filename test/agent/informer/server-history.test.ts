@@ -174,10 +174,20 @@ describe("a leader that renews", () => {
   test("and makes the Lease anew with a lower version knows at once that the server was restored", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.settle(never);
+    history.home();
     store.states = [];
     expect(() => history.wrote(undefined, witnessOf(store.put(300, noon, "uid-2")))).toThrow(ServerRestoredError);
     await expect(history.watch(never)).rejects.toThrow(/went back from version 400 to 300/);
     expect(noticed).toHaveLength(1);
+  });
+
+  test("that makes the Lease anew before the cluster is known waits with its conclusion until it is", async () => {
+    const history = historyWith(witnessOf(store.put(400, morning)));
+    await history.settle(never);
+    store.states = [];
+    history.wrote(undefined, witnessOf(store.put(300, noon, "uid-2")));
+    expect(noticed).toEqual([]);
+    expect(() => history.home()).toThrow(ServerRestoredError);
   });
 
   test("links what somebody else wrote in between, once it is read", async () => {
