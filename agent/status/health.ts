@@ -14,6 +14,8 @@ const restoredIsNews = 900_000;
 /** What is wrong, the gravest first. One line for each cause: what follows from a dead link is not listed beside it. */
 export function problems(parts: Parts): readonly ProblemPart[] {
   const found = [
+    // An agent that is held or ended does nothing, whatever its links are like.
+    ...(parts.problems ?? []),
     ...linkProblems(parts),
     ...leaderProblems(parts),
     ...watchProblems(parts),
@@ -22,7 +24,6 @@ export function problems(parts: Parts): readonly ProblemPart[] {
     ...lagProblems(parts),
     ...ownProblems(parts),
     ...besideProblems(parts),
-    ...(parts.problems ?? []),
   ];
   return found.sort((a, b) => gravity[a.severity] - gravity[b.severity]);
 }
