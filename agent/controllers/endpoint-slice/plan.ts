@@ -3,6 +3,7 @@ import type { OwnerReference } from "../../api/meta.ts";
 import { boardOf } from "../../api/pods.ts";
 import { isEligible } from "../service/eligible.ts";
 import type { Family } from "../service/ip.ts";
+import { perPod } from "../service/target-port.ts";
 import { recycled } from "../slices/recycle.ts";
 import {
   identityOf,
@@ -117,12 +118,15 @@ function groupsOf(
   family: Family,
   { service, pods, ready, zones }: Wanted,
 ): { readonly groups: ReadonlyMap<string, Group>; readonly missing: readonly Pod[] } {
+  const portsOn = perPod(service, (pod) => {
+    const ports = slicePortsOf(pod, service);
+    return { ports, portMap: portMapOf(ports) };
+  });
   const groups = new Map<string, Group>();
   const missing: Pod[] = [];
   for (const pod of pods) {
     if (!isEligible(pod, true)) continue;
-    const ports = slicePortsOf(pod, service);
-    const portMap = portMapOf(ports);
+    const { ports, portMap } = portsOn(pod);
     const group = groups.get(portMap) ?? { ports, endpoints: new Map() };
     groups.set(portMap, group);
     const board = boardOf(pod) ?? "";

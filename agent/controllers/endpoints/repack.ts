@@ -12,19 +12,18 @@ type Offers = Map<string, boolean>;
  */
 export function repack(subsets: readonly Subset[]): readonly Subset[] {
   const addresses = new Map<string, SubsetAddress>();
-  const ports = new Map<string, { readonly port: SubsetPort | undefined; readonly offers: Offers }>();
+  const ports = new Map<string, { readonly port: SubsetPort | undefined; readonly subsets: Set<Subset> }>();
   for (const subset of subsets) {
     if (!subset.addresses?.length && !subset.notReadyAddresses?.length) continue;
     const offered = subset.ports?.length ? subset.ports : [undefined];
     for (const port of offered) {
       const name = port === undefined ? "" : portText(port);
-      const { offers } = ports.get(name) ?? { offers: new Map() };
-      ports.set(name, { port, offers });
-      for (const address of subset.addresses ?? []) note(address, true, offers, addresses);
-      for (const address of subset.notReadyAddresses ?? []) note(address, false, offers, addresses);
+      const known = ports.get(name);
+      if (known) known.subsets.add(subset);
+      else ports.set(name, { port, subsets: new Set([subset]) });
     }
   }
-  const packed = grouped(ports.values()).map(({ ports, offers }) => {
+  const packed = grouped(ports.values(), addresses).map(({ ports, offers }) => {
     const of = (ready: boolean): readonly SubsetAddress[] =>
       [...offers].flatMap(([identity, isReady]) => (isReady === ready ? (addresses.get(identity) ?? []) : []));
     return subsetOf({ addresses: of(true), notReadyAddresses: of(false), ports });
@@ -40,16 +39,41 @@ function note(address: SubsetAddress, ready: boolean, offers: Offers, addresses:
 
 /** Ports with the same offers. No port at all is a group too; beside others of the same offers it adds nothing. */
 function grouped(
-  ports: Iterable<{ readonly port: SubsetPort | undefined; readonly offers: Offers }>,
+  ports: Iterable<{ readonly port: SubsetPort | undefined; readonly subsets: ReadonlySet<Subset> }>,
+  addresses: Map<string, SubsetAddress>,
 ): readonly { readonly ports: readonly SubsetPort[]; readonly offers: Offers }[] {
   const groups = new Map<string, { readonly ports: SubsetPort[]; readonly offers: Offers }>();
-  for (const { port, offers } of ports) {
-    const name = JSON.stringify([...offers].sort(([a], [b]) => (a < b ? -1 : 1)));
+  // The same subsets offer the same: their addresses are gone through once, not once for each port.
+  const bySubsets = new Map<string, { readonly name: string; readonly offers: Offers }>();
+  const numbers = new Map<Subset, number>();
+  for (const { port, subsets } of ports) {
+    const together = Array.from(subsets, (subset) => numberOf(subset, numbers)).join(" ");
+    const offered = bySubsets.get(together) ?? offersOf(subsets, addresses);
+    bySubsets.set(together, offered);
+    const { name, offers } = offered;
     const group = groups.get(name) ?? { ports: [], offers };
     groups.set(name, group);
     if (port !== undefined && port.port > 0) group.ports.push(port);
   }
   return [...groups.values()];
+}
+
+function numberOf(subset: Subset, numbers: Map<Subset, number>): number {
+  const number = numbers.get(subset) ?? numbers.size;
+  numbers.set(subset, number);
+  return number;
+}
+
+function offersOf(
+  subsets: Iterable<Subset>,
+  addresses: Map<string, SubsetAddress>,
+): { readonly name: string; readonly offers: Offers } {
+  const offers: Offers = new Map();
+  for (const subset of subsets) {
+    for (const address of subset.addresses ?? []) note(address, true, offers, addresses);
+    for (const address of subset.notReadyAddresses ?? []) note(address, false, offers, addresses);
+  }
+  return { name: JSON.stringify([...offers].sort(([a], [b]) => (a < b ? -1 : 1))), offers };
 }
 
 /** Addresses in their order, ports by hash; what is empty is left out, as the API does. */

@@ -3,20 +3,25 @@ import { boardOf } from "../../api/pods.ts";
 import { addressesOf, hostnameOf, isEligible } from "../service/eligible.ts";
 import type { Subset, SubsetAddress, SubsetPort } from "../service/go-text.ts";
 import { type Family, familyOf } from "../service/ip.ts";
-import { type ServicePort, targetPortOf } from "../service/target-port.ts";
+import { perPod, type ServicePort, targetPortOf } from "../service/target-port.ts";
 import { repack } from "./repack.ts";
 
 /** The subsets of a service's Endpoints, before they are cut to size (kubernetes 7.2). `ready`: by uid. */
 export function subsetsOf(service: Service, pods: readonly Pod[], ready: ReadonlySet<string>): readonly Subset[] {
   const publishesAll = service.spec?.publishNotReadyAddresses ?? false;
-  const subsets: Subset[] = [];
+  const portsOn = perPod(service, (pod) => portsOf(pod, service));
+  // Pods with the same list of ports are one subset.
+  const subsets = new Map<readonly SubsetPort[], { addresses: SubsetAddress[]; notReadyAddresses: SubsetAddress[] }>();
   for (const pod of pods) {
     const address = isEligible(pod, publishesAll) ? addressOf(pod, service) : undefined;
-    if (address === undefined) continue;
-    const list = publishesAll || ready.has(pod.metadata.uid) ? "addresses" : "notReadyAddresses";
-    for (const ports of portsOf(pod, service)) subsets.push({ [list]: [address], ports });
+    const ports = address && portsOn(pod);
+    if (address === undefined || ports === undefined) continue;
+    const subset = subsets.get(ports) ?? { addresses: [], notReadyAddresses: [] };
+    subsets.set(ports, subset);
+    const isReady = publishesAll || ready.has(pod.metadata.uid);
+    subset[isReady ? "addresses" : "notReadyAddresses"].push(address);
   }
-  return repack(subsets);
+  return repack([...subsets].map(([ports, addresses]) => ({ ...addresses, ports })));
 }
 
 /** The one address of a pod that is of the service's first family; `undefined`: it has none. */
@@ -41,14 +46,15 @@ function firstFamily({ spec }: Service, { status }: Pod): Family {
   return familyOf(clusterIp === "" ? status?.podIP : clusterIp);
 }
 
-/** One list for each port that the pod has; one without ports for a headless service that names none. */
-function portsOf(pod: Pod, { spec }: Service): readonly (readonly SubsetPort[])[] {
+/** The ports that the pod has; `undefined`: none, and it is not of a headless service that names none. */
+function portsOf(pod: Pod, { spec }: Service): readonly SubsetPort[] | undefined {
   const ports = spec?.ports ?? [];
-  if (ports.length === 0) return spec?.clusterIP === "None" ? [[]] : [];
-  return ports.flatMap((port) => {
+  if (ports.length === 0) return spec?.clusterIP === "None" ? [] : undefined;
+  const found = ports.flatMap((port) => {
     const number = targetPortOf(pod, port);
-    return number === undefined ? [] : [[subsetPort(port, number)]];
+    return number === undefined ? [] : [subsetPort(port, number)];
   });
+  return found.length === 0 ? undefined : found;
 }
 
 const subsetPort = ({ name, protocol = "TCP", appProtocol }: ServicePort, port: number): SubsetPort => ({

@@ -1,24 +1,35 @@
 import { inTextOrder } from "../../base/text-order.ts";
 
 /**
- * FNV-1a of 128 bits over the UTF-8 of a text, as hexadecimal digits. The prime is 2^88 + 2^8 + 0x3b; what is multiplied
- * lies in four numbers of 32 bits, the lowest first, so that nothing exceeds what a number holds exactly.
+ * FNV-1a of 128 bits over the UTF-8 of a text, as hexadecimal digits. The prime is 2^88 + 2^8 + 0x3b. Limbs of 22 bits, the
+ * lowest first: a product with the small part of the prime fits into 31 bits, and 2^88 is a move by four limbs.
  */
 export function fnv128(text: string): string {
-  let [a, b, c, d] = [0x6295c58d, 0x62b82175, 0x07bb0142, 0x6c62272e];
-  for (const byte of Buffer.from(text)) {
-    a = (a ^ byte) >>> 0;
-    const [a0, b0] = [a, b];
-    let carry = a * small;
-    a = carry % limb;
-    carry = Math.floor(carry / limb) + b * small;
-    b = carry % limb;
-    carry = Math.floor(carry / limb) + c * small + (a0 % 2 ** 8) * 2 ** 24;
-    c = carry % limb;
-    // The lowest limb from 8 bits on, and of the next one as much as still fits below 2^128.
-    d = (Math.floor(carry / limb) + d * small + Math.floor(a0 / 2 ** 8) + (b0 % 2 ** 8) * 2 ** 24) % limb;
+  let a = 0x15c58d;
+  let b = 0x5d58a;
+  let c = 0x262b82;
+  let d = 0x2ec050;
+  let e = 0x272e07;
+  let f = 0x1b188;
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at++) {
+    const a0 = a ^ (bytes[at] ?? 0);
+    const b0 = b;
+    let sum = a0 * small;
+    a = sum & limb;
+    sum = b0 * small + (sum >>> bits);
+    b = sum & limb;
+    sum = c * small + (sum >>> bits);
+    c = sum & limb;
+    sum = d * small + (sum >>> bits);
+    d = sum & limb;
+    sum = e * small + (sum >>> bits) + a0;
+    e = sum & limb;
+    // The highest limb has the 18 bits that are left of 128.
+    f = (f * small + (sum >>> bits) + b0) & 0x3ffff;
   }
-  return [d, c, b, a].map((part) => part.toString(16).padStart(8, "0")).join("");
+  const whole = [f, e, d, c, b, a].reduce((high, low) => (high << BigInt(bits)) | BigInt(low), 0n);
+  return whole.toString(16).padStart(32, "0");
 }
 
 /** Items in the order of the hashes of their texts, as kube-controller-manager writes them. */
@@ -30,5 +41,6 @@ export function byHash<T>(items: readonly T[], textOf: (item: T) => string): rea
     .map(({ item }) => item);
 }
 
-const limb = 2 ** 32;
+const bits = 22;
+const limb = 2 ** bits - 1;
 const small = 0x13b;

@@ -18,6 +18,21 @@ export function targetPortOf(pod: Pod, { port, targetPort, protocol = "TCP" }: S
   return undefined;
 }
 
+/**
+ * What follows from the ports of a service on each pod, worked out once for pods that agree on the ports that the service asks
+ * for by their names: a service of thousands of ports may select hundreds of pods.
+ */
+export function perPod<T>({ spec }: Service, of: (pod: Pod) => T): (pod: Pod) => T {
+  const named = (spec?.ports ?? []).filter(({ targetPort }) => typeof targetPort === "string");
+  const known = new Map<string, { readonly it: T }>();
+  return (pod) => {
+    const numbers = named.map((port) => targetPortOf(pod, port) ?? "").join();
+    const one = known.get(numbers) ?? { it: of(pod) };
+    known.set(numbers, one);
+    return one.it;
+  };
+}
+
 /** Of those that start before the others, the ones that stay beside them serve too. */
 const servingContainers = ({ spec }: Pod): readonly Container[] => [
   ...(spec?.containers ?? []),
