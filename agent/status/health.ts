@@ -13,9 +13,10 @@ const restoredIsNews = 900_000;
 
 /** What is wrong, the gravest first. One line for each cause: what follows from a dead link is not listed beside it. */
 export function problems(parts: Parts): readonly ProblemPart[] {
+  const ofProcess = parts.problems ?? [];
   const found = [
     // An agent that is held or ended does nothing, whatever its links are like.
-    ...(parts.problems ?? []),
+    ...ofProcess.filter(endsWork),
     ...linkProblems(parts),
     ...leaderProblems(parts),
     ...watchProblems(parts),
@@ -24,9 +25,12 @@ export function problems(parts: Parts): readonly ProblemPart[] {
     ...lagProblems(parts),
     ...ownProblems(parts),
     ...besideProblems(parts),
+    ...ofProcess.filter((problem) => !endsWork(problem)),
   ];
   return found.sort((a, b) => gravity[a.severity] - gravity[b.severity]);
 }
+
+const endsWork = ({ type }: ProblemPart): boolean => type === "AgentHeld" || type === "AgentEnded";
 
 const gravity = { critical: 0, warning: 1, info: 2 } as const;
 
