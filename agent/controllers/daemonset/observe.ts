@@ -38,9 +38,7 @@ export async function observe(
   if (set.metadata.deletionTimestamp !== undefined) return { kind: "idle", set, told: [] };
   const claimed = await readClaimed(set, selector, site);
   if (claimed === undefined) return { kind: "stale" };
-  await nextTurn();
   const known = historyOf(set, claimed.revisions);
-  await nextTurn();
   const named = known.present.length > 0 ? "known" : await askForName(set, site);
   if (named === "stale") return { kind: "stale" };
   if (typeof named === "object" && "live" in named) return { kind: "collision", live: named.live };

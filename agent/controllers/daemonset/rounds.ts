@@ -20,8 +20,7 @@ export interface Round {
 export function roundOf(pass: Pass, memory: SetMemory, now: Instant): Round {
   const { set, pods, boards, history, claims } = pass.work;
   const [present] = history.present;
-  // Not in every round: a template may be as large as the API server takes an object.
-  const hashNow = (): string => (present === undefined ? presentHash(set) : hashOf(present));
+  const hash = present === undefined ? presentHash(set) : hashOf(present);
   const availability = availabilityOf(set, memory.readiness);
   switch (pass.stage) {
     case "claims":
@@ -33,12 +32,10 @@ export function roundOf(pass: Pass, memory: SetMemory, now: Instant): Round {
     case "pods": {
       if (pass.waits) return { actions: [], pass, memory };
       const { backoffs } = memory;
-      const hash = hashNow();
       const { actions, recheck, ...after } = podWrites(pass.work, { hash, availability, backoffs }, now);
       return { actions, pass: { ...pass, recheck: sooner(pass.recheck, recheck) }, memory: { ...memory, ...after } };
     }
     case "status": {
-      const hash = hashNow();
       // A pass that did not get to the pods has not looked at this generation.
       const counts = countBoards(boards, podsByBoard(pods), { set, hash, availability }, now);
       const looked = lookedAt(set, hash, pods);
