@@ -5,7 +5,7 @@ import { type Link, LinkError, type Message, type OpenLink, PublishError, type S
 import { endOf, olderProtocol, openingFailure, reasonOf, silentEnd } from "./link-failure.ts";
 import { MqttClient } from "./mqtt-client.ts";
 import { incomingOf, publishOptionsOf, sizeOf } from "./mqtt-messages.ts";
-import { optionsOf } from "./mqtt-options.ts";
+import { inTurn, optionsOf } from "./mqtt-options.ts";
 import { Unread } from "./unread.ts";
 
 /** Never more, whatever the broker allows: what waits for its acknowledgement is on disk, and on the heap. */
@@ -54,7 +54,7 @@ export const mqttLinks =
       client.handleMessage = (packet, taken) => {
         if (packet.qos > 0) taken();
         else
-          opening.receive(incomingOf(packet, unread)).then(
+          inTurn(opening.receive, incomingOf(packet, unread)).then(
             () => taken(),
             // It does not come again.
             () => taken(),

@@ -1,7 +1,14 @@
 import type { IClientOptions, IPublishPacket } from "mqtt";
-import { LinkError, type Opening } from "./link.ts";
+import { nextTurn } from "../base/clock.ts";
+import { type Incoming, LinkError, type Opening } from "./link.ts";
 import { incomingOf } from "./mqtt-messages.ts";
 import type { Unread } from "./unread.ts";
+
+/** One message in each turn of the loop: a queue that waited for this board comes many in one piece. */
+export async function inTurn(receive: Opening["receive"], message: Incoming): Promise<void> {
+  await nextTurn();
+  await receive(message);
+}
 
 /** How the library is to connect, and how it takes what comes at QoS 1 and 2. */
 export function optionsOf(opening: Opening, unread: Unread): IClientOptions {
@@ -37,7 +44,7 @@ export function optionsOf(opening: Opening, unread: Unread): IClientOptions {
     // The acknowledgement follows when this calls back: what came is durable then. An error ends the connection, and the
     // broker sends the message again.
     customHandleAcks: (_topic, _payload, packet: IPublishPacket, done) => {
-      receive(incomingOf(packet, unread)).then(
+      inTurn(receive, incomingOf(packet, unread)).then(
         () => done(0),
         (cause: unknown) => done(new LinkError("stopped", "a message could not be taken", { cause })),
       );
