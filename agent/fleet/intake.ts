@@ -39,6 +39,12 @@ interface Place {
   readonly correlation: string | undefined;
 }
 
+/**
+ * What goes last where there is no room for all answers: the end of a command that was accepted. Refusals and reads without
+ * number must not cost it.
+ */
+const ranks = { progress: 0, reply: 1, end: 2 } as const;
+
 /** A message that could not be taken so often is given up: it must not keep the link from ever standing. */
 const mostTries = 3;
 
@@ -87,7 +93,7 @@ export class Intake {
     for await (const answer of desk().leftover(signal)) {
       // What was not carried out to its end here may have been sent again, to the leader after us.
       const isLast = answer.scope !== "site" || standing().isLeader || answer.body.state === "succeeded";
-      this.#tell(answer, { topic: resultTopic(identity, answer), retain: isLast, correlation: undefined });
+      this.#tell(answer, { topic: resultTopic(identity, answer), retain: isLast, correlation: undefined }, ranks.end);
     }
   }
 
@@ -124,7 +130,7 @@ export class Intake {
     });
     if (taken === "no answer") return;
     const place = this.#placeOf(message, found, hearing);
-    this.#tell(taken.answer, place);
+    this.#tell(taken.answer, place, taken.later ? ranks.progress : ranks.reply);
     if (taken.later) this.#follow(taken.later, place);
   }
 
@@ -145,7 +151,7 @@ export class Intake {
 
   #follow(answers: AsyncIterable<Answer>, place: Place): void {
     const all = async (): Promise<void> => {
-      for await (const answer of answers) this.#tell(answer, place);
+      for await (const answer of answers) this.#tell(answer, place, answer.isTerminal ? ranks.end : ranks.progress);
     };
     const task = all()
       .catch((error: unknown) => this.#ambient.log.error("an answer to the fleet could not be kept", { error }))
@@ -153,7 +159,7 @@ export class Intake {
     this.#answering.add(task);
   }
 
-  #tell(answer: Answer, { topic, retain, correlation }: Place): void {
+  #tell(answer: Answer, { topic, retain, correlation }: Place, rank: number): void {
     const { outbox, bootId, desk, added } = this.#parts;
     const { body, expirySeconds, isTerminal } = answer;
     const code = typeof body.code === "number" ? String(body.code) : undefined;
@@ -161,7 +167,7 @@ export class Intake {
     const message = { topic, payload: JSON.stringify(body), retain };
     try {
       outbox.respond(
-        { ...message, properties: JSON.stringify({ code, correlation }), rank: isTerminal ? 1 : 0, ttl },
+        { ...message, properties: JSON.stringify({ code, correlation }), rank, ttl },
         { boot: bootId, mono: this.#ambient.clock.now().mono },
         () => {
           if (isTerminal) desk().told(answer);

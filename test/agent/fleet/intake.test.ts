@@ -210,6 +210,26 @@ test("an answer that the disk does not take waits in memory, and not without end
   expect(states.size).toBe(64);
 });
 
+test("refusals without number push out their like, and not the end of a command that was accepted", async () => {
+  const end = answer({ id: "drain", name: "board.drain" });
+  async function* later() {
+    yield end;
+  }
+  const { intake, waiting } = board(async ({ id }) => {
+    if (id !== "drain") return { answer: answer({ id, body: { v: 1, id, state: "rejected", code: 429 } }) };
+    const accepted = { v: 1, id, state: "accepted", code: 202 };
+    return { answer: answer({ id, name: "board.drain", body: accepted, isTerminal: false }), later: later() };
+  });
+  await intake.receive(message(`${me}/cmd/board.drain/drain`));
+  await intake.settled();
+  for (let id = 0; id < 500; id++) await intake.receive(message(`${me}/cmd/ping/${id}`));
+  const topics = waiting().map(({ topic }) => topic);
+  expect(topics.length).toBeLessThanOrEqual(100);
+  expect(topics).toContain(`${me}/res/board.drain/drain`);
+  expect(topics).toContain(`${me}/res/ping/499`);
+  expect(topics).not.toContain(`${me}/res/ping/0`);
+});
+
 describe("a message that cannot be taken", () => {
   test("is not acknowledged, so that it comes again, and is given up the third time", async () => {
     const { intake } = board(async () => {
