@@ -233,6 +233,21 @@ test.each([
   expect(io.err()).toContain(why);
 });
 
+test("nothing is signed for a site that no leader would take: one that changes something needs a number", async () => {
+  await siteward("keygen", "alice", "--dir", folder);
+  const payload = path.join(folder, "f1.json");
+  const signFor = async (board: string, more: object) => {
+    const [name, exp] = ["board.cordon", "2026-11-20T12:05:00Z"];
+    writeFileSync(payload, JSON.stringify({ v: 1, id: "F1", name, reason: "CHG-1182", exp, ...more }));
+    const topic = `sw1/acme/plant7/${board}/cmd/${name}/F1`;
+    const { code, io } = await siteward("sign", "--key", path.join(folder, "alice.key"), "--topic", topic, payload);
+    return `${code} ${io.err()}`;
+  };
+  expect(await signFor("_site", {})).toMatch(/^1 .*no board would take this.*needs a number.*\(\/ctr\)/);
+  expect(await signFor("_site", { ctr: 1 })).toBe("0 ");
+  expect(await signFor("edge-02", {})).toBe("0 ");
+});
+
 test("a signature needs a key, a topic and a file that can be read", async () => {
   const [topic, payload] = ["sw1/acme/plant7/edge-02/cmd/ping/F1", path.join(folder, "f1.json")];
   expect((await siteward("sign", payload)).code).toBe(64);
