@@ -6,6 +6,7 @@ import { TerminalError } from "../../base/errors.ts";
 import { permitsHarm } from "../../judgement/verdict.ts";
 import { type Action, refTo } from "../../runtime/actions.ts";
 import type { SiteView } from "../../runtime/controller.ts";
+import { asItIsNow } from "../as-it-is-now.ts";
 import { outstanding } from "../expectations.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
 import { askEach } from "../node-lifecycle/questions.ts";
@@ -51,17 +52,14 @@ export async function observe(
   return { kind: "work", set, boards, vanished: await vanished(mine, site), pods: mine, history, claims, expected };
 }
 
-/** Past the cache, which may be as far behind the next time. What is gone or another is the watch's to bring. */
 async function asTheyAreNow(
   mine: readonly Pod[],
   overtaken: ReadonlySet<string>,
   site: SiteView,
 ): Promise<readonly Pod[]> {
   const live = new Map<string, Pod>();
-  await askEach([...overtaken].slice(0, mostQuestions), async (key) => {
-    const pod = await site.fetch(pods, key);
-    if (pod) live.set(pod.metadata.uid, pod);
-  });
+  const asked = mine.filter((pod) => overtaken.has(keyOf(pod))).slice(0, mostQuestions);
+  await askEach(asked, async (pod) => void live.set(pod.metadata.uid, await asItIsNow(pod, site)));
   return mine.map((pod) => live.get(pod.metadata.uid) ?? pod);
 }
 

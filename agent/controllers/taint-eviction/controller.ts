@@ -8,6 +8,7 @@ import { linkOf } from "../../judgement/link.ts";
 import type { Verdict } from "../../judgement/verdict.ts";
 import { type Controller, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
 import { type Holds, noHolds } from "../../runtime/holds.ts";
+import { asItIsNow } from "../as-it-is-now.ts";
 import type { Budget } from "../node-lifecycle/budget.ts";
 import { type Circumstances, readyOf } from "../node-lifecycle/health.ts";
 import type { BoardRecord, RunningTaint } from "../node-lifecycle/memory.ts";
@@ -100,12 +101,6 @@ function verdictOn(
 }
 
 const notJudged: Verdict = { verdict: "alive", rule: "was not looked at yet" };
-
-/** Past the cache, which may be as far behind the next time. One that is gone or another is the watch's to bring. */
-async function asItIsNow(cached: Pod, site: SiteView): Promise<Pod> {
-  const live = await site.fetch(pods, keyOf(cached));
-  return live?.metadata.uid === cached.metadata.uid ? live : cached;
-}
 
 /** A board that leaves the site takes its pods along. While its Node is here, a pod that is gone was deleted. */
 async function isReleased(key: string, { board, uid, asked }: Timer, site: SiteView): Promise<boolean> {
