@@ -11,22 +11,19 @@ export interface ZoneCount {
 
 const excluded = "node.kubernetes.io/exclude-disruption";
 
-/** All labels that have a say in how the zone of a board is judged. */
-export const zoneLabels: readonly string[] = [
-  "failure-domain.beta.kubernetes.io/zone",
-  "topology.kubernetes.io/zone",
-  "failure-domain.beta.kubernetes.io/region",
-  "topology.kubernetes.io/region",
-  excluded,
-];
+/** The old labels come first: they win over the stable ones wherever they are present, even when they are empty. */
+const names = {
+  zone: ["failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"],
+  region: ["failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"],
+} as const;
 
-/**
- * Region and zone of a board, as one text; "" where it has neither. The old labels win over the stable ones wherever
- * they are present, even when they are empty: so did every version of Kubernetes.
- */
+/** All labels that have a say in how the zone of a board is judged. */
+export const zoneLabels: readonly string[] = [...names.zone, ...names.region, excluded];
+
+/** Region and zone of a board, as one text; "" where it has neither. So did every version of Kubernetes. */
 export function zoneOf({ metadata: { labels = {} } }: Node): string {
-  const zone = labels["failure-domain.beta.kubernetes.io/zone"] ?? labels["topology.kubernetes.io/zone"] ?? "";
-  const region = labels["failure-domain.beta.kubernetes.io/region"] ?? labels["topology.kubernetes.io/region"] ?? "";
+  const valueOf = ([old, stable]: readonly [string, string]): string => labels[old] ?? labels[stable] ?? "";
+  const [zone, region] = [valueOf(names.zone), valueOf(names.region)];
   // No label can hold the null character, so that no two zones share a key.
   return region === "" && zone === "" ? "" : `${region}:\u0000:${zone}`;
 }
