@@ -13,10 +13,7 @@ const restoredIsNews = 900_000;
 
 /** What is wrong, the gravest first. One line for each cause: what follows from a dead link is not listed beside it. */
 export function problems(parts: Parts): readonly ProblemPart[] {
-  const ofProcess = parts.problems ?? [];
   const found = [
-    // An agent that is held or ended does nothing, whatever its links are like.
-    ...ofProcess.filter(endsWork),
     ...linkProblems(parts),
     ...leaderProblems(parts),
     ...watchProblems(parts),
@@ -25,12 +22,14 @@ export function problems(parts: Parts): readonly ProblemPart[] {
     ...lagProblems(parts),
     ...ownProblems(parts),
     ...besideProblems(parts),
-    ...ofProcess.filter((problem) => !endsWork(problem)),
+    ...(parts.problems ?? []),
   ];
-  return found.sort((a, b) => gravity[a.severity] - gravity[b.severity]);
+  return found.sort((a, b) => rankOf(a) - rankOf(b));
 }
 
-const endsWork = ({ type }: ProblemPart): boolean => type === "AgentHeld" || type === "AgentEnded";
+/** An agent that is held or ended does nothing, whatever its links are like: that comes before all else. */
+const rankOf = ({ type, severity }: ProblemPart): number =>
+  type === "AgentHeld" || type === "AgentEnded" ? -1 : gravity[severity];
 
 const gravity = { critical: 0, warning: 1, info: 2 } as const;
 
