@@ -39,7 +39,7 @@ export interface TermLoops {
   readonly loops: readonly Loop[];
   /** What those who judge the boards hold to be true of them. Left out: nobody judges here. */
   readonly judged?: () => SiteMemory | undefined;
-  /** Of the pods whose board has a NoExecute taint. Left out: nobody evicts here. */
+  /** Of the pods whose board has a NoExecute taint. Left out: nothing is evicted here. */
   readonly timers?: (now: Instant) => TimerCounts;
 }
 

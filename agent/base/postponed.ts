@@ -2,8 +2,8 @@ import { type Clock, deadline, type Millis } from "./clock.ts";
 import type { Disposed } from "./errors.ts";
 
 /**
- * The patience of a pass ended before the request had its turn: nothing was sent, and nothing failed. Whoever decided on
- * it decides anew in a later pass.
+ * The patience of a pass ended before the request had its turn: nothing was sent, and nothing failed. A later pass
+ * decides again.
  */
 export class PostponedError extends Error implements Disposed {
   override readonly name = "PostponedError";

@@ -62,7 +62,7 @@ export async function run(io: Io, args: Args): Promise<number> {
       ? new CredentialsError(sentenceOf(error), "Name the authority that signed its certificate: --ca FILE.")
       : error;
   });
-  io.stdout.line(`${reached}`);
+  io.stdout.line(reached);
   if (args.flags.has("dry-run")) {
     for (const { path, mode } of files) io.stdout.line(`would write ${path} (mode ${mode.toString(8)})`);
     for (const path of gone) io.stdout.line(`would remove ${path} (no broker is named)`);

@@ -51,7 +51,7 @@ export class ProcessLog implements LineTaker {
 /** Takes lines of every level: which of them are made was decided before. */
 function loggerOf(io: Io, config: Config): Logger {
   const level = "debug";
-  const write = (line: string): void => io.stdout.line(`${line}`);
+  const write = (line: string): void => io.stdout.line(line);
   const format = formatOf(io, config);
   if (format === "journal") return new JournalLogger({ level, identifier: "siteward", send: journalOf(io), write });
   return new LineLogger(

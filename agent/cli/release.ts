@@ -37,7 +37,7 @@ export async function run(io: Io, { flags, values }: Args): Promise<number> {
       leaseNamespaces: leaseNamespaces(config.leader),
       identity: identityOf(`release-by-${config.board.name}`, io.random),
       dryRun,
-      tell: (line) => io.stdout.line(`${line}`),
+      tell: (line) => io.stdout.line(line),
     });
     const { nodes, changed } = await release.run(io.signal);
     io.stdout.write(

@@ -59,7 +59,7 @@ export class UpView {
   readonly say = (line: string): void => {
     const seconds = elapsed(this.#begun, this.#clock.now()) / 1000;
     const stamped = `${this.#phase}t=${seconds.toFixed(1)}s ${line}`;
-    if (!this.#table) this.#io.stdout.line(`${stamped}`);
+    if (!this.#table) this.#io.stdout.line(stamped);
     this.#news.push(stamped);
     if (this.#news.length > newsKept) this.#news = this.#news.slice(-newsKept / 2);
   };

@@ -93,7 +93,7 @@ export interface KubeClientParts {
   readonly traffic: Traffic;
   readonly limiter: Allowance;
   readonly timeouts: Timeouts;
-  /** Is told what is forbidden; left out where a refusal is no problem. */
+  /** Records what is forbidden; left out where a refusal is no problem. */
   readonly permissions?: Permissions;
   /** "siteward/1.2.0": what is before the slash is the manager of the fields that we write. */
   readonly userAgent: string;

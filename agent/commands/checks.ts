@@ -80,7 +80,7 @@ export interface SiteNumber {
 
 /**
  * The number that a command uses up for the whole site before it is accepted: the next leader knows nothing else of it.
- * Undefined: it is this board's alone, or nobody signed it.
+ * Undefined: it is this board's alone, or unsigned.
  */
 export function siteNumber({ request, signature, envelope }: Read): SiteNumber | undefined {
   if (request.scope !== "site" || signature.is !== "valid" || envelope.ctr === undefined) return undefined;
