@@ -100,8 +100,16 @@ export class ServerHistory {
     if (!isSame(found, this.#known)) this.#unlinked();
   }
 
-  /** The Lease as we just wrote it upon version `from`, which the server therefore had; undefined: it was created. */
-  wrote(from: string | undefined, written: Witness): void {
+  /** How often the history was doubted so far. A write that is sent now and goes through answers these doubts. */
+  get doubts(): number {
+    return this.#doubts;
+  }
+
+  /**
+   * The Lease as we just wrote it upon version `from`, which the server therefore had; undefined: it was created.
+   * `doubts`: as they were when the write was sent.
+   */
+  wrote(from: string | undefined, written: Witness, doubts: number): void {
     const before = this.#latest;
     if (from === undefined && !this.#isHome) this.#created ??= () => this.#compare(written, before);
     else this.#compare(written, before);
@@ -109,6 +117,7 @@ export class ServerHistory {
     if (this.#known === undefined || this.#known.version !== from) this.#unlinked();
     else {
       this.#known = written;
+      this.#answered = Math.max(this.#answered, doubts);
       if (this.#answered === this.#doubts) this.#steady = written;
     }
   }
@@ -180,7 +189,7 @@ export class ServerHistory {
     if (found !== undefined) this.#compare(found, latest);
     const isLinked =
       known !== undefined && found !== undefined && (isSame(found, known) || (await this.#had(known, signal)));
-    this.#answered = doubts;
+    this.#answered = Math.max(this.#answered, doubts);
     // A write of ours that went through meanwhile was written upon what we knew.
     const isNewer = this.#known !== undefined && this.#known !== known;
     if (isLinked) {

@@ -65,7 +65,7 @@ export class LeaseLock implements LeaderLock {
   readonly #at: { readonly namespace: string; readonly name: string };
   readonly #labels: Readonly<Record<string, string>>;
   readonly #annotations: Readonly<Record<string, string>>;
-  readonly #history: Pick<ServerHistory, "saw" | "wrote"> | undefined;
+  readonly #history: Pick<ServerHistory, "saw" | "wrote" | "doubts"> | undefined;
 
   constructor(parts: {
     readonly client: LeaseClient;
@@ -73,7 +73,7 @@ export class LeaseLock implements LeaderLock {
     readonly labels: Readonly<Record<string, string>>;
     readonly annotations: Readonly<Record<string, string>>;
     /** Learns every version that is read or written here. It may find out that the server was restored: then this throws. */
-    readonly history?: Pick<ServerHistory, "saw" | "wrote">;
+    readonly history?: Pick<ServerHistory, "saw" | "wrote" | "doubts">;
   }) {
     this.#client = parts.client;
     this.#at = parts.at;
@@ -96,8 +96,9 @@ export class LeaseLock implements LeaderLock {
   async create(claim: Claim, now: Instant, write: Write): Promise<LeaseRecord> {
     const metadata = { ...this.#at, labels: this.#labels, annotations: this.#annotations };
     const lease = { apiVersion: apiVersionOf(leases), kind: leases.kind, metadata, spec: claimed(claim, now) };
+    const { doubts = 0 } = this.#history ?? {};
     const created = await this.#client.create(leases, this.#at.namespace, lease, write);
-    this.#history?.wrote(undefined, witnessOf(created));
+    this.#history?.wrote(undefined, witnessOf(created), doubts);
     return recordOf(created);
   }
 
@@ -155,9 +156,10 @@ export class LeaseLock implements LeaderLock {
     // The notes are half of what every look at the Lease brings. One empty entry ends them, until somebody applies it.
     const unmanaged = managed && { managedFields: [{}] };
     const body = { ...patch, metadata: { ...patch.metadata, ...unmanaged, uid, resourceVersion } };
+    const { doubts = 0 } = this.#history ?? {};
     const { metadata } = await this.#client.patch(leases, this.#at, "merge", body, { ...write, metadataOnly: true });
     const witness = { uid: metadata.uid, version: metadata.resourceVersion, renewal: renewalMark(microTimestamp(now)) };
-    this.#history?.wrote(resourceVersion, witness);
+    this.#history?.wrote(resourceVersion, witness, doubts);
     return { uid: metadata.uid, resourceVersion: metadata.resourceVersion, managed: isManaged(metadata) };
   }
 }

@@ -22,8 +22,8 @@ export const zoneLabels: readonly string[] = [...names.zone, ...names.region, ex
 
 /** Region and zone of a board, as one text; "" where it has neither. So did every version of Kubernetes. */
 export function zoneOf({ metadata: { labels = {} } }: Node): string {
-  const valueOf = ([old, stable]: readonly [string, string]): string => labels[old] ?? labels[stable] ?? "";
-  const [zone, region] = [valueOf(names.zone), valueOf(names.region)];
+  const labelled = ([old, stable]: readonly [string, string]): string => labels[old] ?? labels[stable] ?? "";
+  const [zone, region] = [labelled(names.zone), labelled(names.region)];
   // No label can hold the null character, so that no two zones share a key.
   return region === "" && zone === "" ? "" : `${region}:\u0000:${zone}`;
 }

@@ -150,8 +150,8 @@ describe("a leader that renews", () => {
   test("moves on with each of its writes and asks nothing", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.settle(never);
-    history.wrote("400", { uid: "uid-1", version: "410", renewal: 2 });
-    history.wrote("410", { uid: "uid-1", version: "425", renewal: 3 });
+    history.wrote("400", { uid: "uid-1", version: "410", renewal: 2 }, history.doubts);
+    history.wrote("410", { uid: "uid-1", version: "425", renewal: 3 }, history.doubts);
     await history.settle(never);
     expect(history.known?.version).toBe("425");
     expect(store.requests).toEqual(["get"]);
@@ -160,10 +160,31 @@ describe("a leader that renews", () => {
   test("keeps what it knew when the connection was lost apart from what it wrote since", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.settle(never);
-    history.wrote("400", witnessOf(store.put(410, noon)));
+    history.wrote("400", witnessOf(store.put(410, noon)), history.doubts);
+    const { doubts } = history;
     history.doubt();
-    history.wrote("410", witnessOf(store.put(420, evening)));
+    history.wrote("410", witnessOf(store.put(420, evening)), doubts);
     expect([history.steady?.version, history.known?.version]).toEqual(["410", "420"]);
+  });
+
+  test("after the connection was lost has its proof in a write that goes through, and asks nothing", async () => {
+    const history = historyWith(witnessOf(store.put(400, morning)));
+    await history.settle(never);
+    history.doubt();
+    history.wrote("400", witnessOf(store.put(410, noon)), history.doubts);
+    await history.settle(never);
+    expect([history.steady?.version, history.known?.version]).toEqual(["410", "410"]);
+    expect(store.requests).toEqual(["get"]);
+  });
+
+  test("while the connection is lost has no proof in a write that was sent before", async () => {
+    const history = historyWith(witnessOf(store.put(400, morning)));
+    await history.settle(never);
+    const { doubts } = history;
+    history.doubt();
+    history.wrote("400", witnessOf(store.put(410, noon)), doubts);
+    await history.settle(never);
+    expect(store.requests).toEqual(["get", "get"]);
   });
 
   test("and reads a lower version after a conflict knows at once that the server was restored", async () => {
@@ -176,7 +197,9 @@ describe("a leader that renews", () => {
     await history.settle(never);
     history.home();
     store.states = [];
-    expect(() => history.wrote(undefined, witnessOf(store.put(300, noon, "uid-2")))).toThrow(ServerRestoredError);
+    expect(() => history.wrote(undefined, witnessOf(store.put(300, noon, "uid-2")), history.doubts)).toThrow(
+      ServerRestoredError,
+    );
     await expect(history.watch(never)).rejects.toThrow(/went back from version 400 to 300/);
     expect(noticed).toHaveLength(1);
   });
@@ -185,7 +208,7 @@ describe("a leader that renews", () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.settle(never);
     store.states = [];
-    history.wrote(undefined, witnessOf(store.put(300, noon, "uid-2")));
+    history.wrote(undefined, witnessOf(store.put(300, noon, "uid-2")), history.doubts);
     expect(noticed).toEqual([]);
     expect(() => history.home()).toThrow(ServerRestoredError);
   });
@@ -194,7 +217,7 @@ describe("a leader that renews", () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.settle(never);
     history.saw(witnessOf(store.put(450, noon)));
-    history.wrote("450", witnessOf(store.put(460, evening)));
+    history.wrote("450", witnessOf(store.put(460, evening)), history.doubts);
     expect(history.known?.version).toBe("400");
     await history.settle(never);
     expect(history.known?.version).toBe("460");
@@ -204,7 +227,7 @@ describe("a leader that renews", () => {
   test("is not misled by an answer that is older than its last write", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     const asked = history.settle(never);
-    history.wrote("400", { uid: "uid-1", version: "410", renewal: 2 });
+    history.wrote("400", { uid: "uid-1", version: "410", renewal: 2 }, history.doubts);
     await asked;
     expect(history.known?.version).toBe("410");
     expect(noticed).toEqual([]);

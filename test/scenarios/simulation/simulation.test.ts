@@ -61,7 +61,7 @@ describe("what was decided before an outage", { retry: 0 }, () => {
     { at: 96_000, is: "cut", board: "leader", lane: "kubelet", how: "silent", for: 90_000, healing: "reset" },
     { at: 105_000, is: "cut", board: "pi-1", lane: "both", how: "silent", for: 232_000, healing: "reset" },
     { at: 107_000, is: "watches stalled", ...lead, for: 46_000, healing: "late" },
-    { at: 107_000, is: "slow", ...lead, delay: 8000, for: 106_000 },
+    { at: 107_000, is: "slow", ...lead, delay: 2000, for: 106_000 },
   ];
 
   test("is not done after it: the Lease is asked for, and the condition written, over a link that breaks off meanwhile", async () => {
