@@ -204,7 +204,7 @@ export class TermWork {
     }
   }
 
-  /** A leader that is unwell for long makes way for another one (judgement 4). */
+  /** A leader that is unwell for long makes way for another one (docs/judgement.md#terms). */
   async #whileFit(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
     while (!signal.aborted) {

@@ -32,7 +32,7 @@ export const lastingEnd = (ttl: Millis, { now, bootId, isSynced }: Moment): Last
 /**
  * How long it still lasts; nothing or less: it is over. Within a boot the monotonic clock says it. After a reboot the
  * wall does, where it could be trusted then and can now; otherwise what was left counts from the boot on: it may last
- * longer than was asked for by the time the board was off, and never shorter (interfaces 1.11).
+ * longer than was asked for by the time the board was off, and never shorter (docs/interfaces.md#clocks).
  */
 export function left(end: LastingEnd, { now, bootId, isSynced }: Moment): Millis {
   if (bootId === end.bootId) return end.left - (now.mono - end.mono);

@@ -8,6 +8,9 @@ export interface Sickness {
 
 /** How the board itself is, as far as it matters to whether it should lead. */
 export interface BoardHealth {
-  /** Why this board should not lead now (judgement 4): undervolted, throttled, storage read-only, clock not trusted. */
+  /**
+   * Why this board should not lead now (docs/judgement.md#terms): undervolted, throttled, storage read-only, clock not
+   * trusted.
+   */
   sickness(): Sickness | undefined;
 }

@@ -18,7 +18,10 @@ export interface Peer {
   readonly standby: string | undefined;
 }
 
-/** Why a leader should give the Lease away: it was sick for long enough, and somebody else is there (judgement 4). */
+/**
+ * Why a leader should give the Lease away: it was sick for long enough, and somebody else is there
+ * (docs/judgement.md#terms).
+ */
 export function reasonToStepDown(
   sickness: Sickness | undefined,
   peers: Iterable<Peer>,

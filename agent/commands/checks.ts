@@ -45,7 +45,7 @@ export type Verified =
 
 type Check = (command: Read, state: DeskState) => Refusal | undefined;
 
-/** Rows 13 to 24 of interfaces 1.7, in their order: the first that has something to say answers. */
+/** Rows 13 to 24 of docs/interfaces.md#order-of-checks, in their order: the first that has something to say answers. */
 export function judge(request: Request, envelope: Envelope, state: DeskState): Read | Refusal {
   const { scope, expirySeconds } = request;
   const definition = find(envelope.name, scope);

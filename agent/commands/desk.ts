@@ -62,7 +62,7 @@ export interface DeskParts {
 
 /**
  * Where commands arrive, from the fleet and from the board itself: each is judged, and then refused, answered at once or
- * accepted (interfaces 1.6 and 1.7).
+ * accepted (docs/interfaces.md#answers, #order-of-checks).
  */
 export class CommandDesk implements CommandTaker {
   readonly counts: DeskCounts;
@@ -120,7 +120,7 @@ export class CommandDesk implements CommandTaker {
   async take(request: Request): Promise<Taken> {
     const { id, name, scope, origin, payload, retained } = request;
     const { ledger } = this.#parts;
-    // Rows 3 and 4: there is no trustworthy place to answer.
+    // docs/interfaces.md#order-of-checks rows 3 and 4: there is no trustworthy place to answer.
     if (!idPattern.test(id) || !namePattern.test(name)) return this.#ignored("topic");
     const early: Ticket = { id, name, scope, origin, since: this.#ambient.clock.now(), lapses: ledger.endOf(request) };
     // Before row 2: whoever clears a topic on which a command was retained sends this, and retained.
@@ -217,7 +217,7 @@ export class CommandDesk implements CommandTaker {
     return { answer };
   }
 
-  /** Row 11: the same answer once more, and no second execution. */
+  /** docs/interfaces.md#order-of-checks row 11: the same answer once more, and no second execution. */
   #replay({ answer, lapses }: Known, ticket: Ticket): Taken {
     this.counts.replayed();
     return { answer: this.#responses.again({ ...answer, replayed: true }, { ...ticket, lapses }) };

@@ -46,7 +46,10 @@ export const longestCommand = 65_536;
 
 const deepest = 10;
 
-/** Bytes to an envelope, rows 5 to 8 of interfaces 1.7. Nothing of what is refused was parsed deeper than ten levels. */
+/**
+ * Bytes to an envelope, rows 5 to 8 of docs/interfaces.md#order-of-checks. Nothing of what is refused was parsed deeper
+ * than ten levels.
+ */
 export function parseEnvelope(
   payload: Uint8Array,
   named: { readonly id: string; readonly name: string },

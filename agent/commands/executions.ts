@@ -33,7 +33,7 @@ interface Running {
   readonly controller: AbortController;
 }
 
-/** Progress is told no more often (interfaces 1.3). */
+/** Progress is told no more often (docs/interfaces.md#topics). */
 const progressPause: Millis = 5000;
 
 /** How long commands that are under way may take to end when the agent ends. */

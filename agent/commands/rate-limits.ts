@@ -7,7 +7,7 @@ interface Limit {
   readonly burst: number;
 }
 
-/** interfaces 1.7, row 10. */
+/** docs/interfaces.md#order-of-checks, row 10. */
 const issuerLimit: Limit = { perSecond: 1, burst: 10 };
 const mutatingLimit: Limit = { perSecond: 0.1, burst: 5 };
 const boardLimit: Limit = { perSecond: 1, burst: 60 };

@@ -27,7 +27,7 @@ export interface Answer {
   readonly id: string;
   readonly name: string;
   readonly scope: Request["scope"];
-  /** The response of interfaces 1.6. */
+  /** The response of docs/interfaces.md#answers. */
   readonly body: JsonRecord;
   readonly expirySeconds: number;
   readonly isTerminal: boolean;

@@ -34,7 +34,7 @@ export interface ResponsesParts {
 /** Longer answers would not fit through every broker; a status document may be this long. */
 const longestResult = 32 * 1024;
 
-/** What this board answers to commands (interfaces 1.6). */
+/** What this board answers to commands (docs/interfaces.md#answers). */
 export class Responses {
   readonly #ambient: Ambient;
   readonly #parts: ResponsesParts;

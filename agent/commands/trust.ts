@@ -38,7 +38,10 @@ const limitsShape = record(
   },
 );
 
-/** `<kid>.pub`, and what the key may do in `<kid>.yaml` (interfaces 1.12). A key whose limits cannot be read may do nothing. */
+/**
+ * `<kid>.pub`, and what the key may do in `<kid>.yaml` (docs/interfaces.md#commands). A key whose limits cannot be read
+ * may do nothing.
+ */
 export function readTrust(folder: string): Trust {
   let names: readonly string[];
   try {

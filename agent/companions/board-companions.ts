@@ -14,7 +14,8 @@ import { NodeReport } from "./node-report.ts";
 
 /** Watches over the board, and lets the agent know how it is. */
 export function boardWatch({ ambient, config, agent, news }: CompanionParts): BoardWatch {
-  // A certificate that was not valid yet is now (interfaces 2.9): the API is asked at once, and not after the next pause.
+  // A certificate that was not valid yet is now (docs/interfaces.md#clocks): the API is asked at once, and not after
+  // the next pause.
   const watch = new BoardWatch(ambient, {
     config,
     news,

@@ -4,8 +4,9 @@ import type { Resource } from "../api/resources.ts";
 import { type Action, anyStateOf, type ObjectRef } from "../runtime/actions.ts";
 
 /**
- * What becomes of an object that an owner may control (kubernetes 3.7): keep, it is controlled already; adopt, it is
- * nobody's and matches; release, it does not match any more; leave, it is none of the owner's business.
+ * What becomes of an object that an owner may control (docs/kubernetes-rules.md#claiming): keep, it is controlled
+ * already; adopt, it is nobody's and matches; release, it does not match any more; leave, it is none of the owner's
+ * business.
  */
 export type Claim = "keep" | "adopt" | "release" | "leave";
 

@@ -7,7 +7,7 @@ import type { SiteView } from "../runtime/controller.ts";
 
 /**
  * What we wrote and the cache does not show yet, by uid. Whoever counts objects waits until nothing is expected any more:
- * what a stale cache lacks would be created a second time (kubernetes 3.5).
+ * what a stale cache lacks would be created a second time (docs/kubernetes-rules.md#expectations).
  *
  * kube-controller-manager counts events; here it is known which objects are meant, so none is mistaken for another, and
  * one that nobody will ever see (created, and gone before the watch told) is asked about.

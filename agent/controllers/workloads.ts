@@ -42,7 +42,7 @@ const workloads: readonly {
 
 /**
  * Those that the configuration asks for. Workloads belong to namespaces: a site that has boards of its own and no
- * namespaces has none (judgement 1a).
+ * namespaces has none (docs/judgement.md#site-scope).
  */
 export function workloadsOf(config: Config): readonly WorkloadName[] {
   const { site, controllers } = config;

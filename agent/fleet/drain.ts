@@ -21,7 +21,9 @@ export interface DrainParts {
   readonly tellDropped: () => void;
 }
 
-/** Messages per second: what a broker of many boards can take when all of them come back (interfaces 1.10). */
+/**
+ * Messages per second: what a broker of many boards can take when all of them come back (docs/interfaces.md#outbox).
+ */
 const rate = 10;
 /** After an outage the boards begin to send events somewhere in this time. */
 const startJitter: Millis = 10_000;

@@ -107,7 +107,7 @@ export class Intake {
     const { topic, payload, retained, expirySeconds, userProperties } = message;
     const found = parseCommandTopic(identity, topic);
     if (found === undefined) {
-      // There is no place to answer (interfaces 1.7, row 3); the desk counts it.
+      // There is no place to answer (docs/interfaces.md#order-of-checks, row 3); the desk counts it.
       await desk().take({ ...nameless, topic, payload, retained, expirySeconds });
       return;
     }
@@ -179,7 +179,10 @@ export class Intake {
     added();
   }
 
-  /** What was refused because nothing can be written down has to be told all the same, and reads go on (interfaces 1.7, row 23). */
+  /**
+   * What was refused because nothing can be written down has to be told all the same, and reads go on
+   * (docs/interfaces.md#order-of-checks, row 23).
+   */
   #tellUnwritten(message: Message, error: unknown): void {
     const { states } = this.#parts;
     this.#ambient.log.debug("an answer is not written down", { topic: message.topic, error });

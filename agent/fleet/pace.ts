@@ -27,7 +27,10 @@ export interface Ended {
 /** A connection that stood for so long was a good one: the next failure is the first. */
 const stable: Millis = 60_000;
 
-/** Two boards with one certificate throw each other out: so many ends within so long, each so soon (interfaces 1.2). */
+/**
+ * Two boards with one certificate throw each other out: so many ends within so long, each so soon
+ * (docs/interfaces.md#session).
+ */
 const duplicate = { ends: 4, within: 60_000, soon: 5000 } as const;
 
 const needsPerson: ReadonlySet<LinkErrorKind> = new Set(["refused", "protocol", "credentials"]);

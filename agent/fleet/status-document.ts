@@ -3,7 +3,7 @@ import type { Status } from "../status/schema.ts";
 
 /**
  * What the fleet is told of a board: a few hundred bytes, of which each change is worth a message. Numbers are rounded to
- * steps that mean something, so that noise is not sent (interfaces 5.2).
+ * steps that mean something, so that noise is not sent (docs/interfaces.md#topics).
  */
 export function boardStatus(status: Status): JsonRecord {
   const { health, identity, leader, link, eviction, controllers = [], memory, board, config, version, bootId } = status;

@@ -47,7 +47,10 @@ export interface CommandTopic {
   readonly id: string;
 }
 
-/** What a command's topic says; `undefined`: it is none of ours, or not of the grammar (interfaces 1.7, row 3). */
+/**
+ * What a command's topic says; `undefined`: it is none of ours, or not of the grammar
+ * (docs/interfaces.md#order-of-checks, row 3).
+ */
 export function parseCommandTopic(identity: Identity, topic: string): CommandTopic | undefined {
   const scopes: readonly (readonly [string, CommandScope])[] = [
     [boardTopic(identity, "cmd/"), "board"],
@@ -69,7 +72,7 @@ export const resultTopic = (identity: Identity, { scope, name, id }: CommandTopi
 
 /**
  * A response topic that may be used: the fleet's replies, or our own results. Anything else would let a sender have boards
- * speak where he may not (interfaces 1.7, row 28).
+ * speak where he may not (docs/interfaces.md#order-of-checks, row 28).
  */
 export function allowedResponseTopic(identity: Identity, wanted: string): string | undefined {
   const prefixes = [`${root}/${identity.fleet}/${replies}/`, boardTopic(identity, "res/")];

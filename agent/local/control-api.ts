@@ -23,7 +23,7 @@ const plain = "text/plain; charset=utf-8";
 const json = "application/json";
 const stream = "application/x-ndjson";
 
-/** interfaces 4.2. */
+/** docs/interfaces.md#ctlsock. */
 export async function reply(request: HttpRequest, parts: ControlParts): Promise<Reply> {
   const { method, path } = request;
   if (path === "/v1/cmd") return method === "POST" ? await command(request, parts) : notAllowed("POST");

@@ -43,7 +43,10 @@ export interface Cause {
 }
 
 interface Common {
-  /** Present on harmful acts only (judgement 5): NoExecute, deletions and not-ready marks that our verdict caused. */
+  /**
+   * Present on harmful acts only (docs/judgement.md#budgets): NoExecute, deletions and not-ready marks that our verdict
+   * caused.
+   */
   readonly cause?: Cause;
 }
 

@@ -4,8 +4,9 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 const quick: Millis = 5_000;
 
 /**
- * How far the server's clock is ahead of ours, by the Date header of an answer (interfaces 1.11): it was written somewhere
- * between our question and the answer, in whole seconds that are cut off. `undefined`: the answer does not tell.
+ * How far the server's clock is ahead of ours, by the Date header of an answer (docs/interfaces.md#clocks): it was
+ * written somewhere between our question and the answer, in whole seconds that are cut off. `undefined`: the answer
+ * does not tell.
  */
 export function skewIn(date: string | undefined, begun: Instant, now: Instant): Millis | undefined {
   const took = elapsed(begun, now);

@@ -32,7 +32,7 @@ const longestClaim = 1024;
 /** What stands there for a site that looks after no workloads. No selector reads like this. */
 const none = "-";
 
-/** A site that has boards of its own and no namespaces has no workloads (judgement 1a). */
+/** A site that has boards of its own and no namespaces has no workloads (docs/judgement.md#site-scope). */
 const toldNamespaces = ({ nodeSelector, namespaceSelector }: SiteScope): string =>
   namespaceSelector ?? (nodeSelector === undefined ? "" : none);
 

@@ -9,8 +9,9 @@ import type { OwnNamespaces, SiteClaims } from "./site-claims.ts";
 import type { Caches } from "./site-view.ts";
 
 /**
- * The caches without the workloads of namespaces that are not this site's, or that an older site claims (judgement 1a). A
- * pod that is bound belongs to its board, whatever its namespace; one that waits for a board, to its namespace.
+ * The caches without the workloads of namespaces that are not this site's, or that an older site claims
+ * (docs/judgement.md#site-scope). A pod that is bound belongs to its board, whatever its namespace; one that waits for
+ * a board, to its namespace.
  */
 export function siteNamespaces(
   caches: Caches,

@@ -11,7 +11,10 @@ export const besideProblems = (parts: Parts): readonly ProblemPart[] => [
   ...(parts.holds ? holdProblems(parts.holds, parts) : []),
 ];
 
-/** The certificates of an API server are judged by a clock that is off by less, by most servers (interfaces 1.11). */
+/**
+ * The certificates of an API server are judged by a clock that is off by less, by most servers
+ * (docs/interfaces.md#clocks).
+ */
 export const clockSkewLimits: { readonly told: Millis; readonly grave: Millis } = { told: 30_000, grave: 300_000 };
 
 function brokerProblems({ mqtt, now }: Parts): readonly ProblemPart[] {

@@ -63,7 +63,7 @@ const sampleEvery: Millis = 15_000;
 
 /**
  * Looks at the process' own memory, because on many boards nobody else does: Raspberry Pi kernels leave the memory cgroup
- * off (interfaces 2.8).
+ * off (docs/interfaces.md#systemd).
  */
 export class MemoryGuard {
   readonly #ambient: Ambient;

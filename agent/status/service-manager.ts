@@ -4,7 +4,10 @@ import type { Notifier } from "./sd-notify.ts";
 /** A line of `systemctl status` that is longer says no more. */
 const longestLine = 100;
 
-/** The conversation with systemd: sd_notify(3), interfaces 2.6. Without one it is a conversation with nobody. */
+/**
+ * The conversation with systemd: sd_notify(3), docs/interfaces.md#systemd. Without one it is a conversation with
+ * nobody.
+ */
 export class ServiceManager {
   readonly #clock: Clock;
   readonly #notifier: Notifier;

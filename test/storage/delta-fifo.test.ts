@@ -22,8 +22,8 @@ import {
 } from "./things.ts";
 
 /**
- * The cases of client-go's DeltaFIFO that apply here (kubernetes 9.13). Ours tells changes where that one hands out
- * deltas, and is given Replaced where its unit tests emit Sync; what the deltas mean is the same.
+ * The cases of client-go's DeltaFIFO that apply here (docs/kubernetes-rules.md#deltafifo). Ours tells changes where
+ * that one hands out deltas, and is given Replaced where its unit tests emit Sync; what the deltas mean is the same.
  */
 describe("as a DeltaFIFO", () => {
   test("DF-01: a deleted object that the next list has again, with the same uid, is one update", () => {

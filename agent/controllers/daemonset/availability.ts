@@ -67,6 +67,6 @@ export function untilAvailable(pod: Pod, { minReady, readiness }: AvailabilityRu
   const ours = known?.readySince === undefined ? minReady : minReady - elapsed(known.readySince, now);
   const told = known?.fromBefore ? Date.parse(known.transition ?? "") + minReady - now.wall : Number.NaN;
   const remaining = Number.isNaN(told) ? ours : Math.min(ours, told);
-  // Longer than, not as long as: kubernetes 3.8.
+  // Longer than, not as long as: docs/kubernetes-rules.md#pod-utilities.
   return remaining < 0 ? 0 : Math.floor(remaining) + 1;
 }

@@ -7,7 +7,9 @@ import { byAge, hashLabel, isReady } from "./daemon-pod.ts";
 import { backoffOf, type FailedBackoff, nextBackoff } from "./failed-pods.ts";
 import { allowsSurge } from "./update-limits.ts";
 
-/** What a board needs so that it has the one pod that it should have (kubernetes 5.5). */
+/**
+ * What a board needs so that it has the one pod that it should have (docs/kubernetes-rules.md#daemon-pods-of-a-board).
+ */
 export interface BoardPlan {
   readonly create: boolean;
   readonly leaving: readonly Leaving[];

@@ -23,7 +23,7 @@ export async function readClaimed(
   const ofPods = claim(set, selector, pods, site);
   const ofRevisions = claim(set, selector, controllerRevisions, site);
   const adopts = ofPods.adopts || ofRevisions.adopts;
-  // Asked once, and only where something is to be adopted (kubernetes 3.7).
+  // Asked once, and only where something is to be adopted (docs/kubernetes-rules.md#claiming).
   if (adopts && !mayAdopt(set, await site.fetch(daemonSets, keyOf(set)))) return undefined;
   return { pods: ofPods.mine, revisions: ofRevisions.mine, claims: [...ofPods.claims, ...ofRevisions.claims] };
 }

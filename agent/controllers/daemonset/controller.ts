@@ -12,7 +12,10 @@ export interface DaemonSetParts {
   readonly sight: SightParts;
 }
 
-/** Keeps one pod of each DaemonSet on every board that is eligible, and rolls out new templates (kubernetes 5). */
+/**
+ * Keeps one pod of each DaemonSet on every board that is eligible, and rolls out new templates
+ * (docs/kubernetes-rules.md#daemonsets).
+ */
 export const daemonSet = ({ sight }: DaemonSetParts): Controller<SetState, SetMemory> => ({
   name: "daemonset",
   reads: workloadReads.daemonset,

@@ -15,12 +15,18 @@ import { roundOf } from "./rounds.ts";
 
 /** A cache that was behind is looked at again after this. */
 const staleRecheck: Millis = 1000;
-/** So long nothing is made in a namespace that is on its way out; as long as an expectation lasts (kubernetes 3.6). */
+/**
+ * So long nothing is made in a namespace that is on its way out; as long as an expectation lasts
+ * (docs/kubernetes-rules.md#slow-start).
+ */
 const namespaceEnds: Millis = 300_000;
 /** As kube-controller-manager tries a set again that failed. */
 const refusedRetry = { first: 5, most: 1_000_000 };
 
-/** kubernetes 5.7, as rounds of writes: where one has nothing to write the next one follows at once. */
+/**
+ * docs/kubernetes-rules.md#daemon-sync, as rounds of writes: where one has nothing to write the next one follows at
+ * once.
+ */
 export function decide(state: SetState, before: SetMemory, now: Instant): Decision<SetMemory> {
   switch (state.kind) {
     case "stale":

@@ -12,8 +12,8 @@ export interface Eligibility {
 const neither: Eligibility = { run: false, stay: false };
 
 /**
- * kubernetes 5.3. Whether the board has room, is ready or is cordoned does not matter: a daemon pod is made for it all
- * the same.
+ * docs/kubernetes-rules.md#daemon-eligibility. Whether the board has room, is ready or is cordoned does not matter: a
+ * daemon pod is made for it all the same.
  */
 export function eligibilityOf({ spec }: DaemonSet, node: Node): Eligibility {
   const template = spec?.template.spec;

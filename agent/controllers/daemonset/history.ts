@@ -5,7 +5,7 @@ import { type Action, anyStateOf, refTo } from "../../runtime/actions.ts";
 import { hashLabel } from "./daemon-pod.ts";
 import { inOrder, isSameContent, templateHash } from "./template-hash.ts";
 
-/** The revisions of a set, apart from the present one (kubernetes 5.9). */
+/** The revisions of a set, apart from the present one (docs/kubernetes-rules.md#revision-history). */
 export interface History {
   /** Revisions of the present template; the one that stays comes first. None: it has to be made. */
   readonly present: readonly ControllerRevision[];

@@ -121,7 +121,10 @@ function silenceOf(node: Node, sight: Sight, { settings }: SightParts): Silence 
   return { cause: { board: name, verdict, rule: `its pods do not serve: ${rule}` }, isHeld };
 }
 
-/** A Node that only left the site took its pods along (judgement 1a): the API is asked about each that is missing. */
+/**
+ * A Node that only left the site took its pods along (docs/judgement.md#site-scope): the API is asked about each that
+ * is missing.
+ */
 async function vanished(mine: readonly Pod[], site: SiteView): Promise<readonly string[]> {
   const unbound = mine.filter(({ spec }) => !spec?.nodeName);
   const missing = new Set(unbound.flatMap((pod) => targetOf(pod) ?? []));

@@ -29,7 +29,7 @@ export interface SetWork {
   readonly expected: Expectations;
 }
 
-/** The rounds of writes of a pass, in order: each rests on the one before (kubernetes 5.7). */
+/** The rounds of writes of a pass, in order: each rests on the one before (docs/kubernetes-rules.md#daemon-sync). */
 export const stages = ["claims", "history", "duplicates", "pods", "status"] as const;
 export type Stage = (typeof stages)[number];
 

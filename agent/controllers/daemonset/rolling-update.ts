@@ -6,7 +6,7 @@ import { type Board, type Leaving, leavingAsBroken, type PodsByBoard } from "./b
 import { isUpdated } from "./daemon-pod.ts";
 import { updateLimits } from "./update-limits.ts";
 
-/** What takes an update one step further (kubernetes 5.8). */
+/** What takes an update one step further (docs/kubernetes-rules.md#rolling-update). */
 export interface UpdateStep {
   /** Boards that get a new pod beside their old one. */
   readonly create: readonly string[];

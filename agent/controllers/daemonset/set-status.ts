@@ -15,7 +15,7 @@ export interface Counts {
   readonly numberUnavailable: number;
 }
 
-/** kubernetes 5.10: of several pods on a board the oldest speaks for it. */
+/** docs/kubernetes-rules.md#daemon-status: of several pods on a board the oldest speaks for it. */
 export function countBoards(
   boards: readonly Board[],
   pods: PodsByBoard,

@@ -5,7 +5,7 @@ type PodSpec = NonNullable<DaemonSet["spec"]>["template"]["spec"];
 
 const forGood = (key: string, effect: "NoExecute" | "NoSchedule"): Toleration => ({ key, operator: "Exists", effect });
 
-/** kubernetes 5.2: a daemon pod belongs to its board, in whatever state the board is. */
+/** docs/kubernetes-rules.md#daemon-tolerations: a daemon pod belongs to its board, in whatever state the board is. */
 const always: readonly Toleration[] = [
   forGood(taintKeys.notReady, "NoExecute"),
   forGood(taintKeys.unreachable, "NoExecute"),

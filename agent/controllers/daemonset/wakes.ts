@@ -9,8 +9,8 @@ import { eligibilityOf } from "./eligibility.ts";
 import { selectorOf } from "./selector.ts";
 
 /**
- * What makes a set worth a look (kubernetes 5.11). No more than that: a Node that goes, or one that stops taking new pods,
- * shows in a set's status only when something else wakes it, as in kube-controller-manager.
+ * What makes a set worth a look (docs/kubernetes-rules.md#daemon-triggers). No more than that: a Node that goes, or one
+ * that stops taking new pods, shows in a set's status only when something else wakes it, as in kube-controller-manager.
  */
 export const setWakes: readonly Wake[] = [
   wake(daemonSets, ({ key }) => [key]),

@@ -30,7 +30,10 @@ export interface Mirrored {
   readonly skipped: number;
 }
 
-/** What becomes of the slices that repeat an Endpoints (kubernetes 7.10): one for each of its subsets and families. */
+/**
+ * What becomes of the slices that repeat an Endpoints (docs/kubernetes-rules.md#slice-mirroring): one for each of its
+ * subsets and families.
+ */
 export function mirror(endpoints: Endpoints, slices: readonly EndpointSlice[], most: number): Mirrored {
   const { groups, invalid, skipped } = groupsOf(endpoints.subsets ?? [], most);
   const labels = {

@@ -6,7 +6,10 @@ import { contentOf } from "./content.ts";
 /** Where a service wants its traffic to stay; undefined: it does not say, or nothing that is known. */
 export type Nearness = "zone" | "node" | undefined;
 
-/** The older annotation asks for another way to tell who serves whom; with it the field says nothing (kubernetes 7.9). */
+/**
+ * The older annotation asks for another way to tell who serves whom; with it the field says nothing
+ * (docs/kubernetes-rules.md#slice-hints).
+ */
 export function nearnessOf(service: Service): Nearness {
   if (asksForZones(service)) return undefined;
   switch (service.spec?.trafficDistribution) {

@@ -10,9 +10,10 @@ export interface Packed {
 }
 
 /**
- * Puts the endpoints of one port map into slices with as few changes as possible (kubernetes 7.8). Each stays where it is;
- * what has no place yet goes first into slices that change anyway, the fullest of them first; then, if it all fits into
- * one that does not, into the one that becomes fullest; the rest into new ones. Slices are never merged, nor split.
+ * Puts the endpoints of one port map into slices with as few changes as possible
+ * (docs/kubernetes-rules.md#slice-packing). Each stays where it is; what has no place yet goes first into slices that
+ * change anyway, the fullest of them first; then, if it all fits into one that does not, into the one that becomes
+ * fullest; the rest into new ones. Slices are never merged, nor split.
  */
 export function pack(
   slices: readonly EndpointSlice[],

@@ -49,7 +49,10 @@ export interface SlicesPlan {
   readonly troubles: ReadonlyMap<Family, string>;
 }
 
-/** What becomes of all slices of a service (kubernetes 7.7). Families that it does not have any more lose theirs. */
+/**
+ * What becomes of all slices of a service (docs/kubernetes-rules.md#endpoint-slices). Families that it does not have
+ * any more lose theirs.
+ */
 export function planOf(wanted: Wanted): SlicesPlan {
   const families = familiesOf(wanted.service);
   const plans = families.map((family) => planOfFamily(family, wanted));

@@ -19,9 +19,9 @@ export interface ZoneHints {
 }
 
 /**
- * Hints that share the ready endpoints among the zones by what each of them can do (kubernetes 7.9). As a start everybody
- * serves his own zone; zones with more than their share then give to those with less. Where that cannot be done well
- * enough there are none at all.
+ * Hints that share the ready endpoints among the zones by what each of them can do
+ * (docs/kubernetes-rules.md#slice-hints). As a start everybody serves his own zone; zones with more than their share
+ * then give to those with less. Where that cannot be done well enough there are none at all.
  */
 export function withZoneHints(
   plan: SlicePlan,

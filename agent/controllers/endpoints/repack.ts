@@ -6,9 +6,10 @@ import { portText, type Subset, type SubsetAddress, type SubsetPort, subsetText 
 type Offers = Map<string, boolean>;
 
 /**
- * The same addresses and ports in as few subsets as possible, in kube-controller-manager's order (kubernetes 7.4): ports
- * that the very same addresses offer share a subset. An address is known by its IP and the uid of its target; of several
- * the first one speaks. Where one is named ready and not ready for a port, it is not ready.
+ * The same addresses and ports in as few subsets as possible, in kube-controller-manager's order
+ * (docs/kubernetes-rules.md#endpoint-subsets): ports that the very same addresses offer share a subset. An address is
+ * known by its IP and the uid of its target; of several the first one speaks. Where one is named ready and not ready
+ * for a port, it is not ready.
  */
 export function repack(subsets: readonly Subset[]): readonly Subset[] {
   const addresses = new Map<string, SubsetAddress>();

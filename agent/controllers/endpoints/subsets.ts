@@ -6,7 +6,10 @@ import { type Family, familyOf } from "../service/ip.ts";
 import { perPod, type ServicePort, targetPortOf } from "../service/target-port.ts";
 import { repack } from "./repack.ts";
 
-/** The subsets of a service's Endpoints, before they are cut to size (kubernetes 7.2). `ready`: by uid. */
+/**
+ * The subsets of a service's Endpoints, before they are cut to size (docs/kubernetes-rules.md#endpoints). `ready`: by
+ * uid.
+ */
 export function subsetsOf(service: Service, pods: readonly Pod[], ready: ReadonlySet<string>): readonly Subset[] {
   const publishesAll = service.spec?.publishNotReadyAddresses ?? false;
   const portsOn = perPod(service, (pod) => portsOf(pod, service));

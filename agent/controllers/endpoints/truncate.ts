@@ -9,8 +9,9 @@ export interface Truncated {
 }
 
 /**
- * As many addresses as one object may have (kubernetes 7.6): the ready ones first, each subset as much of the whole as it
- * has, rounded up, so that the last ones get what is left. A subset of which nothing is left goes: the API refuses it.
+ * As many addresses as one object may have (docs/kubernetes-rules.md#endpoints-over-capacity): the ready ones first,
+ * each subset as much of the whole as it has, rounded up, so that the last ones get what is left. A subset of which
+ * nothing is left goes: the API refuses it.
  */
 export function truncate(subsets: readonly Subset[]): Truncated {
   const ready = countOf(subsets, ({ addresses }) => addresses);

@@ -9,7 +9,10 @@ import { type Controller, wake } from "../../runtime/controller.ts";
 import { readyOf } from "./health.ts";
 import { tell } from "./pass.ts";
 
-/** Its pods are deleted, and by force: an operator says that nobody runs them any more (kubernetes 4.13). */
+/**
+ * Its pods are deleted, and by force: an operator says that nobody runs them any more
+ * (docs/kubernetes-rules.md#out-of-service-taint).
+ */
 export const outOfService: TaintName = { key: "node.kubernetes.io/out-of-service", effect: "NoExecute" };
 
 /** Says that the taint is ours, and what the board had said last before it: whatever it says next takes both away. */

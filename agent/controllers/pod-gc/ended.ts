@@ -12,8 +12,8 @@ interface Ended {
 
 /**
  * Keys of the pods that go first, of those that have run to their end: what a kubelet evicted, because its owner has
- * replaced it long ago, then the oldest, then by name (kubernetes 6). Times of creation are of one server's hand and
- * compared as text.
+ * replaced it long ago, then the oldest, then by name (docs/kubernetes-rules.md#pod-gc). Times of creation are of one
+ * server's hand and compared as text.
  */
 export function firstToGo(ended: Iterable<Pod>, count: number): readonly string[] {
   const all: Ended[] = [];

@@ -11,7 +11,10 @@ export const leaderElection = "control-plane.alpha.kubernetes.io/leader";
 /** Nothing but its name leads to its pods. */
 export const isHeadless = ({ spec }: Service): boolean => (spec?.clusterIP ?? "") === "" || spec?.clusterIP === "None";
 
-/** Whether a pod that a service selects can be one of its endpoints at all (kubernetes 7.2, 7.7). */
+/**
+ * Whether a pod that a service selects can be one of its endpoints at all (docs/kubernetes-rules.md#endpoints,
+ * #endpoint-slices).
+ */
 export function isEligible(pod: Pod, withTerminating: boolean): boolean {
   if (isFinished(pod)) return false;
   if (!pod.status?.podIP && !pod.status?.podIPs?.length) return false;

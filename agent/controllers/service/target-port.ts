@@ -4,8 +4,9 @@ export type ServicePort = NonNullable<NonNullable<Service["spec"]>["ports"]>[num
 type Container = NonNullable<Pod["spec"]>["containers"][number];
 
 /**
- * The port of a pod that a port of a service leads to (kubernetes 7.3): a number as it is, whether a container exposes it or
- * not; a name as the first container that has it says, for the same protocol. `undefined`: the pod has no such port.
+ * The port of a pod that a port of a service leads to (docs/kubernetes-rules.md#named-ports): a number as it is,
+ * whether a container exposes it or not; a name as the first container that has it says, for the same protocol.
+ * `undefined`: the pod has no such port.
  */
 export function targetPortOf(pod: Pod, { port, targetPort, protocol = "TCP" }: ServicePort): number | undefined {
   if (targetPort === undefined) return port;

@@ -15,8 +15,8 @@ export interface TriggerTimes {
 }
 
 /**
- * The time to tell (kubernetes 7.5): of a service that is seen for the first time its creation; else the earliest of the
- * times that moved on since the last sync. `undefined`: none did, and the annotation goes.
+ * The time to tell (docs/kubernetes-rules.md#trigger-time): of a service that is seen for the first time its creation;
+ * else the earliest of the times that moved on since the last sync. `undefined`: none did, and the annotation goes.
  */
 export function triggerTime(
   before: TriggerTimes | undefined,

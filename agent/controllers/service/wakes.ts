@@ -29,8 +29,8 @@ export function selectedPods({ metadata: { namespace = "" }, spec }: Service, si
 }
 
 /**
- * The services that a change of a pod concerns (kubernetes 7.1). When all that is cached is gone through nobody is woken:
- * each service comes by itself.
+ * The services that a change of a pod concerns (docs/kubernetes-rules.md#endpoint-triggers). When all that is cached is
+ * gone through nobody is woken: each service comes by itself.
  */
 export const podWake = (batch: Millis) => wakeOnChange(pods, keysOfPod, batch);
 

@@ -12,7 +12,10 @@ export interface SliceMemory {
   readonly told: TriggerTimes | undefined;
   /** What the present decision tells of. */
   readonly telling: TriggerTimes | undefined;
-  /** Our writes that the cache does not show yet. Until it does nothing is concluded from it (kubernetes 7.7, tracker). */
+  /**
+   * Our writes that the cache does not show yet. Until it does nothing is concluded from it
+   * (docs/kubernetes-rules.md#endpoint-slices, tracker).
+   */
   readonly expected: Expectations;
   /** How often in a row the cache was behind. */
   readonly waits: number;

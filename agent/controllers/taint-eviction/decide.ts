@@ -60,7 +60,10 @@ type EvictionSettings = Pick<NodeLifecycleSettings, "policy" | "gracePeriod">;
 const recheck: Millis = 5000;
 /** A deletion that was accepted shows by now. */
 const patience: Millis = 60_000;
-/** A deletion that was refused is tried again for as long as it is due: what refuses it may change (kubernetes 4.11). */
+/**
+ * A deletion that was refused is tried again for as long as it is due: what refuses it may change
+ * (docs/kubernetes-rules.md#eviction-timers).
+ */
 const refusedRetry = { first: 5, most: 1_000_000 };
 /** A pod that was written meanwhile is read from the API and decided on anew, soon at first. */
 const overtakenRetry = { first: 20, most: 5000 };

@@ -4,7 +4,7 @@ import { shownObject } from "../things.ts";
 import { FifoStory } from "./df/fifo-story.ts";
 import { config, event, given, outcome } from "./df/forms.ts";
 
-/** Pending deltas of one resource (kubernetes 1.7). */
+/** Pending deltas of one resource (docs/kubernetes-rules.md#deltafifo). */
 export const df = family({
   name: "DF",
   title: "the DeltaFIFO: deltas that wait, by key, until they are popped",

@@ -3,7 +3,10 @@ import { config, event, given } from "./daemon/forms.ts";
 import { outcomeSchema } from "./daemon/outcome.ts";
 import { runDaemonStory } from "./daemon/run.ts";
 
-/** On which boards pods of a set should run, and may go on (kubernetes 5.2, 5.3), and which changes of a board wake it (5.11). */
+/**
+ * On which boards pods of a set should run, and may go on (docs/kubernetes-rules.md#daemon-tolerations,
+ * #daemon-eligibility), and which changes of a board wake it (5.11).
+ */
 export const dn = family({
   name: "DN",
   title: "the boards of a DaemonSet: on which its pods run, and on which they may stay",

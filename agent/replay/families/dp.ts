@@ -3,7 +3,10 @@ import { config, event, given } from "./daemon/forms.ts";
 import { outcomeSchema } from "./daemon/outcome.ts";
 import { runDaemonStory } from "./daemon/run.ts";
 
-/** What becomes of the pods of a set, board by board (kubernetes 5.4 to 5.7, 5.9 to 5.11). */
+/**
+ * What becomes of the pods of a set, board by board (docs/kubernetes-rules.md#daemon-pod, #daemon-sync,
+ * #revision-history, #daemon-triggers).
+ */
 export const dp = family({
   name: "DP",
   title: "the pods of a DaemonSet: one on each board that should have one",

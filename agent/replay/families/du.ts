@@ -3,7 +3,7 @@ import { config, event, given } from "./daemon/forms.ts";
 import { outcomeSchema } from "./daemon/outcome.ts";
 import { runDaemonStory } from "./daemon/run.ts";
 
-/** How a new template reaches the boards (kubernetes 5.8). */
+/** How a new template reaches the boards (docs/kubernetes-rules.md#rolling-update). */
 export const du = family({
   name: "DU",
   title: "updates of a DaemonSet: how many boards at a time",

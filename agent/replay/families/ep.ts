@@ -3,7 +3,7 @@ import { workload } from "../../controllers/registry.ts";
 import { serviceFamily } from "./services/family.ts";
 import { nobodyJudges } from "./services/sight.ts";
 
-/** The Endpoints of services (kubernetes 7.1-7.6). */
+/** The Endpoints of services (docs/kubernetes-rules.md#endpoint-triggers, #endpoints-over-capacity). */
 export const ep = serviceFamily({
   name: "EP",
   title: "Endpoints: which pods of a service are in it, and how",

@@ -11,7 +11,9 @@ const subset = record(
   { about: "A subset. Empty lists may be left out." },
 );
 
-/** Subsets of Endpoints in their canonical form (kubernetes 7.4, 7.6). */
+/**
+ * Subsets of Endpoints in their canonical form (docs/kubernetes-rules.md#endpoint-subsets, #endpoints-over-capacity).
+ */
 export const er = family({
   name: "ER",
   title: "Endpoints: subsets in their canonical form",

@@ -13,7 +13,10 @@ import type { ServiceStory } from "./services/story.ts";
 /** Later than any version that a case comes to. */
 const neverSeen = "9".repeat(18);
 
-/** The EndpointSlices of services, and of Endpoints that are made by hand (kubernetes 7.7, 7.8, 7.10). */
+/**
+ * The EndpointSlices of services, and of Endpoints that are made by hand (docs/kubernetes-rules.md#endpoint-slices,
+ * #slice-packing, #slice-mirroring).
+ */
 export const es = serviceFamily({
   name: "ES",
   title: "EndpointSlices: which slices there are, and which pods are in each of them",

@@ -37,7 +37,7 @@ const state = {
   },
 };
 
-/** Pods that are of no use any more go (kubernetes 6). */
+/** Pods that are of no use any more go (docs/kubernetes-rules.md#pod-gc). */
 export const gc = family({
   name: "GC",
   title: "the garbage collection of pods",

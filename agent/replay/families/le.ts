@@ -4,7 +4,7 @@ import { Election } from "./le/election.ts";
 import { config, event, given } from "./le/forms.ts";
 import { outcome } from "./le/outcome.ts";
 
-/** Who leads (kubernetes 2). */
+/** Who leads (docs/kubernetes-rules.md#leader-election). */
 export const le = family({
   name: "LE",
   title: "leader election by a Lease",

@@ -33,7 +33,10 @@ const objects = {
   },
 };
 
-/** Pods leave the boards whose NoExecute taints they do not tolerate (kubernetes 4.10, 4.11). */
+/**
+ * Pods leave the boards whose NoExecute taints they do not tolerate (docs/kubernetes-rules.md#toleration-windows,
+ * #eviction-timers).
+ */
 export const te = family({
   name: "TE",
   title: "taint eviction: pods leave boards with NoExecute taints",

@@ -9,7 +9,7 @@ type Given = FormOf<typeof given>;
 
 const usualQps = 0.1;
 
-/** The boards of one zone that wait for their NoExecute taint (kubernetes 4.9). */
+/** The boards of one zone that wait for their NoExecute taint (docs/kubernetes-rules.md#taint-queue). */
 export const tq = family({
   name: "TQ",
   title: "the queue of a zone's boards that are to be tainted, at a limited rate",

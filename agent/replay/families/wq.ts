@@ -3,7 +3,7 @@ import { VirtualClock } from "../virtual-time.ts";
 import { config, event, given, outcome } from "./wq/forms.ts";
 import { QueueStory } from "./wq/queue-story.ts";
 
-/** What has to be done, key by key (kubernetes 3.1-3.3). */
+/** What has to be done, key by key (docs/kubernetes-rules.md#work-queue, #rate-limiters). */
 export const wq = family({
   name: "WQ",
   title: "the work queue: items, delays, and the limiter of what failed",

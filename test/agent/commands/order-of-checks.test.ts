@@ -18,7 +18,9 @@ interface Fault {
 
 const key = readPublicKey(newKeyPair().publicKey);
 
-/** One way to be wrong for each row that looks at a single command, in the order of interfaces 1.7. */
+/**
+ * One way to be wrong for each row that looks at a single command, in the order of docs/interfaces.md#order-of-checks.
+ */
 const faults: readonly Fault[] = [
   { row: 2, error: "retained-command", make: (draft) => change(draft, { retained: true }) },
   { row: 5, error: "malformed", make: ({ envelope }) => set(envelope, "deep", nested(12)) },

@@ -40,7 +40,8 @@ export const outcomeSchema: JsonSchema = {
     },
     boards: {
       type: "object",
-      description: "What is right for each board: (shouldRun, shouldContinue) of kubernetes 5.3.",
+      description:
+        "What is right for each board: shouldRun, shouldContinue (docs/kubernetes-rules.md#daemon-eligibility).",
       additionalProperties: {
         type: "object",
         properties: { shouldRun: { type: "boolean" }, shouldContinue: { type: "boolean" } },
