@@ -4,8 +4,8 @@ import { elapsed, type Millis, sleep } from "../base/clock.ts";
 import { readLastingEnd } from "../base/lasting-end.ts";
 import { type DeskState, judgeAgain, type Read } from "./checks.ts";
 import { parseEnvelope } from "./envelope.ts";
-import type { Ledger } from "./ledger.ts";
-import type { Refusal } from "./refusal.ts";
+import { type Ledger, readAnswer } from "./ledger.ts";
+import { type Refusal, rejected } from "./refusal.ts";
 import { find } from "./registry.ts";
 import type { Request } from "./request.ts";
 import type { Outcome } from "./responses.ts";
@@ -57,14 +57,27 @@ export async function fateOf(
       ...{ signature: { is: "missing" }, timeLeft },
     };
     const now = parts.state();
-    const refusal = judgeAgain(command, now);
+    const judged = judgeAgain(command, now);
+    const refusal = judged ?? overtaken(row, now);
     if (!refusal) return { do: "carry out", command };
-    const isUndecided = refusal.error === "not-leader" && mayStillLead(now, parts.board);
+    const isUndecided = judged?.error === "not-leader" && mayStillLead(now, parts.board);
     if (!isUndecided || elapsed(begun, ambient.clock.now()) > electionPatience) {
       return answer(mayHaveBegun ? interrupted(refusal.message, refusal) : refusal);
     }
     await sleep(ambient.clock, 1000, signal);
   }
+}
+
+/**
+ * A command of the site belongs to the term that accepted it, or to the next one of the same board: who led in between may
+ * have been told the contrary since.
+ */
+function overtaken(row: CommandRow, { standing: { leader, term } }: DeskState): Refusal | undefined {
+  const { term: accepted } = readAnswer(row.answer);
+  const isNext = typeof accepted === "number" && (term === accepted || term === accepted + 1);
+  if (scopeOf(row) !== "site" || isNext) return undefined;
+  const why = "another board may have led the site since it was accepted";
+  return { ...rejected(421, "not-leader", why), result: { leader, term } };
 }
 
 /** An election takes the duration of a term, which is a minute unless somebody says otherwise. */

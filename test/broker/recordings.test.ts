@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { newKeyPair, signatureOf } from "../../agent/commands/signature.ts";
+import type { ApiRequest, ApiResponse } from "../../agent/embedded/site-api/exchange.ts";
 import type { AgentProcess } from "../support/agent-process.ts";
 import { LinkedSite } from "../support/linked-site.ts";
 import { rest } from "../support/rest.ts";
@@ -35,9 +36,27 @@ class SignedSite {
   #site: LinkedSite | undefined;
   #second: AgentProcess | undefined;
   #number = 0;
+  #held: RegExp | undefined;
+  #isHolding = false;
 
   constructor() {
     open.push(this);
+  }
+
+  /** From now on writes of the Lease that say so never arrive, until nothing is held back any more. Answers whether one was. */
+  holdBack(what: RegExp | undefined): () => boolean {
+    this.#held = what;
+    this.#isHolding = false;
+    return () => this.#isHolding;
+  }
+
+  async #around(request: ApiRequest, ask: (request: ApiRequest) => Promise<ApiResponse>): Promise<ApiResponse> {
+    const { method, path: url, body = "" } = request;
+    if (method === "PATCH" && url.includes("siteward-plant7") && this.#held?.test(body)) {
+      this.#isHolding = true;
+      return await new Promise<never>(() => undefined);
+    }
+    return await ask(request);
   }
 
   async start(): Promise<this> {
@@ -46,7 +65,8 @@ class SignedSite {
     mkdirSync(trust);
     this.trust("ops");
     const own = { ...quick, site: { name: "plant7" }, commands: { trust } };
-    this.#site = await new LinkedSite({ config: { ...own, mqtt: this.fleet.agentSettings("pi-1") } }).start();
+    const config = { ...own, mqtt: this.fleet.agentSettings("pi-1") };
+    this.#site = await new LinkedSite({ config, around: (request, ask) => this.#around(request, ask) }).start();
     await soon(() => this.first.isReady, 30).toBe(true);
     this.#second = this.#site.join("pi-2", [], { mqtt: this.fleet.agentSettings("pi-2") });
     return this;
@@ -177,5 +197,35 @@ describe.skipIf(lack)("a signed command of the site that somebody recorded", () 
     expect(await site.publish(site.sign("eviction.freeze", 8, { ttl: 3600 }), "night")).toMatchObject({
       state: "succeeded",
     });
+  });
+
+  test("a thaw that a power cut interrupted ends no freeze that another leader was told since", async () => {
+    const site = await new SignedSite().start();
+    expect(await site.publish(site.sign("eviction.freeze", 3, { ttl: 3600 }))).toMatchObject({ state: "succeeded" });
+    const isHeld = site.holdBack(/"changes.{1,3}:2/);
+    const thaw = site.sign("eviction.thaw", 4);
+    const answered = site.publish(thaw);
+    await soon(isHeld).toBe(true);
+    await site.first.stop("SIGKILL");
+    site.holdBack(undefined);
+    await soon(() => site.second.isReady, 40).toBe(true);
+    expect(await answered).toMatchObject({ board: "pi-2", state: "rejected", error: "stale-counter" });
+    expect(await site.publish(site.sign("eviction.freeze", 5, { ttl: 3600 }))).toMatchObject({
+      board: "pi-2",
+      code: 200,
+    });
+    // The Lease is free when the first one comes back.
+    const stopped = site.second.stop();
+    site.first.start();
+    expect(await stopped).toBe(0);
+    await soon(() => site.first.isReady, 40).toBe(true);
+    const ends = () =>
+      site.fleet
+        .said(`sw1/acme/plant7/_site/res/eviction.thaw/${thaw.id}`)
+        .filter(({ board, state }) => board === "pi-1" && state !== "accepted");
+    await soon(() => ends()[0]).toMatchObject({ state: "failed", error: "interrupted" });
+    expect(await site.isFrozen()).toBe(true);
+    await rest(2);
+    expect(JSON.parse((await site.annotations())[holds] ?? "{}").freezes.site.left).toBeGreaterThan(3000);
   });
 });

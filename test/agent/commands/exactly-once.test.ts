@@ -152,6 +152,23 @@ test("where another board leads by then, nobody knows whether it was effected, a
   ]);
 });
 
+test.each([16, 19, undefined])(
+  "a command of the site is not taken up in term %j, when others may have led since its own: they may have been told the contrary",
+  async (term) => {
+    const board = new CommandBoard();
+    board.effect = () => new Promise(() => undefined);
+    await board.start().take(order({ id: "T", name: "eviction.thaw" }, { scope: "site" }));
+    const begun = [...board.effects];
+    board.standing = { isLeader: true, leader: "edge-02", term };
+    const answers = gathered(board.start());
+    await board.clock.advance("2s");
+    expect(answers.map(({ body }) => [body.state, body.error, body.result])).toEqual([
+      ["failed", "interrupted", { leader: "edge-02", term }],
+    ]);
+    expect(board.effects).toEqual(begun);
+  },
+);
+
 test("a drain that was never begun is expired if its time is over when the board comes back", async () => {
   const board = new CommandBoard();
   board.atWrite = (step, when) => {
