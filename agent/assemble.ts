@@ -142,6 +142,7 @@ export class Agent {
       at,
       informers: () => this.#informers,
       holds: () => this.#holds,
+      renew: () => this.elector.renewNow(),
     });
     this.#informers = new InformerSet(ambient, {
       client: this.client,

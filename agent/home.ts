@@ -22,6 +22,8 @@ export interface HomeParts {
   readonly at: { readonly namespace: string; readonly name: string };
   readonly informers: () => Pick<InformerSet, "run" | "stats">;
   readonly holds: () => Pick<HoldBook, "restored">;
+  /** Renews the Lease now. Rejects where this board does not lead. */
+  readonly renew: () => Promise<void>;
 }
 
 /** Keeps the caches up to date, as long as they are of this very cluster and of this very history of it. */
@@ -38,6 +40,8 @@ export class Home {
     this.history = new ServerHistory(ambient, {
       client,
       at,
+      // Where another board leads, its next renewal proves the lists of this one.
+      renew: () => void parts.renew().catch(() => {}),
       known: newestWitness(storedProofs(cache)),
       restored: (error) => {
         ambient.log.warn("the API server was restored", { error });

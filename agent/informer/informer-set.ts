@@ -124,6 +124,7 @@ export class InformerSet {
       const { history } = this.#parts;
       if (history) {
         tasks.start("history", (inner) => history.follow(inner));
+        tasks.start("lists", (inner) => history.proveLists(inner));
         tasks.start("proofs", (inner) => this.#settle(inner));
       }
       await tasks.join();

@@ -33,9 +33,13 @@ export interface ServerHistoryParts {
   readonly known: { readonly witness: Witness; readonly chain: string } | undefined;
   /** Called once, before the error is thrown. */
   readonly restored: (error: ServerRestoredError) => void;
+  /** Writes a new version of the Lease where this board may: no earlier one proves a list that was taken in since. */
+  readonly renew: () => void;
 }
 
 const pauseAfterFailure: Millis = 10_000;
+/** Lists come several at a time: one new version of the Lease proves them all. */
+const pauseAfterList: Millis = 500;
 
 /**
  * Whether the API server's store still has the history that the cache was filled from. A watch position cannot tell: a
@@ -54,6 +58,7 @@ export class ServerHistory {
   readonly #ambient: Ambient;
   readonly #parts: ServerHistoryParts;
   readonly #bell: Bell;
+  readonly #lists: Bell;
   readonly #noticing = Promise.withResolvers<never>();
   /** The newest version of the present chain. */
   #known: Witness | undefined;
@@ -74,6 +79,7 @@ export class ServerHistory {
     this.#ambient = ambient;
     this.#parts = parts;
     this.#bell = new Bell(ambient.clock);
+    this.#lists = new Bell(ambient.clock);
     this.#known = this.#latest = parts.known?.witness;
     this.#chain = parts.known?.chain ?? this.#newChain();
     this.#noticing.promise.catch(() => {});
@@ -174,6 +180,21 @@ export class ServerHistory {
         await sleep(clock, pauseAfterFailure, signal);
         this.#bell.ring();
       }
+    }
+  }
+
+  /** A list was taken in. */
+  listed(): void {
+    this.#lists.ring();
+  }
+
+  /** Has lists proven soon: a link that breaks before that costs them once more. Ends when the signal aborts. */
+  async proveLists(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#ambient;
+    while (!signal.aborted) {
+      await this.#lists.wait(signal);
+      await sleep(clock, pauseAfterList, signal);
+      if (!signal.aborted) this.#parts.renew();
     }
   }
 

@@ -186,6 +186,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
         trail.listed(resourceVersion);
         try {
           list.commit(resourceVersion);
+          this.#parts.history?.listed();
         } catch (error) {
           trail.forget();
           throw error;

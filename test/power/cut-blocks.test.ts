@@ -26,7 +26,7 @@ recorded("a disk that forgets what it said was synced is found out", { retry: 0 
   const honest = recordWriter(place.file("lying"), { seed: 3, rounds: 15 });
   const lying = honest.filter((deed) => deed.do !== "sync" || deed.file !== "state.db-wal");
   const cut = () => cutEverywhere(lying, { folder: place.file("cut"), seed: 3, cuts: 30 });
-  expect(cut).toThrow(
-    expect.objectContaining({ cause: expect.objectContaining({ message: expect.stringContaining("lost something") }) }),
-  );
+  // The number that ties the cache to the state may be the first thing that is lost.
+  const message = expect.stringMatching(/lost something|the cache was thrown away/);
+  expect(cut).toThrow(expect.objectContaining({ cause: expect.objectContaining({ message }) }));
 });

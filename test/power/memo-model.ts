@@ -3,7 +3,7 @@ import { mix } from "../storage/power-cut-model.ts";
 
 type Facts = Pick<Memo, "set" | "delete" | "clear">;
 
-const areas = ["leader", "memory/taint-eviction", "cache"] as const;
+const areas = ["leader", "memory/taint-eviction", "fleet"] as const;
 
 /** What an agent remembers next: it follows from the seed and a number. */
 export function deedOf(seed: number, number: number): (facts: Facts) => void {

@@ -39,6 +39,8 @@ function story(title: string, { before, play, skip = false, ...options }: Story)
     try {
       await before?.(site);
       await until("the agent leads and sees the site", () => site.agent.isReady, 60, log);
+      // Its next renewal proves what it has just listed: a link that breaks before that costs the lists once more.
+      await rest(2);
       await play(site);
       site.link.set({});
       await until("it sees the site again", () => site.agent.isReady, 90, log);

@@ -47,19 +47,24 @@ class LeaseStore {
 
 let store: LeaseStore;
 let noticed: string[];
+let renewals: number;
+let clock: FakeClock;
 
 beforeEach(() => {
   store = new LeaseStore();
   noticed = [];
+  renewals = 0;
+  clock = new FakeClock();
 });
 
 function historyWith(known: Witness | undefined): ServerHistory {
-  const ambient = { clock: new FakeClock(), log: new RecordingLog(), random: new SeededRandom(5) };
+  const ambient = { clock, log: new RecordingLog(), random: new SeededRandom(5) };
   return new ServerHistory(ambient, {
     client: store,
     at,
     known: known && { witness: known, chain: "c" },
     restored: ({ message }) => void noticed.push(message),
+    renew: () => void renewals++,
   });
 }
 
@@ -232,4 +237,21 @@ describe("a leader that renews", () => {
     expect(history.known?.version).toBe("410");
     expect(noticed).toEqual([]);
   });
+});
+
+test("three lists that were taken in at the same time ask for one renewal, which proves them", async () => {
+  const history = historyWith(undefined);
+  const stop = new AbortController();
+  const proving = history.proveLists(stop.signal);
+  for (let list = 0; list < 3; list++) history.listed();
+  await clock.advance(400);
+  expect(renewals).toBe(0);
+  await clock.advance(200);
+  expect(renewals).toBe(1);
+  await clock.advance(60_000);
+  expect(renewals).toBe(1);
+  history.listed();
+  stop.abort();
+  await proving;
+  expect(renewals).toBe(1);
 });
