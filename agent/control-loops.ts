@@ -14,6 +14,7 @@ import { leaderOwnsAll } from "./runtime/assignment.ts";
 import { ControlLoop } from "./runtime/control-loop.ts";
 import type { Controller } from "./runtime/controller.ts";
 import type { Executor } from "./runtime/executor.ts";
+import { FairTurns } from "./runtime/fair-turns.ts";
 import { Permits } from "./runtime/permits.ts";
 import { CachedSiteView, type Caches } from "./runtime/site-view.ts";
 
@@ -54,6 +55,7 @@ export function controlLoops(ambient: Ambient, parts: LoopParts): TermLoops {
   const { config, workloads, client, executor, memo } = parts;
   const { controllers, taintEviction } = config;
   const sweeps = new Permits(1);
+  const turns = new FairTurns(ambient.clock);
   const opened =
     (caches: Caches, lane: Lane) =>
     <State, Memory>(controller: Controller<State, Memory>, workers: number): ControlLoop<State, Memory> =>
@@ -67,6 +69,7 @@ export function controlLoops(ambient: Ambient, parts: LoopParts): TermLoops {
         assignment: leaderOwnsAll,
         store: memo,
         sweeps,
+        turns,
       });
   // Controllers of boards do not see the boards that another site claims; those of workloads see all there is: a service of
   // ours goes on pointing at its pods there.

@@ -14,8 +14,11 @@ export interface Notice<T> extends Change<T> {
   readonly released?: true;
 }
 
-/** Called synchronously with at most 64 changes. It notes what to look at and returns; it does no work. */
-export type Listen<T> = (changes: readonly Notice<T>[]) => void;
+/**
+ * Called synchronously with at most 64 changes. It notes what to look at and does no work. Where even that takes longer than
+ * a turn of the event loop it answers a promise: listeners are told nothing more before that is over.
+ */
+export type Listen<T> = (changes: readonly Notice<T>[]) => unknown;
 
 /** The cache of one resource and what keeps it true, shared by all who ask. */
 export interface Informer<T extends KubeObject> {

@@ -25,21 +25,31 @@ export class Listeners<T> {
     return () => void this.#all.delete(entry);
   }
 
-  tell(changes: readonly Notice<T>[]): void {
-    if (changes.length === 0) return;
-    let fatal: unknown;
+  /** Undefined: all listeners are done. Else they are when it resolves. */
+  tell(changes: readonly Notice<T>[]): Promise<void> | undefined {
+    if (changes.length === 0) return undefined;
+    const fatal: unknown[] = [];
+    const failed = (error: unknown): void => {
+      if (["rebuild", "exit"].includes(dispositionOf(error))) {
+        fatal.push(error);
+        return;
+      }
+      const stack = error instanceof Error ? error.stack : undefined;
+      this.#log.error("a listener failed", { error, stack, keys: changes.slice(0, 5).map(({ key }) => key) });
+    };
+    const unfinished: Promise<void>[] = [];
     for (const listen of this.#all) {
       try {
-        listen(changes);
+        const rest = listen(changes);
+        if (rest instanceof Promise) unfinished.push(rest.catch(failed));
       } catch (error) {
-        if (["rebuild", "exit"].includes(dispositionOf(error))) {
-          fatal = error;
-          continue;
-        }
-        const stack = error instanceof Error ? error.stack : undefined;
-        this.#log.error("a listener failed", { error, stack, keys: changes.slice(0, 5).map(({ key }) => key) });
+        failed(error);
       }
     }
-    if (fatal !== undefined) throw fatal;
+    if (fatal.length > 0) throw fatal[0];
+    if (unfinished.length === 0) return undefined;
+    return Promise.all(unfinished).then(() => {
+      if (fatal.length > 0) throw fatal[0];
+    });
   }
 }

@@ -167,8 +167,8 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
     informer.onChange((changes) => {
       if (board !== none) for (const { key } of changes) this.#passing.remove(key);
       // What got a board is told by the watch of that board: nobody is to take it for gone in between.
-      this.#listeners.tell(board === none ? changes.filter(({ released }) => !released) : changes);
       if (part.asked) this.#changed.ring();
+      return this.#listeners.tell(board === none ? changes.filter(({ released }) => !released) : changes);
     });
     this.#byBoard.set(board, part);
     this.#start(part, tasks);
@@ -208,10 +208,10 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
     for (const object of part.informer.lister.list()) {
       batch.push({ key: keyOf(object), before: object, after: undefined, released: true });
       if (batch.length < batchSize) continue;
-      this.#listeners.tell(batch);
+      await this.#listeners.tell(batch);
       batch = [];
     }
-    this.#listeners.tell(batch);
+    await this.#listeners.tell(batch);
     this.#parts.forget(board);
     this.#ambient.log.info("a board left the site", { board });
   }

@@ -75,6 +75,8 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly #listeners: Listeners<T>;
   readonly #work: Bell;
   readonly #trail: Trail | undefined;
+  /** Listeners still work on what they were told. What comes meanwhile waits in the journal, which bounds it. */
+  #telling: Promise<void> | undefined;
   /** What is stored proves the position that is stored. */
   #isProven = true;
 
@@ -213,13 +215,30 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
         return fifo.depth;
       },
       append: (deltas, resourceVersion) => {
-        const changes = this.#parts.isGone ? undefined : fifo.take(deltas, resourceVersion);
-        if (changes) this.#listeners.tell(changes);
+        const waits = this.#parts.isGone !== undefined || this.#telling !== undefined;
+        const changes = waits ? undefined : fifo.take(deltas, resourceVersion);
+        if (changes) this.#tell(changes);
         else fifo.append(deltas, resourceVersion);
       },
       bookmark: (resourceVersion) => fifo.bookmark(resourceVersion),
       replace: () => this.#proving(fifo.fill() ?? fifo.replace()),
     };
+  }
+
+  /** The pump waits for the end, and takes what goes wrong until then. */
+  #tell(notices: readonly Notice<T>[]): void {
+    this.#telling = this.#listeners.tell(notices);
+    if (this.#telling === undefined) return;
+    this.#telling.catch(() => undefined);
+    this.#work.ring();
+  }
+
+  async #told(): Promise<void> {
+    try {
+      await this.#telling;
+    } finally {
+      this.#telling = undefined;
+    }
   }
 
   /** At the start there may be deltas that the last run received and did not handle. */
@@ -265,13 +284,15 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   /** Others have their turn between two batches, so that a burst does not hold up a lease renewal. */
   async #drain(signal: AbortSignal): Promise<void> {
     const { isGone } = this.#parts;
+    if (this.#telling) await this.#told();
     while (this.#fifo.depth > 0 && !signal.aborted) {
       if (this.#listeners.isEmpty) this.#fifo.leaveUntold();
       // Between the pop and the telling nothing may be waited for, or what is taken meanwhile would be told before it.
       const changes = this.#fifo.pop(batchSize);
       const notices = isGone ? await judged(changes, isGone, signal) : changes;
       if (signal.aborted) return;
-      this.#listeners.tell(notices);
+      this.#tell(notices);
+      if (this.#telling) await this.#told();
       await nextTurn();
     }
   }

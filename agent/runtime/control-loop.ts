@@ -9,9 +9,11 @@ import { TaskGroup } from "../base/tasks.ts";
 import { ApiError } from "../client/api-error.ts";
 import type { Assignment } from "./assignment.ts";
 import type { Controller, Decision, SiteView, Term } from "./controller.ts";
+import type { ControllerStats } from "./controller-stats.ts";
 import { DurationSample } from "./duration-sample.ts";
 import type { Acts, Asking } from "./executor.ts";
 import { FailureLog } from "./failure-log.ts";
+import { FairTurns } from "./fair-turns.ts";
 import { Gate } from "./gate.ts";
 import { KeptMemories, type MemoryStore, memoryArea } from "./memory-store.ts";
 import { Permits } from "./permits.ts";
@@ -38,18 +40,8 @@ export interface ControlLoopParts<State, Memory> {
    * the event loop for a slice each, and decode a site's pods faster than the heap is cleaned.
    */
   readonly sweeps?: Permits;
-}
-
-export interface ControllerStats {
-  readonly name: string;
-  /** standby: no term. starting: the cached objects are being gone through. paused: an operator wants no pass of it. */
-  readonly state: "standby" | "starting" | "running" | "paused";
-  readonly queue: number;
-  readonly oldestWait: Millis | undefined;
-  readonly syncs: number;
-  readonly errorsLastHour: number;
-  readonly syncP95: Millis | undefined;
-  readonly lastError: { readonly message: string; readonly hint: string | undefined; readonly at: Instant } | undefined;
+  /** The event loop, among the loops that share these; left out: each loop by itself. */
+  readonly turns?: FairTurns;
 }
 
 /** Rounds of one pass. More is a controller that never comes to an end. */
@@ -73,6 +65,7 @@ export class ControlLoop<State, Memory> {
   readonly #kept: KeptMemories<Memory> | undefined;
   readonly #bell: Bell;
   readonly #sweeps: Permits;
+  readonly #turns: FairTurns;
   readonly #gate = new Gate();
   readonly #durations = new DurationSample();
   readonly #errors: RollingCount;
@@ -92,6 +85,7 @@ export class ControlLoop<State, Memory> {
     this.#parts = parts;
     this.#bell = new Bell(ambient.clock);
     this.#sweeps = parts.sweeps ?? new Permits(1);
+    this.#turns = parts.turns ?? new FairTurns(ambient.clock);
     this.#errors = new RollingCount();
     this.#failures = new FailureLog(this.#log);
     if (store && controller.durable) {
@@ -160,7 +154,7 @@ export class ControlLoop<State, Memory> {
 
   /** Ends when the term does and every worker has come back, or rejects with what only a restart or a person can mend. */
   async run(term: Term): Promise<void> {
-    const { controller, caches, workers } = this.#parts;
+    const { controller, caches, workers, lane = "boards" } = this.#parts;
     const { clock } = this.#ambient;
     const queue = new WorkQueue(this.#ambient);
     const waker = new Waker(
@@ -170,6 +164,9 @@ export class ControlLoop<State, Memory> {
         caches,
         queue,
         site: () => this.#parts.site({ now: clock.now(), signal: term.signal }),
+        turns: this.#turns,
+        lane,
+        signal: term.signal,
       },
     );
     const group = new TaskGroup(term.signal);
@@ -201,7 +198,7 @@ export class ControlLoop<State, Memory> {
       if (!this.#sweeps.take() && !(await this.#sweeps.acquire(signal))) return;
       let isWhole = false;
       try {
-        await waker.sweep(this.#state === "starting" ? true : "again", signal);
+        await waker.sweep(this.#state === "starting" ? true : "again");
         isWhole = true;
       } catch (error) {
         if (isFatal(error)) throw error;
@@ -216,17 +213,17 @@ export class ControlLoop<State, Memory> {
     }
   }
 
+  /** Keys that wait for nothing would keep the event loop until the queue is empty. */
   async #work(queue: WorkQueue, term: Term, signal: AbortSignal): Promise<void> {
+    const { lane = "boards" } = this.#parts;
     while (await this.#gate.pass(signal)) {
       const key = await queue.take(signal);
       if (key === undefined) return;
-      if (this.#gate.isShut) {
-        queue.add(key);
-        queue.done(key);
-        continue;
-      }
       try {
-        await this.#reconcile(key, queue, term);
+        const turn = this.#turns.take(lane, signal);
+        if (turn && !(await turn)) return;
+        if (this.#gate.isShut) queue.add(key);
+        else await this.#reconcile(key, queue, term);
       } finally {
         queue.done(key);
       }

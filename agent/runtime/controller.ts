@@ -24,7 +24,11 @@ export interface Seen<T> {
 /** "A change of this resource wakes these keys." Every cached object wakes its keys once when a term begins. */
 export interface Wake {
   readonly on: Resource<KubeObject>;
-  keys(change: Seen<KubeObject>, site: SiteView): Iterable<string>;
+  /**
+   * Where many objects are asked whether a change concerns them, `undefined` stands for one that it does not: the event loop
+   * may have a turn there.
+   */
+  keys(change: Seen<KubeObject>, site: SiteView): Iterable<string | undefined>;
   /** They are not looked at before this is over, and once for all that changed meanwhile. */
   readonly after?: Millis;
   /** Whether the keys of a change go before all others: somebody waits for what follows. */
@@ -36,14 +40,14 @@ export interface Wake {
 /** Ties the object's type to the resource, so that a wake's function sees a Pod where it listens to pods. */
 export const wake = <T extends KubeObject>(
   on: Resource<T>,
-  keys: (change: Seen<T>, site: SiteView) => Iterable<string>,
+  keys: (change: Seen<T>, site: SiteView) => Iterable<string | undefined>,
   after: Millis = 0,
 ): Wake => ({ on, keys: keys as Wake["keys"], after });
 
 /** The same for those whose keys are woken by other resources when all that is cached is gone through. */
 export const wakeOnChange = <T extends KubeObject>(
   on: Resource<T>,
-  keys: (change: Seen<T>, site: SiteView) => Iterable<string>,
+  keys: (change: Seen<T>, site: SiteView) => Iterable<string | undefined>,
   after: Millis = 0,
 ): Wake => ({ ...wake<T>(on, (change, site) => (change.swept ? [] : keys(change, site)), after), onlyOnChange: true });
 

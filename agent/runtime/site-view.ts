@@ -11,8 +11,11 @@ import type { Seen, SiteView } from "./controller.ts";
 export interface Cache<T> {
   readonly lister: Lister<T>;
   readonly health: WatchHealth;
-  /** Calls back with every group of changes, in order, until the answer is called. */
-  onChange(listen: (changes: readonly Seen<T>[]) => void): () => void;
+  /**
+   * Calls back with every group of changes, in order, until the answer is called. Where a call answers a promise, the next
+   * group comes when that is over.
+   */
+  onChange(listen: (changes: readonly Seen<T>[]) => unknown): () => void;
 }
 
 /** The caches of the site. An InformerSet is one. */

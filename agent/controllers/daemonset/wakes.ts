@@ -20,7 +20,7 @@ export const setWakes: readonly Wake[] = [
 ];
 
 /** The set that controls an object or did so until now; of one that nobody controls: every set that could. */
-function* ownersOf({ before, after, swept }: Seen<KubeObject>, site: SiteView): Generator<string> {
+function* ownersOf({ before, after, swept }: Seen<KubeObject>, site: SiteView): Generator<string | undefined> {
   const [was, is] = [before && controllerKey(before, site), after && controllerKey(after, site)];
   if (was !== undefined && was !== is) yield was;
   if (is !== undefined) yield is;
@@ -38,21 +38,21 @@ function controllerKey(object: KubeObject, site: SiteView): string | undefined {
   return site.lister(daemonSets).get(key)?.metadata.uid === owner.uid ? key : undefined;
 }
 
-function* matchingSets(object: KubeObject, site: SiteView): Generator<string> {
+function* matchingSets(object: KubeObject, site: SiteView): Generator<string | undefined> {
   const { namespace = "" } = object.metadata;
   for (const set of site.lister(daemonSets).byIndex("byNamespace", namespace)) {
     const selector = selectorOf(set) ?? [];
-    if (selector.length > 0 && matchesLabels(selector, object.metadata.labels)) yield keyOf(set);
+    yield selector.length > 0 && matchesLabels(selector, object.metadata.labels) ? keyOf(set) : undefined;
   }
 }
 
 /** Only labels and taints of a Node say where pods may run. */
-function* setsForBoard({ key, before, after }: Seen<Node>, site: SiteView): Generator<string> {
+function* setsForBoard({ key, before, after }: Seen<Node>, site: SiteView): Generator<string | undefined> {
   if (after === undefined) return;
   if (before && isSameText(labels(before), labels(after)) && isSameText(taintsOf(before), taintsOf(after))) return;
   const present = new Set([...site.lister(pods).byIndex("byNode", key)].flatMap(daemonSetOf));
   for (const set of site.lister(daemonSets).list()) {
-    if (isTouched(set, after, present.has(keyOf(set)))) yield keyOf(set);
+    yield isTouched(set, after, present.has(keyOf(set))) ? keyOf(set) : undefined;
   }
 }
 

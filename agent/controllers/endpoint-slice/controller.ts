@@ -12,7 +12,7 @@ import { silenceOf } from "../service/silence.ts";
 import { podWake, selectedPods, servicesOf } from "../service/wakes.ts";
 import type { SightParts } from "../sight.ts";
 import { noMemory, type SliceMemory } from "../slices/memory.ts";
-import { endpointsOf } from "../slices/slice.ts";
+import { endpointsOf, type SliceEndpoint } from "../slices/slice.ts";
 import { slicesOf, sliceWake } from "../slices/wake.ts";
 import { workloadReads } from "../workloads.ts";
 import { controllerName } from "./content.ts";
@@ -64,16 +64,17 @@ export const endpointSlicesOfServices = ({
  * A board that comes wakes the services that had to leave its pods out, and need not wait for their time. As in
  * kube-controller-manager the others look at its zone when something else changes.
  */
-function missedBy({ key, before, after }: Seen<Node>, site: SiteView): readonly string[] {
-  if (before !== undefined || after === undefined) return [];
-  return [...site.lister(pods).byIndex("byNode", key)].flatMap((pod) =>
-    [...servicesOf(pod, site)].filter(
-      (service) =>
-        !slicesOf(service, controllerName, site).some((slice) =>
-          endpointsOf(slice).some(({ targetRef }) => targetRef?.uid === pod.metadata.uid),
-        ),
-    ),
-  );
+function* missedBy({ key, before, after }: Seen<Node>, site: SiteView): Generator<string | undefined> {
+  if (before !== undefined || after === undefined) return;
+  for (const pod of site.lister(pods).byIndex("byNode", key)) {
+    for (const service of servicesOf(pod, site)) {
+      const isThere = ({ targetRef }: SliceEndpoint): boolean => targetRef?.uid === pod.metadata.uid;
+      const isMissed =
+        service !== undefined &&
+        !slicesOf(service, controllerName, site).some((slice) => endpointsOf(slice).some(isThere));
+      yield isMissed ? service : undefined;
+    }
+  }
 }
 
 /**

@@ -34,27 +34,28 @@ export function selectedPods({ metadata: { namespace = "" }, spec }: Service, si
  */
 export const podWake = (batch: Millis) => wakeOnChange(pods, keysOfPod, batch);
 
-function keysOfPod({ before, after }: Seen<Pod>, site: SiteView): Iterable<string> {
-  if (before === undefined || after === undefined) return [...servicesOf(after ?? before, site)];
-  const isMoved = !isSameSelection(before, after);
-  const isChanged = hasChanged(before, after);
-  if (!isMoved) return isChanged ? [...servicesOf(after, site)] : [];
-  const [left, joined] = [servicesOf(before, site), servicesOf(after, site)];
-  const all = new Set([...left, ...joined]);
-  return isChanged ? all : [...all].filter((service) => !left.has(service) || !joined.has(service));
+function* keysOfPod({ before, after }: Seen<Pod>, site: SiteView): Generator<string | undefined> {
+  const is = after ?? before;
+  if (is === undefined) return;
+  const isNew = before === undefined || after === undefined || hasChanged(before, after);
+  const was = before && after && !isSameSelection(before, after) ? before : undefined;
+  if (was !== undefined) {
+    for (const service of mayBeServicesOf(was, site)) {
+      yield selects(service, was) && (isNew || !selects(service, is)) ? keyOf(service) : undefined;
+    }
+  } else if (!isNew) return;
+  for (const service of mayBeServicesOf(is, site)) {
+    yield selects(service, is) && (was === undefined || !selects(service, was)) ? keyOf(service) : undefined;
+  }
 }
 
-/** The services that select a pod, by their keys. */
-export function servicesOf(pod: Pod | undefined, site: SiteView): Set<string> {
-  const found = new Set<string>();
-  if (pod === undefined) return found;
-  const { namespace = "", labels } = pod.metadata;
-  for (const value of mayBeSelectedBy(namespace, labels)) {
-    for (const service of site.lister(services).byIndex("bySelector", value)) {
-      if (selects(service, pod)) found.add(keyOf(service));
-    }
-  }
-  return found;
+/** The services that select a pod, by their keys; undefined for each that might and does not. */
+export function* servicesOf(pod: Pod, site: SiteView): Generator<string | undefined> {
+  for (const service of mayBeServicesOf(pod, site)) yield selects(service, pod) ? keyOf(service) : undefined;
+}
+
+function* mayBeServicesOf({ metadata: { namespace = "", labels } }: Pod, site: SiteView): Generator<Service> {
+  for (const value of mayBeSelectedBy(namespace, labels)) yield* site.lister(services).byIndex("bySelector", value);
 }
 
 /** A service without a selector selects nothing, one with an empty selector everything. */

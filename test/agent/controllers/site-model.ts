@@ -334,7 +334,7 @@ export class SiteModel {
     for (const controller of this.#controllers) {
       for (const { on, keys } of controller.wakes) {
         if (on.kind !== kind) continue;
-        for (const key of keys(change, this.api.view)) this.#schedule(controller, key, 0);
+        for (const key of keys(change, this.api.view)) if (key !== undefined) this.#schedule(controller, key, 0);
       }
     }
   }

@@ -139,7 +139,7 @@ const lookOf =
   <State, Memory>({ wakes, observe, initialMemory }: Controller<State, Memory>) =>
   async (change: Seen<KubeObject>, site: SiteView): Promise<void> => {
     const keys = new Set(wakes.filter(({ on }) => on === pods).flatMap((wake) => [...wake.keys(change, site)]));
-    for (const key of keys) await observe(key, site, initialMemory);
+    for (const key of keys) if (key !== undefined) await observe(key, site, initialMemory);
   };
 
 const looks = [

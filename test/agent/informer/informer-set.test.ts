@@ -2,12 +2,14 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Pod } from "../../../agent/api/core.ts";
 import type { KubeObject } from "../../../agent/api/meta.ts";
 import { leases, nodes, pods, type Resource } from "../../../agent/api/resources.ts";
+import { dispositionOf } from "../../../agent/base/errors.ts";
 import { podIndices } from "../../../agent/informer/indexes.ts";
 import type { Notice } from "../../../agent/informer/informer.ts";
 import { InformerSet } from "../../../agent/informer/informer-set.ts";
 import type { SiteScope } from "../../../agent/informer/scope.ts";
 import type { Database } from "../../../storage/database.ts";
 import { DeltaFIFO } from "../../../storage/delta-fifo.ts";
+import { StorageError } from "../../../storage/errors.ts";
 import { Indexer } from "../../../storage/indexer.ts";
 import { storedResources } from "../../../storage/stored-resources.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -347,6 +349,43 @@ describe("a site that is the whole cluster", () => {
     expect(heard).toEqual(["default/one appeared", "default/two appeared"]);
     expect(log.said("error")).toEqual(["a listener failed", "a listener failed"]);
     await run.stop();
+  });
+
+  test("tells a listener that needs several turns nothing more meanwhile, and keeps what comes in the journal", async () => {
+    const run = await new Run().start();
+    const asked: string[][] = [];
+    const ends: (() => void)[] = [];
+    run.set.informer(pods).onChange((changes) => {
+      asked.push(changes.map(({ key, after }) => `${key} ${after?.status?.phase}`));
+      return new Promise<void>((resolve) => ends.push(resolve));
+    });
+    const one = api.put(pods, pod("one"));
+    await clock.advance("1s");
+    api.put(pods, { ...one, status: { phase: "Failed" } });
+    api.put(pods, pod("two"));
+    await clock.advance("1s");
+    expect(asked).toEqual([["default/one Running"]]);
+    expect(run.set.stats().find(({ resource }) => resource === "pods")?.depth).toBe(2);
+    ends[0]?.();
+    await clock.advance("1s");
+    expect(asked.slice(1)).toEqual([["default/one Failed", "default/two Running"]]);
+    ends[1]?.();
+    api.put(pods, pod("three"));
+    await clock.advance("1s");
+    expect(asked.slice(2)).toEqual([["default/three Running"]]);
+    ends[2]?.();
+    await run.stop();
+  });
+
+  test("rebuilds the cache where it proves damaged while a listener is still at it", async () => {
+    const run = new Run();
+    const ended = run.set.run(new AbortController().signal).catch((error: unknown) => error);
+    await clock.advance("1s");
+    const damaged = new StorageError("damaged", { file: "cache.db" });
+    run.set.informer(pods).onChange(() => Promise.reject(damaged));
+    api.put(pods, pod("one"));
+    await clock.advance("1s");
+    expect(dispositionOf(await ended)).toBe("rebuild");
   });
 
   test("tells nobody who no longer listens", async () => {

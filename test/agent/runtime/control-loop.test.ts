@@ -1,13 +1,14 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Pod } from "../../../agent/api/core.ts";
 import { nodes, pods } from "../../../agent/api/resources.ts";
-import { type Clock, shifted, sleep } from "../../../agent/base/clock.ts";
+import { type Clock, nextTurn, shifted, sleep } from "../../../agent/base/clock.ts";
 import { type Disposed, type Disposition, TerminalError } from "../../../agent/base/errors.ts";
 import { PostponedError } from "../../../agent/base/postponed.ts";
 import type { Action, Outcome } from "../../../agent/runtime/actions.ts";
 import { leaderOwnsAll } from "../../../agent/runtime/assignment.ts";
 import { ControlLoop, type ControlLoopParts } from "../../../agent/runtime/control-loop.ts";
 import { type Controller, type Durable, wake, wakeOnChange } from "../../../agent/runtime/controller.ts";
+import { FairTurns } from "../../../agent/runtime/fair-turns.ts";
 import { Permits } from "../../../agent/runtime/permits.ts";
 import { CachedSiteView } from "../../../agent/runtime/site-view.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -147,6 +148,48 @@ describe("a term begins", () => {
     expect(log.lines[0]).toMatchObject({ level: "error", fields: { object: "default/b", controller: "counting" } });
   });
 
+  test("a change that concerns thousands of keys leaves turns to the boards, and so does a queue of keys without work", async () => {
+    const clock = new FakeClock();
+    let worked = 0;
+    const busy: Clock = { now: () => shifted(clock.now(), worked), after: (delay, run) => clock.after(delay, run) };
+    const turns = new FairTurns(busy);
+    const keys = Array.from({ length: 5000 }, (_, i) => `tenant/service-${i}`);
+    const tenant = setUp(
+      {
+        wakes: [
+          wake(pods, function* () {
+            for (const key of keys) {
+              worked++;
+              yield undefined;
+              yield key;
+            }
+          }),
+        ],
+        observe: () => {
+          worked++;
+          return "site";
+        },
+      },
+      { turns, lane: "workloads" },
+      clock,
+      busy,
+    );
+    const boards = setUp({ firstKeys: ["site"], wakes: [] }, { turns, lane: "boards" }, clock, busy);
+    void tenant.loop.run(tenant.term);
+    void boards.loop.run(boards.term);
+    await clock.settle();
+    tenant.caches.of(pods).add(pod("storm"));
+    const waits: number[] = [];
+    for (let passes = boards.observed.length; tenant.observed.length < keys.length; passes = boards.observed.length) {
+      const asked = worked;
+      boards.loop.wakeAll();
+      for (let turn = 0; boards.observed.length === passes && turn < 100; turn++) await nextTurn();
+      waits.push(worked - asked);
+    }
+    expect(waits.length).toBeGreaterThan(100);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(100);
+  });
+
   test("thousands of objects are gone through in slices: the event loop is never kept for long", async () => {
     const clock = new FakeClock();
     let decoded = 0;
@@ -164,7 +207,7 @@ describe("a term begins", () => {
     });
     void loop.run(term);
     const slices = [];
-    for (let turn = 0; turn < 10; turn++) {
+    for (let turn = 0; turn < 20; turn++) {
       slices.push(decoded);
       await new Promise((resolve) => setImmediate(resolve));
     }

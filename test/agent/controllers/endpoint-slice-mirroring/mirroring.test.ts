@@ -132,7 +132,7 @@ describe("what the controller of services wrote", () => {
     const seen = { key: "default/db", before: undefined, after: undefined, ...change };
     return endpointSliceMirroring({ most: 1000 })
       .wakes.filter(({ on }) => on.plural === "endpoints")
-      .flatMap(({ keys }) => [...keys(seen, site as SiteView)]);
+      .flatMap(({ keys }) => [...keys(seen, site as SiteView)].filter((key) => key !== undefined));
   };
   const { selector: _none, ...noSelector } = service().spec ?? {};
 

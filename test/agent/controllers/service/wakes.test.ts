@@ -53,7 +53,7 @@ const elsewhere = named("elsewhere", { selector: { app: "web" } }, "other");
 const { site } = siteWith({ services: [front, back, tier, all, byHand, elsewhere] });
 
 const woken = (before: Pod | undefined, after: Pod | undefined, on: SiteView = site): readonly string[] =>
-  [...podWake(0).keys({ key: "default/a", before, after }, on)].sort();
+  [...podWake(0).keys({ key: "default/a", before, after }, on)].filter((key) => key !== undefined).sort();
 
 const pod = webPod("a");
 const changed = (change: Parameters<typeof webPod>[1]): Pod => webPod("a", { version: "2", ...change });

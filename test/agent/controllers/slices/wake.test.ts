@@ -24,7 +24,9 @@ const slice = (metadata: Partial<EndpointSlice["metadata"]> = {}, labels: object
 });
 
 const woken = (before: EndpointSlice | undefined, after: EndpointSlice | undefined): readonly string[] => [
-  ...new Set(keys({ key: "default/web-x", before, after }, nothing as SiteView)),
+  ...new Set(
+    [...keys({ key: "default/web-x", before, after }, nothing as SiteView)].filter((key) => key !== undefined),
+  ),
 ];
 
 describe("a slice wakes its service", () => {

@@ -1,0 +1,72 @@
+import { type Clock, elapsed, type Instant, type Millis, nextTurn } from "../base/clock.ts";
+import { type Lane, Lanes } from "../base/lanes.ts";
+
+/** So long others share one turn of the event loop. */
+const slice: Millis = 20;
+
+/**
+ * Shares the event loop among those with much to do. Within the first 20 ms of a turn everyone goes on; after that all wait
+ * in lanes, and each further turn begins with the first of them. Timers and answers of the network have their turn in between.
+ *
+ * On a clock that stands still during a turn nobody ever waits.
+ */
+export class FairTurns {
+  readonly #clock: Clock;
+  readonly #line = new Lanes();
+  /** Of the present turn, since somebody asked in it. */
+  #began: Instant | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Undefined: go on at once. Else wait for it; false: the signal aborted first. */
+  take(lane: Lane, signal: AbortSignal): Promise<boolean> | undefined {
+    const isOver = this.#isOver();
+    if (this.#line.size === 0 && !isOver) return undefined;
+    const turn = this.#line.wait(lane, signal);
+    if (!isOver) this.#line.next();
+    return turn;
+  }
+
+  /** Takes all steps, in as many turns as they need. Undefined: all of them are taken. When the signal aborts the rest is left. */
+  run(steps: Iterator<unknown>, lane: Lane, signal: AbortSignal): Promise<void> | undefined {
+    const turn = this.#goOn(steps, lane, signal);
+    return turn && this.#rest(turn, steps, lane, signal);
+  }
+
+  async #rest(first: Promise<boolean>, steps: Iterator<unknown>, lane: Lane, signal: AbortSignal): Promise<void> {
+    let turn: Promise<boolean> | undefined = first;
+    while (turn !== undefined) {
+      if (!(await turn)) {
+        steps.return?.();
+        return;
+      }
+      turn = this.#goOn(steps, lane, signal);
+    }
+  }
+
+  #goOn(steps: Iterator<unknown>, lane: Lane, signal: AbortSignal): Promise<boolean> | undefined {
+    while (!steps.next().done) {
+      const turn = this.take(lane, signal);
+      if (turn) return turn;
+    }
+    return undefined;
+  }
+
+  #isOver(): boolean {
+    const now = this.#clock.now();
+    if (this.#began === undefined) this.#begin(now);
+    return this.#began !== undefined && elapsed(this.#began, now) >= slice;
+  }
+
+  #begin(now: Instant): void {
+    this.#began = now;
+    void nextTurn().then(() => {
+      this.#began = undefined;
+      if (this.#line.size === 0) return;
+      this.#begin(this.#clock.now());
+      this.#line.next();
+    });
+  }
+}
