@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -25,3 +26,26 @@ test.each(["20-openfile", "20-systemd-notify"])(
     expect(shipped(`drop-ins/${name}.conf`)).toMatch(/^ExecStart=$/m);
   },
 );
+
+/** Holds all boards of a site at once, and lets go of them for the next pass; prints the most that the young generation had. */
+const passes = `
+const young = () => require("node:v8").getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space");
+const times = ["Ready", "PIDPressure"].map((type) => ({ type, lastHeartbeatTime: "2026-01-01T00:00:00Z" }));
+const board = JSON.stringify({ metadata: { uid: "x".repeat(36) }, status: { conditions: [...times, ...times] } });
+let [most, kept] = [0, []];
+for (let pass = 0; pass < 12; pass++) {
+  const next = [];
+  for (let i = 0; i < 10000; i++) {
+    next.push(JSON.parse(board));
+    if (i % 50 === 0) most = Math.max(most, young().physical_space_size);
+  }
+  kept = next;
+}
+console.log(most / 2 ** 20);`;
+
+test("the young generation keeps to its two halves of 1 MB, also while a site of ten thousand boards is read", () => {
+  const { stdout, stderr } = spawnSync(process.execPath, [...nodeFlags, "-e", passes], { encoding: "utf8" });
+  expect(stderr).toBe("");
+  expect(Number(stdout)).toBeGreaterThan(0.5);
+  expect(Number(stdout)).toBeLessThanOrEqual(2.5);
+});
