@@ -23,11 +23,16 @@ export interface Evidence {
 
 export type Policy = "evidence" | "kubernetes";
 
+/** The four are shared: a site of 5 000 boards remembers one for each board. */
+const notLive: Verdict = { verdict: "unknown", rule: "our view of the API is not live" };
+const heard: Verdict = { verdict: "alive", rule: "heard within its grace period" };
+const unconfirmed: Verdict = { verdict: "unknown", rule: "the API did not confirm the silence" };
+const silent: Verdict = { verdict: "unproven", rule: "silent past its grace period, and no witness but the API" };
+
 export function verdictOf({ live, overdue, proven }: Evidence): Verdict {
-  if (!live) return { verdict: "unknown", rule: "our view of the API is not live" };
-  if (!overdue) return { verdict: "alive", rule: "heard within its grace period" };
-  if (!proven) return { verdict: "unknown", rule: "the API did not confirm the silence" };
-  return { verdict: "unproven", rule: "silent past its grace period, and no witness but the API" };
+  if (!live) return notLive;
+  if (!overdue) return heard;
+  return proven ? silent : unconfirmed;
 }
 
 /**

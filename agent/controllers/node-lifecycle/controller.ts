@@ -92,12 +92,10 @@ function sightings(site: SiteView, memory: SiteMemory): readonly Sighting[] {
   }
   const boards: Sighting[] = [];
   for (const node of site.lister(nodes).list()) {
-    const { node: newest, ...rest } = sighting(
-      node,
-      versions.get(node.metadata.name),
-      memory.boards.get(node.metadata.name),
-    );
-    boards.push({ node: slim(newest), ...rest });
+    const { name } = node.metadata;
+    const record = memory.boards.get(name);
+    const { node: newest, cached, lease } = sighting(node, versions.get(name), record);
+    boards.push({ node: slim(newest, record?.health), cached, lease });
   }
   return boards;
 }

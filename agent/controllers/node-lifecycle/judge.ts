@@ -90,6 +90,7 @@ export function taintPlan(board: Judged): TaintPlan {
   return taintOf(board.node, deserved.wanted) ? "settled" : "wait";
 }
 
+/** The record one pass later; the same one where nothing changed, as for most boards in most passes. */
 export function recordOf(
   board: Judged,
   before: BoardRecord | undefined,
@@ -100,8 +101,12 @@ export function recordOf(
   const taint = taintRecord(node, before?.taint ?? inherited?.taints.get(board.name), now);
   const ahead = node.metadata.resourceVersion === cached ? undefined : { of: cached, node };
   const isCordoned = node.spec?.unschedulable === true;
-  return { health, zone, ready, verdict, unwritten, isCordoned, mayTaint: mayTaint(board), taint, ahead };
+  const record = { health, zone, ready, verdict, unwritten, isCordoned, mayTaint: mayTaint(board), taint, ahead };
+  return before !== undefined && isSame(before, record) ? before : record;
 }
+
+const isSame = (before: BoardRecord, after: BoardRecord): boolean =>
+  (Object.keys(after) as readonly (keyof BoardRecord)[]).every((field) => before[field] === after[field]);
 
 /** A taint of the same name that was added anew starts from the beginning. */
 export function taintRecord(node: Node, before: RunningTaint | undefined, now: Instant): RunningTaint | undefined {

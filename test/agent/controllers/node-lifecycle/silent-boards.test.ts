@@ -126,3 +126,14 @@ test("a board that came back and writes all the time is freed before its Node ha
   await site.run("5s");
   expect(site.noExecute(lost)).toEqual([]);
 });
+
+test("nothing is remembered anew of a board that stays as it was, marked or not", async () => {
+  const site = largeSite(30);
+  await site.run("60s");
+  const before = site.memory.boards;
+  await site.run("5s");
+  const after = site.memory.boards;
+  const waiting = [...after].filter(([, { unwritten }]) => unwritten).map(([name]) => name);
+  expect(waiting.length).toBeGreaterThan(0);
+  for (const name of ["dark-0", ...waiting]) expect(after.get(name)).toBe(before.get(name));
+});
