@@ -43,8 +43,11 @@ export class Home {
       // Where another board leads, its next renewal proves the lists of this one.
       renew: () => void parts.renew().catch(() => {}),
       known: newestWitness(storedProofs(cache)),
+      isWary: memo.get("cache", "wary") === "yes",
+      reassured: () => memo.set("cache", "wary", ""),
       restored: (error) => {
         ambient.log.warn("the API server was restored", { error });
+        memo.set("cache", "wary", "yes");
         parts.holds().restored();
         parts.leaderMemo.restored();
         // Toleration times ran against taints of the former history.

@@ -35,11 +35,19 @@ export interface ServerHistoryParts {
   readonly restored: (error: ServerRestoredError) => void;
   /** Writes a new version of the Lease where this board may: no earlier one proves a list that was taken in since. */
   readonly renew: () => void;
+  /** A restore was noticed lately: API servers that were not restarted since may still serve what they cached before it. */
+  readonly isWary: boolean;
+  /** Called when that is long enough ago. */
+  readonly reassured: () => void;
 }
 
 const pauseAfterFailure: Millis = 10_000;
 /** Lists come several at a time: one new version of the Lease proves them all. */
 const pauseAfterList: Millis = 500;
+/** By then every API server was restarted. */
+const wariness: Millis = 3_600_000;
+/** So many lost connections cost a list meanwhile: a link that breaks all the time would do nothing but list. */
+const mostWaryDoubts = 8;
 
 /**
  * Whether the API server's store still has the history that the cache was filled from. A watch position cannot tell: a
@@ -53,6 +61,10 @@ const pauseAfterList: Millis = 500;
  * Versions that follow from each other form a chain: each was written by us upon the one before, or the server proved to
  * have both. Where that fails without proof of a restore, a new chain begins, and what was cached in the old one is
  * listed again.
+ *
+ * The Lease says nothing of an API server's watch cache: one that was not restarted with its store serves the former
+ * history on, under versions of the present one. So for a while after a restore the next server may be the first that is
+ * right, and a lost connection begins a new chain as well.
  */
 export class ServerHistory {
   readonly #ambient: Ambient;
@@ -69,6 +81,7 @@ export class ServerHistory {
   #latest: Witness | undefined;
   #doubts = 1;
   #answered = 0;
+  #waryDoubts: number;
   #asking: Promise<void> | undefined;
   #restored: ServerRestoredError | undefined;
   #isHome = false;
@@ -81,7 +94,8 @@ export class ServerHistory {
     this.#bell = new Bell(ambient.clock);
     this.#lists = new Bell(ambient.clock);
     this.#known = this.#latest = parts.known?.witness;
-    this.#chain = parts.known?.chain ?? this.#newChain();
+    this.#chain = parts.isWary ? this.#newChain() : (parts.known?.chain ?? this.#newChain());
+    this.#waryDoubts = parts.isWary ? mostWaryDoubts : 0;
     this.#noticing.promise.catch(() => {});
   }
 
@@ -137,6 +151,11 @@ export class ServerHistory {
 
   /** The connection was lost: what answers next may have another history. */
   doubt(): void {
+    // One connection that is lost is told by each of its streams.
+    if (this.#waryDoubts > 0 && this.#answered === this.#doubts) {
+      this.#waryDoubts--;
+      this.#chain = this.#newChain();
+    }
     this.#doubts++;
   }
 
@@ -163,7 +182,7 @@ export class ServerHistory {
 
   /** Rejects once it is known that the server was restored, and ends when the signal aborts. */
   async watch(signal: AbortSignal): Promise<void> {
-    await untilAborted(this.#noticing.promise, signal);
+    await Promise.all([untilAborted(this.#noticing.promise, signal), this.#calmDown(signal)]);
   }
 
   /** Links what others write into the Lease with the chain while this board mirrors the site. Ends when the signal aborts. */
@@ -196,6 +215,16 @@ export class ServerHistory {
       await sleep(clock, pauseAfterList, signal);
       if (!signal.aborted) this.#parts.renew();
     }
+  }
+
+  /** What came from a server whose connection never broke is listed once more. */
+  async #calmDown(signal: AbortSignal): Promise<void> {
+    if (!this.#parts.isWary) return;
+    await sleep(this.#ambient.clock, wariness, signal);
+    if (signal.aborted) return;
+    this.#waryDoubts = 0;
+    this.#chain = this.#newChain();
+    this.#parts.reassured();
   }
 
   #unlinked(): void {

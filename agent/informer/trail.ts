@@ -99,6 +99,11 @@ export class Trail {
       this.#steps = this.#steps.filter(({ version }) => compareVersions(version, position) <= 0);
   }
 
+  /** What is stored is of the present chain. */
+  get isOfChain(): boolean {
+    return this.#chain === this.#history.chain;
+  }
+
   /** Whether the witness alone proves `position`. */
   proves(position: string): boolean {
     this.#advance();
@@ -115,7 +120,7 @@ export class Trail {
   /** Undefined: what is stored is not proven, and has to be listed. Asked once the history has no doubt. */
   resume(position: string): Resumption | undefined {
     const witness = this.#witness?.version;
-    if (witness === undefined || this.#chain !== this.#history.chain) return undefined;
+    if (witness === undefined || !this.isOfChain) return undefined;
     if (compareVersions(position, witness) <= 0) return { from: position, replay: undefined };
     if (this.#gap !== undefined && compareVersions(this.#gap, witness) > 0) return undefined;
     const sum = this.#sum();

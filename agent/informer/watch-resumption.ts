@@ -50,7 +50,7 @@ export class WatchResumption {
 
   /** False: what is stored is not proven, and a list of what is newest has to replace it. */
   async prove(position: string | undefined, signal: AbortSignal): Promise<boolean> {
-    if (!this.#isBroken) return true;
+    if (!this.#isBroken && this.#proof?.trail.isOfChain !== false) return true;
     this.#from = this.#replay = undefined;
     const resumption = await this.#resumption(position, signal);
     this.#isBroken = false;

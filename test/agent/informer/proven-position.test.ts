@@ -42,6 +42,8 @@ async function start(): Promise<void> {
         doubt: () => void history.doubts++,
         settle: () => Promise.resolve(),
         follow: () => Promise.resolve(),
+        listed: () => {},
+        proveLists: () => Promise.resolve(),
       }) as unknown as ServerHistory,
     },
   );
@@ -111,6 +113,19 @@ describe("a connection that breaks", () => {
     api.put(pods, pod("x"));
     await clock.advance("20s");
     expect(known()).toEqual(["a", "b", "x"]);
+  });
+
+  test("is not waited for where a new chain has begun: a watch that ends in order leads to a list", async () => {
+    await clock.advance("20s");
+    history.chain = "d";
+    await clock.advance("20s");
+    expect(lists()).toBe(1);
+    api.openWatch.close();
+    await clock.advance("20s");
+    expect(lists()).toBe(2);
+    api.openWatch.close();
+    await clock.advance("20s");
+    expect(lists()).toBe(2);
   });
 
   test("on a server that has not come to where it was leads to a list within two minutes", async () => {

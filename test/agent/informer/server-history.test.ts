@@ -57,7 +57,7 @@ beforeEach(() => {
   clock = new FakeClock();
 });
 
-function historyWith(known: Witness | undefined): ServerHistory {
+function historyWith(known: Witness | undefined, isWary = false): ServerHistory {
   const ambient = { clock, log: new RecordingLog(), random: new SeededRandom(5) };
   return new ServerHistory(ambient, {
     client: store,
@@ -65,6 +65,8 @@ function historyWith(known: Witness | undefined): ServerHistory {
     known: known && { witness: known, chain: "c" },
     restored: ({ message }) => void noticed.push(message),
     renew: () => void renewals++,
+    isWary,
+    reassured: () => void noticed.push("reassured"),
   });
 }
 
@@ -254,4 +256,59 @@ test("three lists that were taken in at the same time ask for one renewal, which
   stop.abort();
   await proving;
   expect(renewals).toBe(1);
+});
+
+describe("after a restore, while API servers may serve what they cached before it", () => {
+  const settled = async (isWary = true): Promise<ServerHistory> => {
+    const history = historyWith(witnessOf(store.put(400, morning)), isWary);
+    await history.settle(never);
+    return history;
+  };
+  /** Told by each of its streams; the next renewal goes through. */
+  const loseConnection = (history: ServerHistory): void => {
+    for (let stream = 0; stream < 3; stream++) history.doubt();
+    const from = history.known?.version;
+    history.wrote(from, { uid: "uid-1", version: String(Number(from) + 10), renewal: 2 }, history.doubts);
+  };
+
+  test("a lost connection begins a new chain, although the Lease proves the history", async () => {
+    const history = await settled();
+    const { chain } = history;
+    loseConnection(history);
+    await history.settle(never);
+    expect(history.chain).not.toBe(chain);
+    expect(history.known?.version).toBe("410");
+  });
+
+  test("a process that begins anew lists what it finds", async () => {
+    const history = await settled();
+    expect(history.chain).not.toBe("c");
+  });
+
+  test("a link that breaks all the time costs eight lists, and one at the end", async () => {
+    const history = await settled();
+    const chains = new Set([history.chain]);
+    const stop = new AbortController();
+    const watching = history.watch(stop.signal);
+    for (let loss = 0; loss < 20; loss++) {
+      loseConnection(history);
+      chains.add(history.chain);
+    }
+    expect(chains.size).toBe(9);
+    await clock.advance("59m");
+    expect([chains.has(history.chain), noticed]).toEqual([true, []]);
+    await clock.advance("2m");
+    expect([chains.has(history.chain), noticed]).toEqual([false, ["reassured"]]);
+    chains.add(history.chain);
+    loseConnection(history);
+    expect(chains.has(history.chain)).toBe(true);
+    stop.abort();
+    await watching;
+  });
+
+  test("and otherwise a lost connection begins none", async () => {
+    const history = await settled(false);
+    loseConnection(history);
+    expect(history.chain).toBe("c");
+  });
 });
