@@ -5,11 +5,20 @@ const large = names("l", 52);
 const lostFirst = large.slice(0, 1);
 const lostThen = large.slice(1, 30);
 const small = names("s", 50);
-const lost = (now, node) => now.tainted(node, "unreachable:NoExecute");
+// Both taints: on a busy machine kube-controller-manager has written the second one many seconds after the first.
+const lost = (now, node) => ["NoExecute", "NoSchedule"].every((effect) => now.tainted(node, `unreachable:${effect}`));
+
+// A hundred boards that beat every second are much for a busy machine: each has fifteen seconds for its next heartbeat. No
+// zone has a second token before the story is over, so that its rate while it is partly disrupted decides alone.
+const options = {
+  "node-monitor-grace-period": "15s",
+  "node-eviction-rate": "0.01",
+  "secondary-node-eviction-rate": "4",
+};
 
 export default {
   title: "a zone of more than fifty boards, and one of fifty",
-  options: { "node-eviction-rate": "0.1", "secondary-node-eviction-rate": "4" },
+  options,
   steps: [
     {
       name: "two zones",
@@ -20,30 +29,33 @@ export default {
       },
       until: (now) =>
         [...large, ...small].every((node) => now.condition(node) === "True") && now.podReady("web") === "True",
+      within: 90,
     },
     {
       name: "one of each takes the token of its zone",
       do: (site) => site.silence(...lostFirst, "s01"),
       until: (now) => [...lostFirst, "s01"].every((node) => lost(now, node)),
+      within: 90,
       timing: 3,
     },
     {
       name: "thirty of each: the large zone is tainted board by board, the other one not",
       do: (site) => site.silence(...lostThen, ...small.slice(1, 30)),
       until: (now) => lostThen.every((node) => lost(now, node)) && now.podReady("web") === "False",
-      within: 45,
+      within: 90,
       timing: 4,
     },
     {
       name: "eleven are back in each: no more partly disrupted, and all have their taint already",
       do: (site) => site.wake(...large.slice(0, 11), ...small.slice(0, 11)),
       until: (now) => large.slice(0, 11).every((node) => !now.taints(node).length),
-      quiet: 0.5,
+      within: 60,
     },
     {
       name: "all are back",
       do: (site) => site.wake(...large.slice(11, 30), ...small.slice(11, 30)),
       until: (now) => [...large, ...small].every((node) => now.condition(node) === "True" && !now.taints(node).length),
+      within: 60,
       timing: 3,
     },
   ],
