@@ -69,10 +69,12 @@ export class HoldMemory {
 
   /**
    * Whether the Lease still says what it said when it went back; once it says something else, that is the truth. So is what
-   * operators have changed more often than this board knows: another board led since the Lease went back.
+   * operators have changed more often than this board knows: another board led since the Lease went back. One that they
+   * have changed less often went back while this board was off, or mirrored nothing by which it could notice.
    */
   isOlder(text: string | undefined): boolean {
-    const known = this.#facts.get(area, this.#olderKey) ?? "";
+    const noted = this.#facts.get(area, this.#olderKey) ?? "";
+    const known = noted === "" && this.#isAhead(text) ? unread : noted;
     if (known === "") return false;
     const found = `says ${text ?? "nothing"}`;
     if (known === unread && this.#isBehind(text)) {
@@ -87,6 +89,12 @@ export class HoldMemory {
   #isBehind(text: string | undefined): boolean {
     const now = this.#ambient.clock.now();
     return (decodeHolds(text, now)?.changes ?? 0) > this.read(now).changes;
+  }
+
+  #isAhead(text: string | undefined): boolean {
+    const now = this.#ambient.clock.now();
+    const found = decodeHolds(text, now);
+    return found !== undefined && found.changes < this.read(now).changes;
   }
 
   /** Writes only where the orders are others than before. */

@@ -415,6 +415,27 @@ describe("a Lease that went back with a restored server", () => {
     await site.end();
   });
 
+  test("does not end a freeze that a board knows which was off meanwhile and noticed no restore", async () => {
+    const { site, first, second } = await twoBoards();
+    void first.freeze("1h");
+    await site.clock.advance("1m");
+    void first.thaw();
+    await site.clock.advance("1m");
+    const backup = first.book.carried();
+    void first.freeze("2h");
+    await site.clock.advance("2m");
+    second.book.saw(backup, second.now);
+    second.book.begin(backup, second.now);
+    expect(second.isFrozen).toBe(true);
+    second.book.end();
+    // A third board led, and knew of nothing.
+    const since = backup?.replace('"changes":2', '"changes":2,"by":"pi-3"');
+    second.book.saw(since, second.now);
+    second.book.begin(since, second.now);
+    expect(second.isFrozen).toBe(false);
+    await site.end();
+  });
+
   test("teaches a follower nothing until it says something new", async () => {
     const { site, first, second } = await twoBoards();
     void first.freeze("1h");
