@@ -272,18 +272,20 @@ export class ControlLoop<State, Memory> {
     now: Instant,
     moved: () => void,
   ): Promise<{ errors: readonly Error[]; requeueAfter?: Millis }> {
-    const { controller, site, lane } = this.#parts;
+    const { controller, site, lane = "boards" } = this.#parts;
     const before = this.#memories.get(key) ?? controller.initialMemory;
     const { signal } = term;
     const state = await patiently(this.#ambient.clock, controller.patience, signal, (patience) =>
-      controller.observe(key, site({ now, signal, patience, lane }), before),
+      controller.observe(key, site({ now, signal, patience, lane, turns: this.#turns }), before),
     );
     if (state === undefined) {
       this.#memories.delete(key);
       return { errors: this.#keep(key, undefined, now) };
     }
     moved();
-    const { decision, errors } = await this.#execute(controller.decide(state, before, now), before, term, now, moved);
+    const steps = controller.deciding?.(state, before, now);
+    const first = steps ? await this.#turns.run(steps, lane, signal) : controller.decide(state, before, now);
+    const { decision, errors } = await this.#execute(first, before, term, now, moved);
     const { requeueAfter } = decision;
     const pass = requeueAfter === undefined ? { errors } : { errors, requeueAfter };
     // What a term did not get to do is for the next one to decide anew.

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Instant, Millis } from "../base/clock.ts";
+import type { Steps } from "../base/steps.ts";
 import type { Lister } from "../informer/lister.ts";
 import type { WatchHealth } from "../informer/watch-health.ts";
 import type { Action, Outcome } from "./actions.ts";
@@ -81,6 +82,8 @@ export interface Controller<State, Memory> {
   observe(key: string, site: SiteView, memory: Memory): State | undefined | Promise<State | undefined>;
   /** Thinks. Pure: same arguments, same answer. */
   decide(state: State, memory: Memory, now: Instant): Decision<Memory>;
+  /** The same in steps, where one object can be much to think about. */
+  deciding?(state: State, memory: Memory, now: Instant): Steps<Decision<Memory>>;
   /**
    * What to keep once the outcomes are known; pure. May ask for a further round with actions at the same `now`: a Node
    * whose condition could not be written must be left out of its zone, so zones are judged only after the writes.
@@ -110,6 +113,8 @@ export interface SiteView {
    * destroy something. Rejects where the API does not answer: the pass is then tried again later.
    */
   fetch<T extends KubeObject>(resource: Resource<T>, key: string): Promise<T | undefined>;
+  /** Takes steps that are much together, and lets others have their turn of the event loop in between. */
+  inTurns<T>(steps: Steps<T>): T | Promise<T>;
   /** How well we hear the changes of a resource. */
   watch(resource: Resource<KubeObject>): WatchHealth;
 }

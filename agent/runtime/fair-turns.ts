@@ -2,10 +2,10 @@ import { type Clock, elapsed, type Instant, type Millis, nextTurn } from "../bas
 import { type Lane, Lanes } from "../base/lanes.ts";
 
 /** So long others share one turn of the event loop. */
-const slice: Millis = 20;
+const slice: Millis = 10;
 
 /**
- * Shares the event loop among those with much to do. Within the first 20 ms of a turn everyone goes on; after that all wait
+ * Shares the event loop among those with much to do. Within the first 10 ms of a turn everyone goes on; after that all wait
  * in lanes, and each further turn begins with the first of them. Timers and answers of the network have their turn in between.
  *
  * On a clock that stands still during a turn nobody ever waits.
@@ -29,29 +29,36 @@ export class FairTurns {
     return turn;
   }
 
-  /** Takes all steps, in as many turns as they need. Undefined: all of them are taken. When the signal aborts the rest is left. */
-  run(steps: Iterator<unknown>, lane: Lane, signal: AbortSignal): Promise<void> | undefined {
-    const turn = this.#goOn(steps, lane, signal);
-    return turn && this.#rest(turn, steps, lane, signal);
+  /** Takes all steps, in as many turns as they need: a promise only where one is not enough. Rejects when the signal aborts first. */
+  run<T>(steps: Iterator<undefined, T>, lane: Lane, signal: AbortSignal): T | Promise<T> {
+    const step = this.#goOn(steps, lane, signal);
+    return "value" in step ? step.value : this.#rest(step.turn, steps, lane, signal);
   }
 
-  async #rest(first: Promise<boolean>, steps: Iterator<unknown>, lane: Lane, signal: AbortSignal): Promise<void> {
-    let turn: Promise<boolean> | undefined = first;
-    while (turn !== undefined) {
+  async #rest<T>(first: Promise<boolean>, steps: Iterator<undefined, T>, lane: Lane, signal: AbortSignal): Promise<T> {
+    for (let turn = first; ; ) {
       if (!(await turn)) {
         steps.return?.();
-        return;
+        throw signal.reason;
       }
-      turn = this.#goOn(steps, lane, signal);
+      const step = this.#goOn(steps, lane, signal);
+      if ("value" in step) return step.value;
+      turn = step.turn;
     }
   }
 
-  #goOn(steps: Iterator<unknown>, lane: Lane, signal: AbortSignal): Promise<boolean> | undefined {
-    while (!steps.next().done) {
+  /** To the end, or to where others have their turn. */
+  #goOn<T>(
+    steps: Iterator<undefined, T>,
+    lane: Lane,
+    signal: AbortSignal,
+  ): { readonly value: T } | { readonly turn: Promise<boolean> } {
+    for (;;) {
+      const step = steps.next();
+      if (step.done) return { value: step.value };
       const turn = this.take(lane, signal);
-      if (turn) return turn;
+      if (turn) return { turn };
     }
-    return undefined;
   }
 
   #isOver(): boolean {

@@ -1,11 +1,13 @@
 import type { KubeObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Instant } from "../base/clock.ts";
+import { atOnce, type Steps } from "../base/steps.ts";
 import { isNotFound } from "../client/api-error.ts";
 import type { Waiting } from "../client/kube-client.ts";
 import type { Lister } from "../informer/lister.ts";
 import type { WatchHealth } from "../informer/watch-health.ts";
 import type { Seen, SiteView } from "./controller.ts";
+import type { FairTurns } from "./fair-turns.ts";
 
 /** One resource's cache and its changes, as far as controllers are concerned. A SharedInformer is one. */
 export interface Cache<T> {
@@ -37,6 +39,8 @@ export interface Reader {
 export interface PassView extends Waiting {
   readonly now: Instant;
   readonly signal: AbortSignal;
+  /** Left out: what is asked for in turns is done at once. */
+  readonly turns?: FairTurns;
 }
 
 /** The site as one pass sees it. */
@@ -66,6 +70,11 @@ export class CachedSiteView implements SiteView {
       if (isNotFound(error)) return undefined;
       throw error;
     }
+  }
+
+  inTurns<T>(steps: Steps<T>): T | Promise<T> {
+    const { turns, lane = "boards", signal } = this.#pass;
+    return turns ? turns.run(steps, lane, signal) : atOnce(steps);
   }
 
   watch(resource: Resource<KubeObject>): WatchHealth {

@@ -2,6 +2,7 @@ import type { KubeObject } from "../api/meta.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Lane } from "../base/lanes.ts";
+import type { Steps } from "../base/steps.ts";
 import type { Lister } from "../informer/lister.ts";
 import type { Seen, SiteView, Wake } from "./controller.ts";
 import type { FairTurns } from "./fair-turns.ts";
@@ -54,24 +55,29 @@ export class Waker {
     }
   }
 
+  /** Nothing of it is missed where the term ends first: the next one goes through everything. */
   #wakeAll(wakes: readonly Wake[], changes: Iterable<Seen<KubeObject>>): Promise<void> | undefined {
     const { turns, lane, signal } = this.#parts;
-    return turns.run(this.#steps(wakes, changes), lane, signal);
+    const rest = turns.run(this.#steps(wakes, changes), lane, signal);
+    return rest?.catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
   }
 
-  *#steps(wakes: readonly Wake[], changes: Iterable<Seen<KubeObject>>): Generator<void> {
+  *#steps(wakes: readonly Wake[], changes: Iterable<Seen<KubeObject>>): Steps<undefined> {
     const site = this.#parts.site();
     for (const change of changes) {
       for (const wake of wakes) yield* this.#wake(wake, change, site);
       yield;
     }
+    return undefined;
   }
 
   /**
    * A rule that fails on one object must not keep the others, nor other controllers, from hearing of theirs. A cache that
    * cannot be read is no failure of a rule: whom it would have woken is never known.
    */
-  *#wake(wake: Wake, change: Seen<KubeObject>, site: SiteView): Generator<void> {
+  *#wake(wake: Wake, change: Seen<KubeObject>, site: SiteView): Steps<undefined> {
     const { queue } = this.#parts;
     try {
       const delay = change.swept ? 0 : (wake.after ?? 0);
@@ -93,6 +99,7 @@ export class Waker {
         stack,
       });
     }
+    return undefined;
   }
 }
 

@@ -2,6 +2,7 @@ import type { Node } from "../../agent/api/core.ts";
 import type { KubeObject } from "../../agent/api/meta.ts";
 import { leases, nodes, pods, type Resource, resourceName } from "../../agent/api/resources.ts";
 import { type Instant, type Millis, shifted } from "../../agent/base/clock.ts";
+import { atOnce } from "../../agent/base/steps.ts";
 import { nodeLifecycle, siteKey } from "../../agent/controllers/node-lifecycle/controller.ts";
 import type { SiteMemory } from "../../agent/controllers/node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "../../agent/controllers/node-lifecycle/settings.ts";
@@ -128,6 +129,7 @@ class Site {
       // Under the name of a resource there is only ever a cache of its type.
       lister: <T extends KubeObject>(resource: Resource<T>) => this.#cache(resource).indexer as Lister<T>,
       fetch: () => Promise.reject(new Error("the pass asked the API")),
+      inTurns: atOnce,
       watch: () => health,
     };
   }

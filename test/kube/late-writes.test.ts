@@ -15,11 +15,12 @@ import {
 } from "../../agent/api/resources.ts";
 import { notReady, taintKeys, unreachable } from "../../agent/api/taints.ts";
 import { timestamp } from "../../agent/api/timestamps.ts";
+import { atOnce } from "../../agent/base/steps.ts";
 import { adoption } from "../../agent/controllers/claims.ts";
 import { decide as bind } from "../../agent/controllers/daemon-binding/decide.ts";
 import { nothingTaken } from "../../agent/controllers/daemon-binding/fit.ts";
 import { decide as decideSet } from "../../agent/controllers/daemonset/decide.ts";
-import { historyOf, presentHash, surplusRevisions } from "../../agent/controllers/daemonset/history.ts";
+import { historyOf, newRevision, presentHash, surplusRevisions } from "../../agent/controllers/daemonset/history.ts";
 import { firstMemory } from "../../agent/controllers/daemonset/memory.ts";
 import type { SetWork } from "../../agent/controllers/daemonset/pass.ts";
 import { podWrites } from "../../agent/controllers/daemonset/pod-writes.ts";
@@ -234,7 +235,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     boards: [],
     vanished: [],
     pods: [],
-    history: historyOf(set, []),
+    history: { ...atOnce(historyOf(set, [])), made: atOnce(newRevision(set)) },
     claims: [],
     expected: new Map(),
     ...more,
@@ -568,7 +569,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       async () => {
         const set = await makeSet("e1");
         const work = workOf(set, { boards: [{ name: board, run: true, stay: true }] });
-        const { actions } = podWrites(work, { ...context, hash: presentHash(set) }, now());
+        const { actions } = podWrites(work, { ...context, hash: atOnce(presentHash(set)) }, now());
         return {
           held: await former.send(actions, sent("POST", "/pods")),
           meanwhile: async () => undefined,
@@ -618,8 +619,8 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       200,
       async () => {
         const set = await makeSet("e4");
-        const hash = presentHash(set);
-        const history = historyOf(set, [await former.read(controllerRevisions, `e4-${hash}`, "default")]);
+        const hash = atOnce(presentHash(set));
+        const history = atOnce(historyOf(set, [await former.read(controllerRevisions, `e4-${hash}`, "default")]));
         const { actions } = decideSet(workOf(set, { history }), firstMemory, now());
         const scheduled = async () => (await former.read(daemonSets, "e4", "default")).status?.currentNumberScheduled;
         return {
@@ -650,7 +651,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       409,
       async () => {
         const set = await makeSet("e6");
-        const name = `e6-${presentHash(set)}`;
+        const name = `e6-${atOnce(presentHash(set))}`;
         const revision = await former.read(controllerRevisions, name, "default");
         const next = { ...set, spec: { ...set.spec, revisionHistoryLimit: 0 } } as DaemonSet;
         const actions = surplusRevisions(next, { present: [], old: [revision] }, []);

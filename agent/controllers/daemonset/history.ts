@@ -1,6 +1,7 @@
 import type { ControllerRevision, DaemonSet, Pod } from "../../api/core.ts";
 import { controlledBy } from "../../api/owners.ts";
 import { controllerRevisions, daemonSets, newObject, pods as podResource } from "../../api/resources.ts";
+import type { Steps } from "../../base/steps.ts";
 import { type Action, anyStateOf, refTo } from "../../runtime/actions.ts";
 import { hashLabel } from "./daemon-pod.ts";
 import { inOrder, isSameContent, templateHash } from "./template-hash.ts";
@@ -10,45 +11,66 @@ export interface History {
   /** Revisions of the present template; the one that stays comes first. None: it has to be made. */
   readonly present: readonly ControllerRevision[];
   readonly old: readonly ControllerRevision[];
+  /** Where none is present. */
+  readonly made?: NewRevision;
+}
+
+/** The revision of the present template, where it has to be made. */
+export interface NewRevision {
+  readonly hash: string;
+  readonly data: object;
 }
 
 /**
  * What a revision holds: a patch that brings the template back, in the very bytes that kubectl and kube-controller-manager
  * compare with.
  */
-export const revisionData = (set: DaemonSet): object => ({ spec: { template: inOrder(contentOf(set).spec.template) } });
+export function* revisionData(set: DaemonSet): Steps<object> {
+  return { spec: { template: yield* inOrder(contentOf(set).spec.template) } };
+}
 
 const contentOf = ({ spec }: DaemonSet) => ({ spec: { template: { ...spec?.template, $patch: "replace" } } });
 
 /** Compared by content: a hash of another program says nothing, and a collision would say something wrong. */
-export function historyOf(set: DaemonSet, revisions: readonly ControllerRevision[]): History {
+export function* historyOf(set: DaemonSet, revisions: readonly ControllerRevision[]): Steps<History> {
   const content = contentOf(set);
-  const same = new Set(revisions.filter(({ data }) => isSameContent(data, content)));
+  const same = new Set<ControllerRevision>();
+  for (const revision of revisions) {
+    if (isSameContent(revision.data, content)) same.add(revision);
+    yield;
+  }
   const present = [...same].toSorted((a, b) => b.revision - a.revision || byName(a, b));
   return { present, old: revisions.filter((revision) => !same.has(revision)) };
 }
 
-export const isOfTemplate = (set: DaemonSet, revision: ControllerRevision): boolean =>
-  historyOf(set, [revision]).present.length > 0;
+export const isOfTemplate = (set: DaemonSet, { data }: ControllerRevision): boolean =>
+  isSameContent(data, contentOf(set));
 
 /** Its hash; one that lacks the label gets its name for it, which no other revision can have. */
 export const hashOf = ({ metadata }: ControllerRevision): string => metadata.labels?.[hashLabel] ?? metadata.name;
 
 /** How the revision of the present template is called where it has to be made. */
-export function presentHash({ spec, status }: DaemonSet): string {
-  return templateHash(spec?.template, status?.collisionCount);
+export const presentHash = ({ spec, status }: DaemonSet): Steps<string> =>
+  templateHash(spec?.template, status?.collisionCount);
+
+export function* newRevision(set: DaemonSet): Steps<NewRevision> {
+  return { hash: yield* presentHash(set), data: yield* revisionData(set) };
 }
 
 export const revisionName = (set: DaemonSet, hash: string): string => `${set.metadata.name}-${hash}`;
 
 /** Makes the history say what is: labels that are missing, the number of the present template, which it may lack. */
-export function historyWrites(set: DaemonSet, { present, old }: History, pods: readonly Pod[]): readonly Action[] {
+export function historyWrites(
+  set: DaemonSet,
+  { present, old, made }: History,
+  pods: readonly Pod[],
+): readonly Action[] {
   const labels = [...present, ...old]
     .filter(({ metadata }) => metadata.labels?.[hashLabel] === undefined)
     .map((revision) => patchOf(revision, { metadata: { labels: { [hashLabel]: revision.metadata.name } } }));
   const next = nextRevision(old);
   const [kept, ...duplicates] = present;
-  if (kept === undefined) return [...labels, creation(set, next)];
+  if (kept === undefined) return made === undefined ? labels : [...labels, creation(set, made, next)];
   // An old template that became the present one again: a rollback.
   const raised = kept.revision < next ? [patchOf(kept, { revision: next })] : [];
   return [...labels, ...raised, ...(duplicates.length > 0 ? relabelled(pods, old, hashOf(kept)) : [])];
@@ -81,9 +103,8 @@ export const collisionCounted = (live: DaemonSet): Action => ({
   subresource: "status",
 });
 
-function creation(set: DaemonSet, revision: number): Action {
+function creation(set: DaemonSet, { hash, data }: NewRevision, revision: number): Action {
   const { namespace, annotations } = set.metadata;
-  const hash = presentHash(set);
   const object = newObject(controllerRevisions, {
     metadata: {
       name: revisionName(set, hash),
@@ -92,7 +113,7 @@ function creation(set: DaemonSet, revision: number): Action {
       ...(annotations && { annotations }),
       ownerReferences: [controlledBy(daemonSets, set)],
     },
-    data: revisionData(set),
+    data,
     revision,
   });
   return { do: "create", resource: controllerRevisions, object };

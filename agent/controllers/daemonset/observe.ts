@@ -15,7 +15,7 @@ import type { Board, Silence } from "./board.ts";
 import { readClaimed } from "./claimed.ts";
 import { targetOf } from "./daemon-pod.ts";
 import { eligibilityOf } from "./eligibility.ts";
-import { historyOf, isOfTemplate, presentHash, revisionName } from "./history.ts";
+import { type History, historyOf, isOfTemplate, newRevision, revisionName } from "./history.ts";
 import { memoryOf, type SetMemory } from "./memory.ts";
 import type { SetState } from "./pass.ts";
 import { selectorOf } from "./selector.ts";
@@ -39,11 +39,9 @@ export async function observe(
   if (set.metadata.deletionTimestamp !== undefined) return { kind: "idle", set, told: [] };
   const claimed = await readClaimed(set, selector, site);
   if (claimed === undefined) return { kind: "stale" };
-  const known = historyOf(set, claimed.revisions);
-  const named = known.present.length > 0 ? "known" : await askForName(set, site);
-  if (named === "stale") return { kind: "stale" };
-  if (typeof named === "object" && "live" in named) return { kind: "collision", live: named.live };
-  const history = typeof named === "object" ? { ...known, present: [named.revision] } : known;
+  const history = await historyNow(set, claimed.revisions, site);
+  if (history === "stale") return { kind: "stale" };
+  if ("live" in history) return { kind: "collision", live: history.live };
   const { expected: before, overtaken } = memoryOf(memory, set.metadata.uid);
   const expected = await outstanding(before, pods, site);
   const boards = await boardsOf(set, site, sightOf(sight, site), sight);
@@ -71,16 +69,31 @@ const selectsAll = (set: DaemonSet): Action => ({
   message: "This daemon set is selecting all pods. A non-empty selector is required.",
 });
 
+/** A template may be as large as the API server takes an object: comparing and hashing it is done in turns. */
+async function historyNow(
+  set: DaemonSet,
+  revisions: readonly ControllerRevision[],
+  site: SiteView,
+): Promise<History | "stale" | { readonly live: DaemonSet }> {
+  const known = await site.inTurns(historyOf(set, revisions));
+  if (known.present.length > 0) return known;
+  const made = await site.inTurns(newRevision(set));
+  const named = await askForName(set, made.hash, site);
+  if (named === "free") return { ...known, made };
+  return named === "stale" || "live" in named ? named : { ...known, present: [named.revision] };
+}
+
 /**
  * No revision of the present template is known. Its name may be taken all the same: by the very revision, which the cache
  * does not show yet, or by one of another template with the same hash.
  */
 async function askForName(
   set: DaemonSet,
+  hash: string,
   site: SiteView,
 ): Promise<"free" | "stale" | { readonly revision: ControllerRevision } | { readonly live: DaemonSet }> {
   const { namespace } = set.metadata;
-  const name = revisionName(set, presentHash(set));
+  const name = revisionName(set, hash);
   const found = await site.fetch(controllerRevisions, `${namespace}/${name}`);
   if (found === undefined) return "free";
   if (isOfTemplate(set, found)) return { revision: found };

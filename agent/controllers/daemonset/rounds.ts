@@ -3,7 +3,7 @@ import type { Instant } from "../../base/clock.ts";
 import { type Action, anyStateOf, refTo } from "../../runtime/actions.ts";
 import { availabilityOf } from "./availability.ts";
 import { podsByBoard } from "./board.ts";
-import { duplicateDeletions, hashOf, historyWrites, presentHash, surplusRevisions } from "./history.ts";
+import { duplicateDeletions, hashOf, historyWrites, surplusRevisions } from "./history.ts";
 import { isEcho, lookedAt } from "./looked.ts";
 import type { SetMemory } from "./memory.ts";
 import { type Pass, sooner } from "./pass.ts";
@@ -20,7 +20,7 @@ export interface Round {
 export function roundOf(pass: Pass, memory: SetMemory, now: Instant): Round {
   const { set, pods, boards, history, claims } = pass.work;
   const [present] = history.present;
-  const hash = present === undefined ? presentHash(set) : hashOf(present);
+  const hash = present === undefined ? (history.made?.hash ?? "") : hashOf(present);
   const availability = availabilityOf(set, memory.readiness);
   switch (pass.stage) {
     case "claims":

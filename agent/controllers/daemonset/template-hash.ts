@@ -1,4 +1,5 @@
 import { isJsonArray, isJsonObject, type JsonValue } from "../../api/json.ts";
+import { endsStep, type Steps } from "../../base/steps.ts";
 
 /** Without vowels, so that a name never becomes a word. */
 const letters = "bcdfghjklmnpqrstvwxz2456789";
@@ -8,12 +9,15 @@ const letters = "bcdfghjklmnpqrstvwxz2456789";
  * the hash that kube-controller-manager would give, which depends on how Go prints its structures; whoever finds a
  * revision of equal content uses the hash that stands on it, so that either can carry on where the other stopped.
  */
-export function templateHash(template: unknown, collisions: number | undefined): string {
-  const text = new TextEncoder().encode(canonicalJson(template));
+export function* templateHash(template: unknown, collisions: number | undefined): Steps<string> {
+  const text = new TextEncoder().encode(yield* canonicalJson(template));
   const count =
     collisions === undefined ? [] : [collisions, collisions >>> 8, collisions >>> 16, collisions >>> 24, 0, 0, 0, 0];
   let hash = 0x811c9dc5;
-  for (const byte of text) hash = Math.imul(hash ^ byte, 0x01000193);
+  for (let at = 0; at < text.length; at++) {
+    hash = Math.imul(hash ^ (text[at] ?? 0), 0x01000193);
+    if (at % bytesTogether === bytesTogether - 1) yield;
+  }
   for (const byte of count) hash = Math.imul(hash ^ (byte & 0xff), 0x01000193);
   const digits = String(hash >>> 0);
   return Array.from(digits, (digit) => letters[digit.charCodeAt(0) % letters.length]).join("");
@@ -23,27 +27,53 @@ export function templateHash(template: unknown, collisions: number | undefined):
  * The same content is the same text, whatever the order of members: as Go writes a map. A member that is null counts as
  * not there: older servers wrote `creationTimestamp: null` into every template.
  */
-export function canonicalJson(value: unknown): string {
-  // In one go, without a copy in between: a template may be as large as the API server takes an object.
-  if (isJsonArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (!isJsonObject(value)) return JSON.stringify(inOrder(value));
+export function* canonicalJson(value: unknown): Steps<string> {
+  // Without a copy in between: a template may be as large as the API server takes an object.
+  if (isJsonArray(value)) {
+    const items: string[] = [];
+    for (const [index, one] of value.entries()) {
+      items.push(yield* canonicalJson(one));
+      if (endsStep(index)) yield;
+    }
+    return `[${items.join(",")}]`;
+  }
+  if (!isJsonObject(value)) return JSON.stringify(plain(value));
   const members: string[] = [];
-  for (const name of Object.keys(value).sort()) {
+  for (const [index, name] of Object.keys(value).sort().entries()) {
     const one = value[name];
-    if (one !== null && one !== undefined) members.push(`${JSON.stringify(name)}:${canonicalJson(one)}`);
+    if (one === null || one === undefined) continue;
+    members.push(`${JSON.stringify(name)}:${yield* canonicalJson(one)}`);
+    if (endsStep(index)) yield;
   }
   return `{${members.join(",")}}`;
 }
 
 /** Members in the order of their names, without those that are null. */
-export function inOrder(value: unknown): JsonValue {
-  if (isJsonArray(value)) return value.map(inOrder);
-  if (isJsonObject(value)) {
-    const members = Object.entries(value).filter(([, one]) => one !== null && one !== undefined);
-    return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, one]) => [name, inOrder(one)]));
+export function* inOrder(value: unknown): Steps<JsonValue> {
+  if (isJsonArray(value)) {
+    const items: JsonValue[] = [];
+    for (const [index, one] of value.entries()) {
+      items.push(yield* inOrder(one));
+      if (endsStep(index)) yield;
+    }
+    return items;
   }
-  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : null;
+  if (!isJsonObject(value)) return plain(value);
+  const members: [string, JsonValue][] = [];
+  for (const [index, name] of Object.keys(value).sort().entries()) {
+    const one = value[name];
+    if (one === null || one === undefined) continue;
+    members.push([name, yield* inOrder(one)]);
+    if (endsStep(index)) yield;
+  }
+  return Object.fromEntries(members);
 }
+
+const plain = (value: unknown): JsonValue =>
+  typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : null;
+
+/** Of a text that is hashed, in one step. */
+const bytesTogether = 65_536;
 
 /** Whether both have the same canonical text, without writing it: a template may be as large as the API server takes an object. */
 export function isSameContent(a: unknown, b: unknown): boolean {

@@ -1,4 +1,5 @@
 import type { EndpointSlice, Endpoints } from "../../api/core.ts";
+import { atOnce } from "../../base/steps.ts";
 import { repack } from "../endpoints/repack.ts";
 import type { Subset, SubsetAddress } from "../service/go-text.ts";
 import { type Family, parseAddress } from "../service/ip.ts";
@@ -52,7 +53,7 @@ export function mirror(endpoints: Endpoints, slices: readonly EndpointSlice[], m
       continue;
     }
     remove.push(...more);
-    const content = { addressType: group.family, ports: sortedPorts(group.ports), endpoints: wanted, labels };
+    const content = { addressType: group.family, ports: atOnce(sortedPorts(group.ports)), endpoints: wanted, labels };
     if (first === undefined) create.push(content);
     else if (!isMirror(first, wanted, endpoints)) update.push({ slice: first, content, madeOver: "renamed" });
   }
@@ -72,7 +73,7 @@ interface Group {
 }
 
 const isOf = (slice: EndpointSlice, { family, portMap }: Group): boolean =>
-  slice.addressType === family && portMapOf(portsOf(slice)) === portMap;
+  slice.addressType === family && atOnce(portMapOf(portsOf(slice))) === portMap;
 
 function groupsOf(
   subsets: readonly Subset[],
@@ -80,9 +81,9 @@ function groupsOf(
 ): { readonly groups: readonly Group[]; readonly invalid: number; readonly skipped: number } {
   const groups = new Map<string, Group>();
   let [invalid, skipped] = [0, 0];
-  for (const { addresses = [], notReadyAddresses = [], ports = [] } of repack(subsets)) {
+  for (const { addresses = [], notReadyAddresses = [], ports = [] } of atOnce(repack(subsets))) {
     const slicePorts = ports.map(slicePort);
-    const portMap = portMapOf(slicePorts);
+    const portMap = atOnce(portMapOf(slicePorts));
     for (const family of ["IPv4", "IPv6"] as const) {
       const name = `${family} ${portMap}`;
       if (!groups.has(name)) groups.set(name, { family, ports: slicePorts, portMap, endpoints: new Map() });

@@ -16,7 +16,7 @@ import { endpointsOf, type SliceEndpoint } from "../slices/slice.ts";
 import { slicesOf, sliceWake } from "../slices/wake.ts";
 import { workloadReads } from "../workloads.ts";
 import { controllerName } from "./content.ts";
-import { decide, remember, type ServiceState } from "./decide.ts";
+import { decide, deciding, remember, type ServiceState } from "./decide.ts";
 import { isOverloaded, zoneSharesOf } from "./zone-shares.ts";
 
 export interface EndpointSliceParts {
@@ -57,6 +57,7 @@ export const endpointSlicesOfServices = ({
     return { kind: "selected", service, pods: selected, slices, zones, shares, silence };
   },
   decide: (state, memory, now) => decide(state, memory, most, now),
+  deciding: (state, memory, now) => deciding(state, memory, most, now),
   remember,
 });
 

@@ -3,6 +3,7 @@ import { boardOf } from "../../api/pods.ts";
 import { services } from "../../api/resources.ts";
 import { backoff } from "../../base/backoff.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { atOnce, type Steps } from "../../base/steps.ts";
 import { type Action, type ObjectRef, type Outcome, refTo } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
 import type { Expectations } from "../expectations.ts";
@@ -41,14 +42,23 @@ const recheck: Millis = 5000;
 /** How soon pods that had to be left out are looked at again, although nothing changed: as kube-controller-manager does. */
 const missedRetry = { first: 1000, most: 1_000_000 };
 
-export function decide(state: ServiceState, memory: SliceMemory, most: number, now: Instant): Decision<SliceMemory> {
+export const decide = (state: ServiceState, memory: SliceMemory, most: number, now: Instant): Decision<SliceMemory> =>
+  atOnce(deciding(state, memory, most, now));
+
+/** A service may have tens of thousands of ports. */
+export function* deciding(
+  state: ServiceState,
+  memory: SliceMemory,
+  most: number,
+  now: Instant,
+): Steps<Decision<SliceMemory>> {
   switch (state.kind) {
     case "foreign":
       return { actions: [], memory };
     case "behind":
       return waitForCache(memory, state.expected);
     case "selected":
-      return decideSelected(state, memory, most, now);
+      return yield* decideSelected(state, memory, most, now);
     default:
       return state satisfies never;
   }
@@ -56,7 +66,12 @@ export function decide(state: ServiceState, memory: SliceMemory, most: number, n
 
 type Selected = Extract<ServiceState, { kind: "selected" }>;
 
-function decideSelected(state: Selected, memory: SliceMemory, most: number, now: Instant): Decision<SliceMemory> {
+function* decideSelected(
+  state: Selected,
+  memory: SliceMemory,
+  most: number,
+  now: Instant,
+): Steps<Decision<SliceMemory>> {
   const { service, pods, slices, zones, shares, silence } = state;
   // Where all are published nobody goes because he is not ready.
   const wasReady = service.spec?.publishNotReadyAddresses ? [] : readyTargets(slices);
@@ -64,7 +79,7 @@ function decideSelected(state: Selected, memory: SliceMemory, most: number, now:
   const { at, times } = triggerTime(memory.told, service, pods);
   const owner = sliceOwner(services, service);
   const wanted = { service, owner: owner.reference, pods, ready, zones, shares, slices, most };
-  const { plan, missing, troubles } = planOf(wanted);
+  const { plan, missing, troubles } = yield* planOf(wanted);
   const annotationsOf = (before: EndpointSlice | undefined) => ({
     ...without(before?.metadata.annotations, triggerAnnotation),
     ...(at !== undefined && { [triggerAnnotation]: at }),

@@ -1,5 +1,6 @@
 import type { Pod, Service } from "../../api/core.ts";
 import { boardOf, isTerminating } from "../../api/pods.ts";
+import { mapped, type Steps } from "../../base/steps.ts";
 import { addressesOf, hostnameOf } from "../service/eligible.ts";
 import { type Family, familyOf } from "../service/ip.ts";
 import { targetPortOf } from "../service/target-port.ts";
@@ -29,13 +30,15 @@ export function endpointOf(
 }
 
 /** The ports of a service as they are on this pod; a name that the pod does not know is left out. */
-export const slicePortsOf = (pod: Pod, { spec }: Service): readonly SlicePort[] =>
-  (spec?.ports ?? []).flatMap((port) => {
+export function* slicePortsOf(pod: Pod, { spec }: Service): Steps<readonly SlicePort[]> {
+  const offered = yield* mapped(spec?.ports ?? [], (port) => {
     const number = targetPortOf(pod, port);
-    if (number === undefined) return [];
+    if (number === undefined) return undefined;
     const { name = "", protocol = "TCP", appProtocol } = port;
-    return [{ name, port: number, protocol, ...(appProtocol !== undefined && { appProtocol }) }];
+    return { name, port: number, protocol, ...(appProtocol !== undefined && { appProtocol }) };
   });
+  return offered.filter((port) => port !== undefined);
+}
 
 /**
  * One set of slices for each family of the service. Where an old API server says none it is that of the cluster IP, and

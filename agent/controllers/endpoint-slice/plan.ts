@@ -1,6 +1,7 @@
 import type { EndpointSlice, Pod, Service } from "../../api/core.ts";
 import type { OwnerReference } from "../../api/meta.ts";
 import { boardOf } from "../../api/pods.ts";
+import type { Steps } from "../../base/steps.ts";
 import { isEligible } from "../service/eligible.ts";
 import type { Family } from "../service/ip.ts";
 import { perPod } from "../service/target-port.ts";
@@ -53,9 +54,10 @@ export interface SlicesPlan {
  * What becomes of all slices of a service (docs/kubernetes-rules.md#endpoint-slices). Families that it does not have
  * any more lose theirs.
  */
-export function planOf(wanted: Wanted): SlicesPlan {
+export function* planOf(wanted: Wanted): Steps<SlicesPlan> {
   const families = familiesOf(wanted.service);
-  const plans = families.map((family) => planOfFamily(family, wanted));
+  const plans: SlicesPlan[] = [];
+  for (const family of families) plans.push(yield* planOfFamily(family, wanted));
   const stale = wanted.slices.filter(({ addressType }) => !families.some((family) => family === addressType));
   return {
     plan: {
@@ -68,20 +70,22 @@ export function planOf(wanted: Wanted): SlicesPlan {
   };
 }
 
-function planOfFamily(family: Family, wanted: Wanted): SlicesPlan {
+function* planOfFamily(family: Family, wanted: Wanted): Steps<SlicesPlan> {
   const { service, owner, most, shares } = wanted;
   const slices = wanted.slices.filter(({ addressType }) => addressType === family);
   const [own, others] = [
     slices.filter((slice) => isOwnedBy(slice, owner)),
     slices.filter((slice) => !isOwnedBy(slice, owner)),
   ];
-  const { groups, missing } = groupsOf(family, wanted);
+  const { groups, missing } = yield* groupsOf(family, wanted);
+  const portMaps = new Map<EndpointSlice, string>();
+  for (const slice of own) portMaps.set(slice, yield* portMapOf(portsOf(slice)));
   const labels = labelsFor(service);
   const create: SliceContent[] = [];
   const update: SliceUpdate[] = [];
   const remove: EndpointSlice[] = [...others];
   for (const [portMap, { ports, endpoints }] of groups) {
-    const of = own.filter((slice) => portMapOf(portsOf(slice)) === portMap);
+    const of = own.filter((slice) => portMaps.get(slice) === portMap);
     const packed = pack(of, [...endpoints.values()], { most, isRelabelled: (slice) => isRelabelled(slice, service) });
     const content = (list: readonly SliceEndpoint[], as: readonly SlicePort[]): SliceContent => ({
       addressType: family,
@@ -89,13 +93,14 @@ function planOfFamily(family: Family, wanted: Wanted): SlicesPlan {
       endpoints: list,
       labels,
     });
-    create.push(...packed.create.map((list) => content(list, sortedPorts(ports))));
+    const sorted = packed.create.length > 0 ? yield* sortedPorts(ports) : [];
+    create.push(...packed.create.map((list) => content(list, sorted)));
     update.push(
       ...packed.update.map(({ slice, endpoints: list }) => ({ slice, content: content(list, portsOf(slice)) })),
     );
     remove.push(...packed.remove);
   }
-  remove.push(...own.filter((slice) => !groups.has(portMapOf(portsOf(slice)))));
+  remove.push(...own.filter((slice) => !groups.has(portMaps.get(slice) ?? "")));
   const plan = withPlaceholder({ create, update, remove }, slices, { service, family });
   const changed = new Set([...plan.update.map(({ slice }) => slice), ...remove]);
   const unchanged = slices.filter((slice) => !changed.has(slice));
@@ -117,19 +122,20 @@ interface Group {
  * The endpoints by their ports. A pod whose board has no Node says nothing about where it is: it is left out, unless the
  * service wants all of its pods whatever they say. Its ports count all the same.
  */
-function groupsOf(
+function* groupsOf(
   family: Family,
   { service, pods, ready, zones }: Wanted,
-): { readonly groups: ReadonlyMap<string, Group>; readonly missing: readonly Pod[] } {
-  const portsOn = perPod(service, (pod) => {
-    const ports = slicePortsOf(pod, service);
-    return { ports, portMap: portMapOf(ports) };
+): Steps<{ readonly groups: ReadonlyMap<string, Group>; readonly missing: readonly Pod[] }> {
+  const portsOn = perPod(service, function* (pod) {
+    const ports = yield* slicePortsOf(pod, service);
+    return { ports, portMap: yield* portMapOf(ports) };
   });
   const groups = new Map<string, Group>();
   const missing: Pod[] = [];
   for (const pod of pods) {
     if (!isEligible(pod, true)) continue;
-    const { ports, portMap } = portsOn(pod);
+    const { ports, portMap } = yield* portsOn(pod);
+    yield;
     const group = groups.get(portMap) ?? { ports, endpoints: new Map() };
     groups.set(portMap, group);
     const board = boardOf(pod) ?? "";

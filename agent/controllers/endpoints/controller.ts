@@ -8,7 +8,7 @@ import { silenceOf } from "../service/silence.ts";
 import { podWake, selectedPods } from "../service/wakes.ts";
 import type { SightParts } from "../sight.ts";
 import { workloadReads } from "../workloads.ts";
-import { decide, remember, type ServiceState } from "./decide.ts";
+import { decide, deciding, remember, type ServiceState } from "./decide.ts";
 import { type EndpointsMemory, noMemory } from "./memory.ts";
 
 export interface EndpointsParts {
@@ -38,6 +38,7 @@ export const endpointsOfServices = ({ sight, batch }: EndpointsParts): Controlle
     return { kind: "selected", service, pods: selected, endpoints: cached, silence: silenceOf(selected, sight, site) };
   },
   decide,
+  deciding,
   remember,
 });
 

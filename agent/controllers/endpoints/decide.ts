@@ -2,6 +2,7 @@ import type { Endpoints, Pod, Service } from "../../api/core.ts";
 import { endpoints, newObject } from "../../api/resources.ts";
 import { backoff } from "../../base/backoff.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
+import { atOnce, type Steps } from "../../base/steps.ts";
 import { type Action, type Cause, type ObjectRef, type Outcome, refTo } from "../../runtime/actions.ts";
 import type { Decision } from "../../runtime/controller.ts";
 import { type Expectations, expecting } from "../expectations.ts";
@@ -41,7 +42,11 @@ const recheck: Millis = 5000;
 /** How soon to look whether the cache shows what we wrote: it usually does within moments. */
 const catchUp = { first: 50, most: 2000 };
 
-export function decide(state: ServiceState, memory: EndpointsMemory): Decision<EndpointsMemory> {
+export const decide = (state: ServiceState, memory: EndpointsMemory): Decision<EndpointsMemory> =>
+  atOnce(deciding(state, memory));
+
+/** A service may have tens of thousands of ports. */
+export function* deciding(state: ServiceState, memory: EndpointsMemory): Steps<Decision<EndpointsMemory>> {
   switch (state.kind) {
     case "gone": {
       // As they were read: a service of this name may be back, and have taken them over, before a late deletion arrives.
@@ -60,7 +65,7 @@ export function decide(state: ServiceState, memory: EndpointsMemory): Decision<E
       const wasReady = service.spec?.publishNotReadyAddresses ? [] : readyTargets(state.endpoints?.subsets);
       const readiness = readinessOf(pods, silence, new Set(wasReady));
       const { at, times } = triggerTime(memory.told, service, pods);
-      const actions = write(state, readiness, at);
+      const actions = yield* write(state, readiness, at);
       const next: EndpointsMemory = { ...memory, telling: times, expected: new Map(), waits: 0 };
       return { actions, memory: next, ...(readiness.isHeld && { requeueAfter: recheck }) };
     }
@@ -89,8 +94,12 @@ export function remember(
 
 type Selected = Extract<ServiceState, { kind: "selected" }>;
 
-function write({ service, pods, endpoints: cached }: Selected, readiness: Readiness, at: string | undefined): Action[] {
-  const { subsets, isTruncated } = truncate(subsetsOf(service, pods, readiness.ready));
+function* write(
+  { service, pods, endpoints: cached }: Selected,
+  readiness: Readiness,
+  at: string | undefined,
+): Steps<Action[]> {
+  const { subsets, isTruncated } = truncate(yield* subsetsOf(service, pods, readiness.ready));
   const labels = labelsOf(service);
   const annotations = annotationsOf(cached, { at, isTruncated });
   if (cached === undefined) {
@@ -99,7 +108,7 @@ function write({ service, pods, endpoints: cached }: Selected, readiness: Readin
     return [{ do: "create", resource: endpoints, object: newObject(endpoints, { metadata, subsets }) }];
   }
   const isSame =
-    isSameAddresses(cached.subsets ?? [], subsets) &&
+    (yield* isSameAddresses(cached.subsets ?? [], subsets)) &&
     isSameMap(without(cached.metadata.labels, headless), without(labels, headless)) &&
     cached.metadata.annotations?.[overCapacity] === annotations[overCapacity];
   if (isSame) return [];
@@ -119,8 +128,9 @@ const patch = (cached: Endpoints, body: object, cause: Cause | undefined): Actio
 });
 
 /** Others may have written the same in another order. */
-const isSameAddresses = (stored: readonly Subset[], desired: readonly Subset[]): boolean =>
-  isSameSubsets(stored, desired) || isSameSubsets(repack(stored), desired);
+function* isSameAddresses(stored: readonly Subset[], desired: readonly Subset[]): Steps<boolean> {
+  return (yield* isSameSubsets(stored, desired)) || (yield* isSameSubsets(yield* repack(stored), desired));
+}
 
 /** All labels of the service, and what it is besides. */
 const labelsOf = (service: Service): Readonly<Record<string, string>> => ({

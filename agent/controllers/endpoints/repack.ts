@@ -1,3 +1,4 @@
+import { endsStep, type Steps } from "../../base/steps.ts";
 import { inTextOrder } from "../../base/text-order.ts";
 import { byHash } from "../service/fnv-128.ts";
 import { portText, type Subset, type SubsetAddress, type SubsetPort, subsetText } from "../service/go-text.ts";
@@ -11,25 +12,28 @@ type Offers = Map<string, boolean>;
  * known by its IP and the uid of its target; of several the first one speaks. Where one is named ready and not ready
  * for a port, it is not ready.
  */
-export function repack(subsets: readonly Subset[]): readonly Subset[] {
+export function* repack(subsets: readonly Subset[]): Steps<readonly Subset[]> {
   const addresses = new Map<string, SubsetAddress>();
   const ports = new Map<string, { readonly port: SubsetPort | undefined; readonly subsets: Set<Subset> }>();
   for (const subset of subsets) {
     if (!subset.addresses?.length && !subset.notReadyAddresses?.length) continue;
     const offered = subset.ports?.length ? subset.ports : [undefined];
-    for (const port of offered) {
+    for (const [index, port] of offered.entries()) {
+      if (endsStep(index)) yield;
       const name = port === undefined ? "" : portText(port);
       const known = ports.get(name);
       if (known) known.subsets.add(subset);
       else ports.set(name, { port, subsets: new Set([subset]) });
     }
   }
-  const packed = grouped(ports.values(), addresses).map(({ ports, offers }) => {
+  const packed: Subset[] = [];
+  for (const { ports: group, offers } of yield* grouped([...ports.values()], addresses)) {
     const of = (ready: boolean): readonly SubsetAddress[] =>
       [...offers].flatMap(([identity, isReady]) => (isReady === ready ? (addresses.get(identity) ?? []) : []));
-    return subsetOf({ addresses: of(true), notReadyAddresses: of(false), ports });
-  });
-  return packed.length < 2 ? packed : byHash(packed, subsetText);
+    packed.push(yield* subsetOf({ addresses: of(true), notReadyAddresses: of(false), ports: group }));
+    yield;
+  }
+  return packed.length < 2 ? packed : yield* byHash(packed, subsetText);
 }
 
 function note(address: SubsetAddress, ready: boolean, offers: Offers, addresses: Map<string, SubsetAddress>): void {
@@ -39,15 +43,16 @@ function note(address: SubsetAddress, ready: boolean, offers: Offers, addresses:
 }
 
 /** Ports with the same offers. No port at all is a group too; beside others of the same offers it adds nothing. */
-function grouped(
-  ports: Iterable<{ readonly port: SubsetPort | undefined; readonly subsets: ReadonlySet<Subset> }>,
+function* grouped(
+  ports: readonly { readonly port: SubsetPort | undefined; readonly subsets: ReadonlySet<Subset> }[],
   addresses: Map<string, SubsetAddress>,
-): readonly { readonly ports: readonly SubsetPort[]; readonly offers: Offers }[] {
+): Steps<readonly { readonly ports: readonly SubsetPort[]; readonly offers: Offers }[]> {
   const groups = new Map<string, { readonly ports: SubsetPort[]; readonly offers: Offers }>();
   // The same subsets offer the same: their addresses are gone through once, not once for each port.
   const bySubsets = new Map<string, { readonly name: string; readonly offers: Offers }>();
   const numbers = new Map<Subset, number>();
-  for (const { port, subsets } of ports) {
+  for (const [index, { port, subsets }] of ports.entries()) {
+    if (endsStep(index)) yield;
     const together = Array.from(subsets, (subset) => numberOf(subset, numbers)).join(" ");
     const offered = bySubsets.get(together) ?? offersOf(subsets, addresses);
     bySubsets.set(together, offered);
@@ -78,11 +83,12 @@ function offersOf(
 }
 
 /** Addresses in their order, ports by hash; what is empty is left out, as the API does. */
-function subsetOf({ addresses = [], notReadyAddresses = [], ports = [] }: Subset): Subset {
+function* subsetOf({ addresses = [], notReadyAddresses = [], ports = [] }: Subset): Steps<Subset> {
+  const sorted = yield* byHash(ports, portText);
   return {
     ...(addresses.length > 0 && { addresses: [...addresses].sort(byAddress) }),
     ...(notReadyAddresses.length > 0 && { notReadyAddresses: [...notReadyAddresses].sort(byAddress) }),
-    ...(ports.length > 0 && { ports: byHash(ports, portText) }),
+    ...(sorted.length > 0 && { ports: sorted }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Pod, Service } from "../../api/core.ts";
 import { boardOf } from "../../api/pods.ts";
+import { mapped, type Steps } from "../../base/steps.ts";
 import { addressesOf, hostnameOf, isEligible } from "../service/eligible.ts";
 import type { Subset, SubsetAddress, SubsetPort } from "../service/go-text.ts";
 import { type Family, familyOf } from "../service/ip.ts";
@@ -10,21 +11,26 @@ import { repack } from "./repack.ts";
  * The subsets of a service's Endpoints, before they are cut to size (docs/kubernetes-rules.md#endpoints). `ready`: by
  * uid.
  */
-export function subsetsOf(service: Service, pods: readonly Pod[], ready: ReadonlySet<string>): readonly Subset[] {
+export function* subsetsOf(
+  service: Service,
+  pods: readonly Pod[],
+  ready: ReadonlySet<string>,
+): Steps<readonly Subset[]> {
   const publishesAll = service.spec?.publishNotReadyAddresses ?? false;
   const portsOn = perPod(service, (pod) => portsOf(pod, service));
   // Pods with the same list of ports are one subset.
   const subsets = new Map<readonly SubsetPort[], { addresses: SubsetAddress[]; notReadyAddresses: SubsetAddress[] }>();
   for (const pod of pods) {
     const address = isEligible(pod, publishesAll) ? addressOf(pod, service) : undefined;
-    const ports = address && portsOn(pod);
+    const ports = address && (yield* portsOn(pod));
+    yield;
     if (address === undefined || ports === undefined) continue;
     const subset = subsets.get(ports) ?? { addresses: [], notReadyAddresses: [] };
     subsets.set(ports, subset);
     const isReady = publishesAll || ready.has(pod.metadata.uid);
     subset[isReady ? "addresses" : "notReadyAddresses"].push(address);
   }
-  return repack([...subsets].map(([ports, addresses]) => ({ ...addresses, ports })));
+  return yield* repack([...subsets].map(([ports, addresses]) => ({ ...addresses, ports })));
 }
 
 /** The one address of a pod that is of the service's first family; `undefined`: it has none. */
@@ -50,13 +56,14 @@ function firstFamily({ spec }: Service, { status }: Pod): Family {
 }
 
 /** The ports that the pod has; `undefined`: none, and it is not of a headless service that names none. */
-function portsOf(pod: Pod, { spec }: Service): readonly SubsetPort[] | undefined {
+function* portsOf(pod: Pod, { spec }: Service): Steps<readonly SubsetPort[] | undefined> {
   const ports = spec?.ports ?? [];
   if (ports.length === 0) return spec?.clusterIP === "None" ? [] : undefined;
-  const found = ports.flatMap((port) => {
+  const offered = yield* mapped(ports, (port) => {
     const number = targetPortOf(pod, port);
-    return number === undefined ? [] : [subsetPort(port, number)];
+    return number === undefined ? undefined : subsetPort(port, number);
   });
+  const found = offered.filter((port) => port !== undefined);
   return found.length === 0 ? undefined : found;
 }
 
@@ -72,10 +79,17 @@ export const readyTargets = (subsets: readonly Subset[] | undefined): readonly s
   (subsets ?? []).flatMap(({ addresses = [] }) => addresses.flatMap(({ targetRef }) => targetRef?.uid ?? []));
 
 /** Whether two addresses say the same; the version of the pod that was written long ago does not count. */
-export const isSameSubsets = (a: readonly Subset[], b: readonly Subset[]): boolean => {
-  const text = (subsets: readonly Subset[]): string => JSON.stringify(subsets.map(plain));
-  return text(a) === text(b);
-};
+export function* isSameSubsets(a: readonly Subset[], b: readonly Subset[]): Steps<boolean> {
+  if (a.length !== b.length) return false;
+  for (const [index, subset] of a.entries()) {
+    const other = b[index];
+    const text = JSON.stringify(plain(subset));
+    yield;
+    if (other === undefined || text !== JSON.stringify(plain(other))) return false;
+    yield;
+  }
+  return true;
+}
 
 /** Members in one order, none that says nothing. */
 const plain = ({ addresses = [], notReadyAddresses = [], ports = [] }: Subset): unknown => [

@@ -1,4 +1,5 @@
 import type { Pod, Service } from "../../api/core.ts";
+import { mapped, type Steps } from "../../base/steps.ts";
 
 export type ServicePort = NonNullable<NonNullable<Service["spec"]>["ports"]>[number];
 type Container = NonNullable<Pod["spec"]>["containers"][number];
@@ -23,12 +24,12 @@ export function targetPortOf(pod: Pod, { port, targetPort, protocol = "TCP" }: S
  * What follows from the ports of a service on each pod, worked out once for pods that agree on the ports that the service asks
  * for by their names: a service of thousands of ports may select hundreds of pods.
  */
-export function perPod<T>({ spec }: Service, of: (pod: Pod) => T): (pod: Pod) => T {
+export function perPod<T>({ spec }: Service, of: (pod: Pod) => Steps<T>): (pod: Pod) => Steps<T> {
   const named = (spec?.ports ?? []).filter(({ targetPort }) => typeof targetPort === "string");
   const known = new Map<string, { readonly it: T }>();
-  return (pod) => {
-    const numbers = named.map((port) => targetPortOf(pod, port) ?? "").join();
-    const one = known.get(numbers) ?? { it: of(pod) };
+  return function* (pod) {
+    const numbers = (yield* mapped(named, (port) => targetPortOf(pod, port) ?? "")).join();
+    const one = known.get(numbers) ?? { it: yield* of(pod) };
     known.set(numbers, one);
     return one.it;
   };

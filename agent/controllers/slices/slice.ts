@@ -1,5 +1,6 @@
 import type { EndpointSlice } from "../../api/core.ts";
 import type { OwnerReference } from "../../api/meta.ts";
+import { mapped, type Steps } from "../../base/steps.ts";
 import { byHash } from "../service/fnv-128.ts";
 import { type SlicePort, slicePortText } from "../service/go-text.ts";
 import type { Family } from "../service/ip.ts";
@@ -37,10 +38,13 @@ export const endpointsOf = (slice: EndpointSlice): readonly SliceEndpoint[] => s
 export const portsOf = (slice: EndpointSlice): readonly SlicePort[] => slice.ports ?? [];
 
 /** In kube-controller-manager's order: by a hash. */
-export const sortedPorts = (ports: readonly SlicePort[]): readonly SlicePort[] => byHash(ports, slicePortText);
+export const sortedPorts = (ports: readonly SlicePort[]): Steps<readonly SlicePort[]> => byHash(ports, slicePortText);
 
 /** Slices of one service share endpoints only where they have the very same ports, in whatever order. */
-export const portMapOf = (ports: readonly SlicePort[]): string => JSON.stringify(ports.map(slicePortText).sort());
+export function* portMapOf(ports: readonly SlicePort[]): Steps<string> {
+  const texts = yield* mapped(ports, slicePortText);
+  return JSON.stringify([...texts].sort());
+}
 
 /**
  * Tells one endpoint from another, so that it can change in its place: its addresses, its hostname and whose they are

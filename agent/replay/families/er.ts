@@ -1,3 +1,4 @@
+import { atOnce } from "../../base/steps.ts";
 import { repack } from "../../controllers/endpoints/repack.ts";
 import { truncate } from "../../controllers/endpoints/truncate.ts";
 import { family } from "../family.ts";
@@ -60,12 +61,14 @@ export const er = family({
     },
   ],
   run({ given }) {
-    const subsets = repack(
-      given.subsets.map(({ ready = [], notReady = [], ports = [] }) => ({
-        addresses: ready,
-        notReadyAddresses: notReady,
-        ports,
-      })),
+    const subsets = atOnce(
+      repack(
+        given.subsets.map(({ ready = [], notReady = [], ports = [] }) => ({
+          addresses: ready,
+          notReadyAddresses: notReady,
+          ports,
+        })),
+      ),
     );
     const cut = truncate(subsets);
     const sizes = cut.subsets.map(({ addresses = [], notReadyAddresses = [] }) => ({

@@ -4,6 +4,7 @@ import { type Resource, resourceName } from "../../../agent/api/resources.ts";
 import type { Instant } from "../../../agent/base/clock.ts";
 import type { Disposition } from "../../../agent/base/errors.ts";
 import { PostponedError } from "../../../agent/base/postponed.ts";
+import { atOnce } from "../../../agent/base/steps.ts";
 import type { Lister } from "../../../agent/informer/lister.ts";
 import {
   closed,
@@ -130,6 +131,7 @@ export class ModelApi {
         if (this.link === "cut") throw new Refused("the API does not answer", "retry");
         return this.#table(resource).server.get(key) as T | undefined;
       },
+      inTurns: atOnce,
       watch: (resource) => this.#table(resource).health,
     };
   }

@@ -3,6 +3,7 @@ import type { DaemonSet, Pod, Service } from "../../../agent/api/core.ts";
 import { type KubeObject, keyOf } from "../../../agent/api/meta.ts";
 import { daemonSets, nodes, pods, type Resource, resourceName, services } from "../../../agent/api/resources.ts";
 import type { Instant } from "../../../agent/base/clock.ts";
+import { atOnce } from "../../../agent/base/steps.ts";
 import { daemonSet } from "../../../agent/controllers/daemonset/controller.ts";
 import { endpointSlicesOfServices } from "../../../agent/controllers/endpoint-slice/controller.ts";
 import { endpointSliceMirroring } from "../../../agent/controllers/endpoint-slice-mirroring/controller.ts";
@@ -29,6 +30,7 @@ interface Size {
 /** One agent on every board, and services with five pods each; more of either is all that tells two sites apart. */
 class CountedSite implements SiteView {
   readonly now = now;
+  readonly inTurns = atOnce;
   /** Objects that were read, by resource. */
   readonly read = new Map<string, number>();
   readonly #objects = new Map<string, Map<string, KubeObject>>();

@@ -4,6 +4,7 @@ import { nodes, pods } from "../../../agent/api/resources.ts";
 import { type Clock, nextTurn, shifted, sleep } from "../../../agent/base/clock.ts";
 import { type Disposed, type Disposition, TerminalError } from "../../../agent/base/errors.ts";
 import { PostponedError } from "../../../agent/base/postponed.ts";
+import type { Steps } from "../../../agent/base/steps.ts";
 import type { Action, Outcome } from "../../../agent/runtime/actions.ts";
 import { leaderOwnsAll } from "../../../agent/runtime/assignment.ts";
 import { ControlLoop, type ControlLoopParts } from "../../../agent/runtime/control-loop.ts";
@@ -190,6 +191,41 @@ describe("a term begins", () => {
     expect(Math.max(...waits)).toBeLessThanOrEqual(100);
   });
 
+  test("a pass over one object that is much to read and to think about leaves turns to the boards", async () => {
+    const clock = new FakeClock();
+    let worked = 0;
+    const busy: Clock = { now: () => shifted(clock.now(), worked), after: (delay, run) => clock.after(delay, run) };
+    function* work<T>(of: T): Steps<T> {
+      for (let step = 0; step < 1000; step++) {
+        worked++;
+        yield;
+      }
+      return of;
+    }
+    const turns = new FairTurns(busy);
+    const thinking: Partial<Counting> = {
+      observe: (_key, site) => site.inTurns(work("site" as const)),
+      deciding: (_state, memory) => work({ actions: [], memory: memory + 1 }),
+    };
+    const tenant = setUp(thinking, { turns, lane: "workloads" }, clock, busy);
+    const boards = setUp({ firstKeys: ["site"], wakes: [] }, { turns, lane: "boards" }, clock, busy);
+    void tenant.loop.run(tenant.term);
+    void boards.loop.run(boards.term);
+    await clock.settle();
+    tenant.caches.of(pods).add(pod("large"));
+    const waits: number[] = [];
+    for (let passes = boards.observed.length; worked < 2000; passes = boards.observed.length) {
+      const asked = worked;
+      boards.loop.wakeAll();
+      for (let turn = 0; boards.observed.length === passes && turn < 100; turn++) await nextTurn();
+      waits.push(worked - asked);
+    }
+    await clock.settle();
+    expect(tenant.loop.memoryOf("default/large")).toBe(1);
+    expect(waits.length).toBeGreaterThan(20);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(50);
+  });
+
   test("thousands of objects are gone through in slices: the event loop is never kept for long", async () => {
     const clock = new FakeClock();
     let decoded = 0;
@@ -207,7 +243,7 @@ describe("a term begins", () => {
     });
     void loop.run(term);
     const slices = [];
-    for (let turn = 0; turn < 20; turn++) {
+    for (let turn = 0; turn < 40; turn++) {
       slices.push(decoded);
       await new Promise((resolve) => setImmediate(resolve));
     }

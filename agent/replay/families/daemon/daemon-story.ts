@@ -4,6 +4,7 @@ import { controllerOf } from "../../../api/owners.ts";
 import { boardOf, isTerminating } from "../../../api/pods.ts";
 import { controllerRevisions, daemonSets, nodes, pods } from "../../../api/resources.ts";
 import type { Millis } from "../../../base/clock.ts";
+import { atOnce } from "../../../base/steps.ts";
 import { availabilityOf, watchReadiness } from "../../../controllers/daemonset/availability.ts";
 import { podsByBoard } from "../../../controllers/daemonset/board.ts";
 import { daemonSet } from "../../../controllers/daemonset/controller.ts";
@@ -93,7 +94,7 @@ export class DaemonStory {
     const mine = api.all(pods).filter((pod) => controllerOf(pod)?.uid === set.metadata.uid);
     const now = this.site.clock.now();
     const availability = availabilityOf(set, watchReadiness(mine, undefined, now));
-    const context = { set, hash: presentHash(set), availability };
+    const context = { set, hash: atOnce(presentHash(set)), availability };
     const { step, count } = updateStep(boards, podsByBoard(mine), context, now);
     const { desired, maxUnavailable, maxSurge, inProgress } = count;
     return {

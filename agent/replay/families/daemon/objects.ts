@@ -3,6 +3,7 @@ import { pinned } from "../../../api/node-affinity.ts";
 import { controlledBy } from "../../../api/owners.ts";
 import { daemonSets } from "../../../api/resources.ts";
 import type { Millis } from "../../../base/clock.ts";
+import { atOnce } from "../../../base/steps.ts";
 import { hashLabel } from "../../../controllers/daemonset/daemon-pod.ts";
 import { presentHash, revisionData } from "../../../controllers/daemonset/history.ts";
 import { statusOf } from "../../shorthand.ts";
@@ -46,7 +47,7 @@ export function podObject(pod: GivenPod, set: DaemonSet, number: number, time: C
   const { name = `pod-${number}`, node, bound = node !== undefined, of = "new", owner = "set", labels } = pod;
   const { phase = bound ? "Running" : "Pending", createdMs = hourAgo, readyMs = hourAgo } = pod;
   const { ready = phase === "Running" ? "T" : "-" } = pod;
-  const hash = { new: presentHash(set), old: oldHash, other: "unheard-of" }[of];
+  const hash = { new: atOnce(presentHash(set)), old: oldHash, other: "unheard-of" }[of];
   return {
     metadata: {
       name,
@@ -81,16 +82,16 @@ export function revisionObject(
       labels: { app: "agent", ...(hash !== "" && { [hashLabel]: hash }) },
       ...(owner !== "nobody" && { ownerReferences: [owner === "set" ? controlledBy(daemonSets, set) : elsewhere] }),
     },
-    data: revisionData(withImage(set, of ?? `image of ${name}`)),
+    data: atOnce(revisionData(withImage(set, of ?? `image of ${name}`))),
     revision,
   };
 }
 
 /** What every set has behind it that its pods speak of. */
 export function usualRevisions(set: DaemonSet, hasOld: boolean): readonly object[] {
-  const hash = presentHash(set);
-  const present = { metadata: { name: `agent-${hash}` }, revision: hasOld ? 2 : 1, data: revisionData(set) };
-  const old = { metadata: { name: "agent-old" }, revision: 1, data: revisionData(withImage(set, "agent:old")) };
+  const hash = atOnce(presentHash(set));
+  const present = { metadata: { name: `agent-${hash}` }, revision: hasOld ? 2 : 1, data: atOnce(revisionData(set)) };
+  const old = { metadata: { name: "agent-old" }, revision: 1, data: atOnce(revisionData(withImage(set, "agent:old"))) };
   const of = (
     object: Pick<ControllerRevision, "data" | "revision"> & { metadata: { name: string } },
     label: string,

@@ -3,6 +3,7 @@ import { controlledBy } from "../../../api/owners.ts";
 import { boardOf } from "../../../api/pods.ts";
 import { services } from "../../../api/resources.ts";
 import { endingDigits } from "../../../base/ending-digits.ts";
+import { atOnce } from "../../../base/steps.ts";
 import { controllerName, labelsFor } from "../../../controllers/endpoint-slice/content.ts";
 import { endpointOf, slicePortsOf } from "../../../controllers/endpoint-slice/endpoint.ts";
 import { isReady } from "../../../controllers/service/eligible.ts";
@@ -84,7 +85,7 @@ export function sliceFrom(given: GivenSlice, { service, pod, node }: Around, sta
     return hint === undefined ? found : { ...found, hints: { forZones: [{ name: hint }] } };
   });
   const [first] = pods;
-  const usual = first ? slicePortsOf(first, service) : [];
+  const usual = first ? atOnce(slicePortsOf(first, service)) : [];
   const slice: Omit<EndpointSlice, "metadata"> = {
     addressType: family,
     endpoints: [...strangers.map((ip) => ({ addresses: [ip], conditions: { ready: true } })), ...endpoints],

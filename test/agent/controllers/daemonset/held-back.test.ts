@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Pod } from "../../../../agent/api/core.ts";
 import { nodes } from "../../../../agent/api/resources.ts";
+import { atOnce } from "../../../../agent/base/steps.ts";
 import { type Board, podsByBoard } from "../../../../agent/controllers/daemonset/board.ts";
 import { planBoard } from "../../../../agent/controllers/daemonset/board-pods.ts";
 import { presentHash } from "../../../../agent/controllers/daemonset/history.ts";
@@ -24,7 +25,7 @@ const availability = { minReady: 0, readiness: new Map() };
 const old = (ready = "False"): Pod => podOf(owner, "n1", { hash: "old", ready });
 
 const step = (board: Board, pods: readonly Pod[], of = owner) =>
-  updateStep([board], podsByBoard(pods), { set: of, hash: presentHash(of), availability }, now).step;
+  updateStep([board], podsByBoard(pods), { set: of, hash: atOnce(presentHash(of)), availability }, now).step;
 
 describe("an update", () => {
   test("leaves the broken pod of a silent board alone while nobody knows what became of it", () => {
@@ -62,7 +63,7 @@ test("of an old and a new pod on a silent board the old one stays while the verd
     podOf(surging, "n1", { hash: "old", ready: "False", name: "old", uid: "old" }),
     podOf(surging, "n1", { ready: "False", name: "new", uid: "new" }),
   ];
-  const context = { set: surging, hash: presentHash(surging), availability, backoff: undefined };
+  const context = { set: surging, hash: atOnce(presentHash(surging)), availability, backoff: undefined };
   expect(planBoard(held, pods, context, now).leaving).toEqual([]);
   expect(planBoard(judged, pods, context, now).leaving).toEqual([{ pod: pods[0], cause }]);
 });

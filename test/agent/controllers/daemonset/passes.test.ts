@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { controllerRevisions, daemonSets, nodes, pods } from "../../../../agent/api/resources.ts";
+import { atOnce } from "../../../../agent/base/steps.ts";
 import { decide, remember } from "../../../../agent/controllers/daemonset/decide.ts";
-import { presentHash } from "../../../../agent/controllers/daemonset/history.ts";
+import { newRevision, presentHash } from "../../../../agent/controllers/daemonset/history.ts";
 import { firstMemory, type SetMemory } from "../../../../agent/controllers/daemonset/memory.ts";
 import type { SetState } from "../../../../agent/controllers/daemonset/pass.ts";
 import type { Outcome } from "../../../../agent/runtime/actions.ts";
@@ -62,7 +63,7 @@ describe("the name of a revision is taken", () => {
   test("by another template: the collision is counted, and the next name is free", async () => {
     const site = new DaemonSite();
     site.boards("n1");
-    const name = `agent-${presentHash(set())}`;
+    const name = `agent-${atOnce(presentHash(set()))}`;
     site.put(set(), {
       ...revisionOf(set({ image: "other" }), 1, name),
       metadata: { name, namespace: "default", uid: "u", resourceVersion: "1" },
@@ -71,7 +72,7 @@ describe("the name of a revision is taken", () => {
     await site.run(5000);
     expect(site.set.status?.collisionCount).toBe(1);
     const made = site.site.api.all(controllerRevisions).filter(({ metadata }) => metadata.name !== name);
-    expect(made.map(({ metadata }) => metadata.name)).toEqual([`agent-${presentHash(site.set)}`]);
+    expect(made.map(({ metadata }) => metadata.name)).toEqual([`agent-${atOnce(presentHash(site.set))}`]);
     expect(site.pods).toEqual(["agent-1"]);
   });
 
@@ -79,7 +80,7 @@ describe("the name of a revision is taken", () => {
     const site = new DaemonSite();
     site.boards("n1");
     site.put(set(), revisionOf(set()));
-    site.site.api.show(controllerRevisions, `default/agent-${presentHash(set())}`, false);
+    site.site.api.show(controllerRevisions, `default/agent-${atOnce(presentHash(set()))}`, false);
     await site.begin();
     expect(site.pods).toEqual(["agent-1"]);
     expect(site.writes("create")).toEqual(["pod/default/agent-1"]);
@@ -94,7 +95,7 @@ describe("half of a pass", () => {
     boards: [{ name: "n1", run: true, stay: true }],
     vanished: [],
     pods: [],
-    history: { present: [], old: [] },
+    history: { present: [], old: [], made: atOnce(newRevision(set())) },
     claims: [],
     expected: new Map(),
     ...more,

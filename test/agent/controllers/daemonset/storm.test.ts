@@ -3,6 +3,7 @@ import type { Pod } from "../../../../agent/api/core.ts";
 import { keyOf } from "../../../../agent/api/meta.ts";
 import { controllerOf } from "../../../../agent/api/owners.ts";
 import { controllerRevisions, daemonSets, nodes, pods } from "../../../../agent/api/resources.ts";
+import { atOnce } from "../../../../agent/base/steps.ts";
 import { hashLabel, targetOf } from "../../../../agent/controllers/daemonset/daemon-pod.ts";
 import { presentHash } from "../../../../agent/controllers/daemonset/history.ts";
 import { node, taint } from "../../../support/builders.ts";
@@ -178,7 +179,7 @@ test.each([
     expect([...mine.map(targetOf)].sort(), `seed ${seed}`).toEqual(boards);
     const [present] = daemon.site.api.all(controllerRevisions).toSorted((a, b) => b.revision - a.revision);
     expect(new Set(mine.map(({ metadata }) => metadata.labels?.[hashLabel])), `seed ${seed}`).toEqual(
-      new Set(boards.length > 0 ? [present?.metadata.labels?.[hashLabel] ?? presentHash(daemon.set)] : []),
+      new Set(boards.length > 0 ? [present?.metadata.labels?.[hashLabel] ?? atOnce(presentHash(daemon.set))] : []),
     );
     expect(daemon.site.api.all(controllerRevisions).length, `seed ${seed}`).toBeLessThanOrEqual(2);
     expect(daemon.set.status, `seed ${seed}`).toMatchObject({

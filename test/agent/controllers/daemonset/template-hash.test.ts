@@ -1,25 +1,26 @@
 import { expect, test } from "vitest";
+import { atOnce } from "../../../../agent/base/steps.ts";
 import { historyOf, presentHash, revisionData } from "../../../../agent/controllers/daemonset/history.ts";
 import { canonicalJson, isSameContent, templateHash } from "../../../../agent/controllers/daemonset/template-hash.ts";
 import { revisionOf, set } from "./support/daemon-site.ts";
 
 test("the hash is made of letters that make no words, and says the same on every board", () => {
-  const hash = templateHash({ spec: { containers: [{ name: "main", image: "agent:1" }] } }, undefined);
+  const hash = atOnce(templateHash({ spec: { containers: [{ name: "main", image: "agent:1" }] } }, undefined));
   expect(hash).toMatch(/^[bcdfghjklmnpqrstvwxz2456789]{1,10}$/);
-  expect(templateHash({ spec: { containers: [{ image: "agent:1", name: "main" }] } }, undefined)).toBe(hash);
-  expect(templateHash({ spec: { containers: [{ image: "agent:1", name: "main", args: null }] } }, undefined)).toBe(
-    hash,
-  );
+  expect(atOnce(templateHash({ spec: { containers: [{ image: "agent:1", name: "main" }] } }, undefined))).toBe(hash);
+  expect(
+    atOnce(templateHash({ spec: { containers: [{ image: "agent:1", name: "main", args: null }] } }, undefined)),
+  ).toBe(hash);
 });
 
 test("other content, another order of a list, and a collision that was counted are another hash", () => {
   const hashes = [
-    templateHash({ a: [1, 2] }, undefined),
-    templateHash({ a: [2, 1] }, undefined),
-    templateHash({ a: [1, 2] }, 0),
-    templateHash({ a: [1, 2] }, 1),
-    templateHash({ a: [1, 2] }, 256),
-    templateHash({}, undefined),
+    atOnce(templateHash({ a: [1, 2] }, undefined)),
+    atOnce(templateHash({ a: [2, 1] }, undefined)),
+    atOnce(templateHash({ a: [1, 2] }, 0)),
+    atOnce(templateHash({ a: [1, 2] }, 1)),
+    atOnce(templateHash({ a: [1, 2] }, 256)),
+    atOnce(templateHash({}, undefined)),
   ];
   expect(new Set(hashes).size).toBe(hashes.length);
 });
@@ -32,7 +33,7 @@ test("FNV-1a as everybody knows it", () => {
   };
   const letters = "bcdfghjklmnpqrstvwxz2456789";
   const encoded = [...String(fnv("{}"))].map((digit) => letters[digit.charCodeAt(0) % 27]).join("");
-  expect(templateHash({}, undefined)).toBe(encoded);
+  expect(atOnce(templateHash({}, undefined))).toBe(encoded);
 });
 
 test("the data of a revision is in order, has no nulls, and says that it replaces", () => {
@@ -43,7 +44,7 @@ test("the data of a revision is in order, has no nulls, and says that it replace
   };
   // As an older server would have sent it.
   const sent: unknown = { ...owner, spec: { ...owner.spec, template } };
-  expect(JSON.stringify(revisionData(sent as typeof owner))).toBe(
+  expect(JSON.stringify(atOnce(revisionData(sent as typeof owner)))).toBe(
     '{"spec":{"template":{"$patch":"replace","metadata":{"labels":{"app":"agent"}},"spec":{"containers":[],"hostNetwork":true}}}}',
   );
 });
@@ -51,12 +52,12 @@ test("the data of a revision is in order, has no nulls, and says that it replace
 test("a revision is known by its content, whatever it is called and whoever made it", () => {
   const owner = set();
   const old = revisionOf(set({ image: "agent:0" }), 5, "agent-xyz");
-  const written: unknown = JSON.parse(canonicalJson(revisionOf(owner).data));
+  const written: unknown = JSON.parse(atOnce(canonicalJson(revisionOf(owner).data)));
   const foreign = { ...revisionOf(owner, 3, "agent-55d55658c5"), data: written as object };
-  const { present, old: others } = historyOf(owner, [old, foreign]);
+  const { present, old: others } = atOnce(historyOf(owner, [old, foreign]));
   expect(present.map(({ metadata }) => metadata.name)).toEqual(["agent-55d55658c5"]);
   expect(others).toEqual([old]);
-  expect(presentHash(owner)).not.toBe("55d55658c5");
+  expect(atOnce(presentHash(owner))).not.toBe("55d55658c5");
 });
 
 const affinityOf = (terms: number) => ({
@@ -79,14 +80,22 @@ test("a template as large as the API server takes one is found among its revisio
   const revisions = [1, 2, 3].map((revision) => ({
     ...revisionOf(wide),
     metadata: { ...revisionOf(wide).metadata, name: `r-${revision}` },
-    data: JSON.parse(JSON.stringify(revisionData(wide))),
+    data: JSON.parse(JSON.stringify(atOnce(revisionData(wide)))),
     revision,
   }));
   let best = Number.POSITIVE_INFINITY;
   for (let run = 0; run < 5; run++) {
-    const begun = performance.now();
-    expect(historyOf(wide, revisions).present).toHaveLength(3);
-    best = Math.min(best, performance.now() - begun);
+    const steps = historyOf(wide, revisions);
+    let longest = 0;
+    for (let found = false; !found; ) {
+      const before = process.cpuUsage();
+      const step = steps.next();
+      const { user, system } = process.cpuUsage(before);
+      longest = Math.max(longest, (user + system) / 1000);
+      if (step.done) expect(step.value.present).toHaveLength(3);
+      found = step.done === true;
+    }
+    best = Math.min(best, longest);
   }
   expect(best).toBeLessThan(50);
 });
@@ -111,6 +120,6 @@ test.each<[unknown, unknown]>([
   [null, undefined],
   [{ a: [{ b: "x" }] }, { a: [{ b: "y" }] }],
 ])("%j and %j are the same content if their canonical text is", (a, b) => {
-  expect(isSameContent(a, b)).toBe(canonicalJson(a) === canonicalJson(b));
-  expect(isSameContent(b, a)).toBe(canonicalJson(a) === canonicalJson(b));
+  expect(isSameContent(a, b)).toBe(atOnce(canonicalJson(a)) === atOnce(canonicalJson(b)));
+  expect(isSameContent(b, a)).toBe(atOnce(canonicalJson(a)) === atOnce(canonicalJson(b)));
 });

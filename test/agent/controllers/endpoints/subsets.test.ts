@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Pod } from "../../../../agent/api/core.ts";
+import { atOnce } from "../../../../agent/base/steps.ts";
 import { planOf } from "../../../../agent/controllers/endpoint-slice/plan.ts";
 import { subsetsOf } from "../../../../agent/controllers/endpoints/subsets.ts";
 import { service, webPod } from "../service/objects.ts";
@@ -27,7 +28,7 @@ function counted(ports: number) {
 test("a service of many ports that selects hundreds of pods is worked out once, not for each pod", () => {
   const pods = podsOf(300);
   const { reads, web } = counted(200);
-  const subsets = subsetsOf(web, pods, uidsOf(pods));
+  const subsets = atOnce(subsetsOf(web, pods, uidsOf(pods)));
   expect(subsets.map(({ addresses, ports }) => [addresses?.length, ports?.length])).toEqual([[300, 200]]);
   expect(reads.count).toBeLessThanOrEqual(200);
 });
@@ -38,7 +39,7 @@ test("its slices are too", () => {
   const owner = { apiVersion: "v1", kind: "Service", name: "web", uid: "uid-web" };
   const zones = new Map([["pi-1", undefined]]);
   const wanted = { service: web, owner, pods, ready: uidsOf(pods), zones, shares: "not asked", slices: [] } as const;
-  const { plan } = planOf({ ...wanted, most: 100 });
+  const { plan } = atOnce(planOf({ ...wanted, most: 100 }));
   expect(plan.create.map(({ endpoints, ports }) => [endpoints.length, ports.length])).toEqual(
     Array(3).fill([100, 200]),
   );
@@ -59,7 +60,7 @@ test("pods that lead one name to different ports share the ports that they have 
     { name: "web", port: 80, targetPort: "web" },
     { name: "all", port: 9, targetPort: 9 },
   ];
-  const subsets = subsetsOf(service({ ports }), pods, uidsOf([a, b, d]));
+  const subsets = atOnce(subsetsOf(service({ ports }), pods, uidsOf([a, b, d])));
   const told = subsets.map(({ addresses = [], notReadyAddresses = [], ports = [] }) =>
     [addresses, notReadyAddresses, ports].map((list) => list.map((one) => ("ip" in one ? one.ip : one.port)).join()),
   );

@@ -2,6 +2,7 @@ import type { ControllerRevision, DaemonSet, Pod } from "../../../../../agent/ap
 import { pinned } from "../../../../../agent/api/node-affinity.ts";
 import { controlledBy } from "../../../../../agent/api/owners.ts";
 import { controllerRevisions, daemonSets, nodes, pods } from "../../../../../agent/api/resources.ts";
+import { atOnce } from "../../../../../agent/base/steps.ts";
 import { daemonSet } from "../../../../../agent/controllers/daemonset/controller.ts";
 import { hashLabel } from "../../../../../agent/controllers/daemonset/daemon-pod.ts";
 import { presentHash, revisionData } from "../../../../../agent/controllers/daemonset/history.ts";
@@ -61,7 +62,7 @@ export function podOf(
   board: string,
   more: Partial<Pod["metadata"]> & { hash?: string; ready?: string } = {},
 ): Pod {
-  const { hash = presentHash(owner), ready = "True", ...metadata } = more;
+  const { hash = atOnce(presentHash(owner)), ready = "True", ...metadata } = more;
   return {
     metadata: {
       name: `on-${board}`,
@@ -81,7 +82,11 @@ export function podOf(
   };
 }
 
-export function revisionOf(owner: DaemonSet, revision = 1, name = `agent-${presentHash(owner)}`): ControllerRevision {
+export function revisionOf(
+  owner: DaemonSet,
+  revision = 1,
+  name = `agent-${atOnce(presentHash(owner))}`,
+): ControllerRevision {
   return {
     metadata: {
       name,
@@ -91,7 +96,7 @@ export function revisionOf(owner: DaemonSet, revision = 1, name = `agent-${prese
       labels: { app: "agent", [hashLabel]: name.replace(/^agent-/, "") },
       ownerReferences: [controlledBy(daemonSets, owner)],
     },
-    data: revisionData(owner),
+    data: atOnce(revisionData(owner)),
     revision,
   };
 }
