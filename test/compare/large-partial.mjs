@@ -36,7 +36,7 @@ export default {
       do: (site) => site.silence(...lostFirst, "s01"),
       until: (now) => [...lostFirst, "s01"].every((node) => lost(now, node)),
       within: 90,
-      timing: 3,
+      timing: 8,
     },
     {
       name: "thirty of each: the large zone is tainted board by board, the other one not",
@@ -56,7 +56,7 @@ export default {
       do: (site) => site.wake(...large.slice(11, 30), ...small.slice(11, 30)),
       until: (now) => [...large, ...small].every((node) => now.condition(node) === "True" && !now.taints(node).length),
       within: 60,
-      timing: 3,
+      timing: 8,
     },
   ],
 };
