@@ -39,7 +39,7 @@ export default defineConfig({
         test: {
           name: "kube",
           // kubectl comes with the servers: its stories about the embedded API run here as well.
-          include: ["test/kube/**/*.test.ts", "test/agent/embedded/site-api/kubectl.test.ts"],
+          include: ["test/kube/**/*.test.ts", "test/simulator/site-api/kubectl.test.ts"],
           testTimeout: 180_000,
           hookTimeout: 120_000,
           retry: 1,

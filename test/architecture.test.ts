@@ -46,7 +46,7 @@ const layers: Readonly<Record<string, Layer>> = {
     ],
   },
   "agent/enroll": { may: ["agent/base", "agent/client", "agent/config", "agent/fleet"] },
-  "agent/embedded": { may: ["agent/base", "agent/api", "storage"] },
+  simulator: { may: ["agent/base", "agent/api", "storage"] },
   "agent/replay": {
     may: [
       "agent/base",
@@ -173,10 +173,10 @@ test("the running agent writes times without the time zone's data, which is a me
 
 test("the embedded site is reachable only through import() in the program's outermost layer", () => {
   const wrong = files
-    .filter((file) => !file.startsWith("agent/embedded/"))
+    .filter((file) => !file.startsWith("simulator/"))
     .flatMap((file) =>
       importsOf(file)
-        .filter((one) => one.to.startsWith("agent/embedded/") && !one.type && !one.lazy && !isOuter(file))
+        .filter((one) => one.to.startsWith("simulator/") && !one.type && !one.lazy && !isOuter(file))
         .map((one) => `${file} -> ${one.to}`),
     );
   expect(wrong).toEqual([]);

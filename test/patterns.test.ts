@@ -26,16 +26,16 @@ const sources = [
 /** By file and the line that builds them. */
 const built: Readonly<Record<string, RegExp>> = {
   'agent/board/facts.ts: RegExp(`^${field}:\\\\s+(\\\\d+) kB$`, "m").exec(text ?? "")?.[1];': /^VmRSS:\s+(\d+) kB$/m,
-  'agent/embedded/agent-process.ts: RegExp(`^${field}:\\\\s+(\\\\d+) kB`, "m").exec(text)?.[1]) * 1024;':
+  'simulator/agent-process.ts: RegExp(`^${field}:\\\\s+(\\\\d+) kB`, "m").exec(text)?.[1]) * 1024;':
     /^VmRSS:\s+(\d+) kB/m,
   "agent/config/settings.ts: RegExp(`^ *${requirement}(, *${requirement})*$`),": new RegExp(
     String(settings.entries.site.entries.nodeSelector.json.pattern),
   ),
-  "agent/embedded/site-api/names.ts: RegExp(`^${label}(\\\\.${label})*$`),":
+  "simulator/site-api/names.ts: RegExp(`^${label}(\\\\.${label})*$`),":
     /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
-  "agent/embedded/site-api/names.ts: RegExp(`^${label}$`),": /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
-  "agent/embedded/site-api/names.ts: RegExp(`^${qualified}$`);": /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/,
-  "agent/embedded/site-api/names.ts: RegExp(`^(${qualified})?$`);": /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/,
+  "simulator/site-api/names.ts: RegExp(`^${label}$`),": /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
+  "simulator/site-api/names.ts: RegExp(`^${qualified}$`);": /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/,
+  "simulator/site-api/names.ts: RegExp(`^(${qualified})?$`);": /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/,
   "agent/upkeep/zone-rule.ts: RegExp(`^${name}(${hours})(?:${name}(${hours})?(?:,([^,]+),([^,]+))?)?$`);":
     /^(?:<[^>]+>|[A-Za-z]{3,})([+-]?\d{1,3}(?::\d{1,2}){0,2})(?:(?:<[^>]+>|[A-Za-z]{3,})([+-]?\d{1,3}(?::\d{1,2}){0,2})?(?:,([^,]+),([^,]+))?)?$/,
 };

@@ -1,5 +1,9 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
+import { mostBoards, mostZones, type Scenario } from "../../simulator/scenario.ts";
+import { readScenario } from "../../simulator/scenario-reader.ts";
+import { shippedScenarios } from "../../simulator/scenarios/shipped.ts";
+import { isOurKubeconfig } from "../../simulator/site-files.ts";
 import type { Millis } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import { ConfigError } from "../base/errors.ts";
@@ -9,10 +13,6 @@ import { type Config, settings } from "../config/settings.ts";
 import { defaultsOf, layTree } from "../config/values.ts";
 import { wholeConfig } from "../config/whole.ts";
 import { parseYaml, type YamlDocument } from "../config/yaml.ts";
-import { mostBoards, mostZones, type Scenario } from "../embedded/scenario.ts";
-import { readScenario } from "../embedded/scenario-reader.ts";
-import { shippedScenarios } from "../embedded/scenarios/shipped.ts";
-import { isOurKubeconfig } from "../embedded/site-files.ts";
 import type { Args } from "./io.ts";
 
 export interface UpOptions {

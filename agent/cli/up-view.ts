@@ -1,7 +1,7 @@
+import { LiveTable, tableLines } from "../../simulator/live-table.ts";
+import type { SitePicture } from "../../simulator/site-picture.ts";
+import { changesBetween } from "../../simulator/timeline.ts";
 import { type Clock, elapsed, type Instant } from "../base/clock.ts";
-import { LiveTable, tableLines } from "../embedded/live-table.ts";
-import type { SitePicture } from "../embedded/site-picture.ts";
-import { changesBetween } from "../embedded/timeline.ts";
 import type { Io } from "./io.ts";
 
 /** Lines of news under the table. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { newKeyPair, signatureOf } from "../../agent/commands/signature.ts";
-import type { ApiRequest, ApiResponse } from "../../agent/embedded/site-api/exchange.ts";
+import type { ApiRequest, ApiResponse } from "../../simulator/site-api/exchange.ts";
 import type { AgentProcess } from "../support/agent-process.ts";
 import { LinkedSite } from "../support/linked-site.ts";
 import { rest } from "../support/rest.ts";

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from "vitest";
 import { parse } from "../../agent/cli/parse.ts";
 import { checkFile } from "../../agent/config/load.ts";
 import { parseYaml } from "../../agent/config/yaml.ts";
-import { readScenario } from "../../agent/embedded/scenario-reader.ts";
+import { readScenario } from "../../simulator/scenario-reader.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(path.join(os.tmpdir(), "siteward-examples-"));
@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const pages = [
   "README.md",
-  "agent/embedded/README.md",
+  "simulator/README.md",
   ...readdirSync(path.join(root, "docs"))
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`),
@@ -42,7 +42,7 @@ test("every YAML example can be read, and settings of siteward are settings that
 
 test("the example scenario is one; test/scenarios plays it", () => {
   const stories = examples("yaml").filter(([, text]) => /^steps:/m.test(text));
-  expect(stories.map(([page]) => page)).toEqual(["agent/embedded/README.md"]);
+  expect(stories.map(([page]) => page)).toEqual(["simulator/README.md"]);
   for (const [, text] of stories)
     expect(readScenario("story.yaml", parseYaml(text), {}).steps.length).toBeGreaterThan(2);
 });

@@ -1,5 +1,5 @@
 import * as resources from "../../agent/api/resources.ts";
-import type { ApiRequest, ApiResponse } from "../../agent/embedded/site-api/exchange.ts";
+import type { ApiRequest, ApiResponse } from "../../simulator/site-api/exchange.ts";
 import type { SeededChance } from "../support/load-chance.ts";
 
 /** In milliseconds, each watch. */

@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { writeKubeconfig } from "../../agent/embedded/site-files.ts";
+import { writeKubeconfig } from "../../simulator/site-files.ts";
 import { AgentProcess, until } from "../support/agent-process.ts";
 import { Card } from "../support/card.ts";
 import { canMount, mount, unmount } from "../support/mounts.ts";

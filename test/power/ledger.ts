@@ -1,6 +1,6 @@
 import type { Node, Pod, Toleration } from "../../agent/api/core.ts";
 import { tolerates } from "../../agent/api/taints.ts";
-import type { ApiRequest } from "../../agent/embedded/site-api/exchange.ts";
+import type { ApiRequest } from "../../simulator/site-api/exchange.ts";
 
 /** What the agent asked for, in the server's words. */
 export interface Asked {

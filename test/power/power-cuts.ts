@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import type { Pod } from "../../agent/api/core.ts";
-import { writeKubeconfig } from "../../agent/embedded/site-files.ts";
+import { writeKubeconfig } from "../../simulator/site-files.ts";
 import { AgentProcess } from "../support/agent-process.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
 import { Churn } from "./churn.ts";

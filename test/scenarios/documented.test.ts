@@ -5,9 +5,9 @@ import { expect, test } from "vitest";
 import { failuresIn, play, storyTimeout } from "./play.ts";
 
 test(
-  "the scenario that agent/embedded/README.md shows can be copied, and all of it comes true",
+  "the scenario that simulator/README.md shows can be copied, and all of it comes true",
   async () => {
-    const page = readFileSync(path.resolve(import.meta.dirname, "../../agent/embedded/README.md"), "utf8");
+    const page = readFileSync(path.resolve(import.meta.dirname, "../../simulator/README.md"), "utf8");
     const [, story = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
     const folder = mkdtempSync(path.join(os.tmpdir(), "siteward-story-"));
     try {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { response } from "../../agent/embedded/site-api/exchange.ts";
+import { response } from "../../simulator/site-api/exchange.ts";
 import { Authority, hasOpenssl } from "../agent/client/certificates.ts";
 import { type AgentCondition, until } from "../support/agent-process.ts";
 import { boardsOnly } from "../support/boards-only.ts";

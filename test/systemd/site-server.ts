@@ -1,7 +1,7 @@
 import { SystemClock } from "../../agent/base/clock.ts";
 import { silent } from "../../agent/base/logger.ts";
 import { SystemRandom } from "../../agent/base/random.ts";
-import { SiteApi } from "../../agent/embedded/site-api/site-api.ts";
+import { SiteApi } from "../../simulator/site-api/site-api.ts";
 
 /** The embedded API server as a process of its own, for a board of a story to look after: `site-server.ts PORT`. */
 const stop = new AbortController();

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { ConfigError } from "../../../agent/base/errors.ts";
 import { commands } from "../../../agent/cli/commands.ts";
 import { upOptions } from "../../../agent/cli/up-options.ts";
-import { shippedScenarios } from "../../../agent/embedded/scenarios/shipped.ts";
-import { writeKubeconfig } from "../../../agent/embedded/site-files.ts";
+import { shippedScenarios } from "../../../simulator/scenarios/shipped.ts";
+import { writeKubeconfig } from "../../../simulator/site-files.ts";
 
 let folder: string;
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { terminalOutput } from "../../../agent/cli/terminal-output.ts";
 import { UpView } from "../../../agent/cli/up-view.ts";
-import type { SitePicture } from "../../../agent/embedded/site-picture.ts";
+import type { SitePicture } from "../../../simulator/site-picture.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 const site: SitePicture = {

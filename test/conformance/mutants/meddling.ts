@@ -7,7 +7,7 @@ import {
   valueAt,
   withMember,
 } from "../../../agent/api/json.ts";
-import type { ApiRequest, ApiResponse } from "../../../agent/embedded/site-api/exchange.ts";
+import type { ApiRequest, ApiResponse } from "../../../simulator/site-api/exchange.ts";
 import type { Handle } from "../embedded-server.ts";
 import { type Asked, type Mutant, meddles, parsed, says, textOf } from "./mutant.ts";
 

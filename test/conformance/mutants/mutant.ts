@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, textAt } from "../../../agent/api/json.ts";
-import type { ApiRequest, ApiResponse } from "../../../agent/embedded/site-api/exchange.ts";
+import type { ApiRequest, ApiResponse } from "../../../simulator/site-api/exchange.ts";
 import type { Handle } from "../embedded-server.ts";
 import type { Event } from "../watch-stream.ts";
 

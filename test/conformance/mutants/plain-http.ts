@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Listening } from "../../../agent/embedded/site-api/server.ts";
+import type { Listening } from "../../../simulator/site-api/server.ts";
 import type { Handle } from "../embedded-server.ts";
 
 /** HTTP around a handler without any of the care that a server takes: it packs nothing and reads bodies of any size. */

@@ -6,10 +6,10 @@ import { loadConfig } from "../../../agent/config/load.ts";
 import { judgeRemote } from "../../../agent/config/remote-judge.ts";
 import { decodeRecord, encodeRecord, inForce, returned, started } from "../../../agent/config/remote-record.ts";
 import { parseYaml } from "../../../agent/config/yaml.ts";
-import { readScenario } from "../../../agent/embedded/scenario-reader.ts";
-import { boardOutage } from "../../../agent/embedded/scenarios/board-outage.ts";
 import { verdictProblem } from "../../../agent/fleet/config-problems.ts";
 import { parseDesired } from "../../../agent/fleet/desired.ts";
+import { readScenario } from "../../../simulator/scenario-reader.ts";
+import { boardOutage } from "../../../simulator/scenarios/board-outage.ts";
 import { ensure, jsonIn, type Session, type Target, taken } from "../target.ts";
 
 const written = `apiVersion: siteward.dev/v1

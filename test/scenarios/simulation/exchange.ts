@@ -1,7 +1,7 @@
 import type { Timer } from "../../../agent/base/clock.ts";
 import type { HttpRequest, HttpResponse } from "../../../agent/client/transport.ts";
 import { TransportError } from "../../../agent/client/transport-error.ts";
-import type { ApiResponse } from "../../../agent/embedded/site-api/exchange.ts";
+import type { ApiResponse } from "../../../simulator/site-api/exchange.ts";
 import { Channel } from "./channel.ts";
 import type { Edge } from "./edge.ts";
 import type { Sent } from "./recorder.ts";

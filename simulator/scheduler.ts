@@ -1,0 +1,98 @@
+import type { Node, Pod } from "../agent/api/core.ts";
+import { pods } from "../agent/api/resources.ts";
+import { timestamp } from "../agent/api/timestamps.ts";
+import type { Ambient } from "../agent/base/ambient.ts";
+import { Bell } from "../agent/base/bell.ts";
+import type { Millis } from "../agent/base/clock.ts";
+import { sentenceOf } from "../agent/base/errors.ts";
+import type { Mirror } from "./mirror.ts";
+import { loadOf, placementOf } from "./scheduling.ts";
+import { SchedulingEvents } from "./scheduling-events.ts";
+import { isNotFound, isTaken, type SiteClient } from "./site-client.ts";
+
+/** What a pass could not do is tried again after this even if nothing changes. */
+const again: Millis = 5000;
+
+/**
+ * A scheduler just big enough for a site that is simulated: nodeName, nodeSelector, required node affinity, taints, cordons,
+ * and fewest pods first. It knows no resources, no preferences, no preemption and no topology spread.
+ */
+export class Scheduler {
+  readonly #ambient: Ambient;
+  readonly #client: SiteClient;
+  readonly #nodes: Mirror<Node>;
+  readonly #pods: Mirror<Pod>;
+  readonly #events: SchedulingEvents;
+  /** Where it has put pods, by uid, until the mirror shows them there. */
+  readonly #bound = new Map<string, string>();
+
+  constructor(
+    ambient: Ambient,
+    parts: { readonly client: SiteClient; readonly nodes: Mirror<Node>; readonly pods: Mirror<Pod> },
+  ) {
+    this.#ambient = ambient;
+    this.#client = parts.client;
+    this.#nodes = parts.nodes;
+    this.#pods = parts.pods;
+    this.#events = new SchedulingEvents(ambient, { client: parts.client });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const bell = new Bell(this.#ambient.clock);
+    const detach = [this.#nodes.onChange(() => bell.ring()), this.#pods.onChange(() => bell.ring())];
+    while (!signal.aborted) {
+      if (this.#nodes.hasSynced && this.#pods.hasSynced) await this.#pass(signal);
+      await bell.wait(signal, again);
+    }
+    for (const end of detach) end();
+  }
+
+  async #pass(signal: AbortSignal): Promise<void> {
+    const unbound: Pod[] = [];
+    const waiting = new Set<string>();
+    for (const pod of this.#pods.values()) {
+      if (pod.spec?.nodeName !== undefined || pod.metadata.deletionTimestamp !== undefined) continue;
+      waiting.add(pod.metadata.uid);
+      if (!this.#bound.has(pod.metadata.uid)) unbound.push(pod);
+    }
+    for (const uid of this.#bound.keys()) if (!waiting.has(uid)) this.#bound.delete(uid);
+    this.#events.keep(waiting);
+    for (const pod of unbound) {
+      if (signal.aborted) return;
+      await this.#place(pod, signal);
+    }
+  }
+
+  async #place(pod: Pod, signal: AbortSignal): Promise<void> {
+    const load = loadOf(this.#pods.values());
+    for (const board of this.#bound.values()) load.set(board, (load.get(board) ?? 0) + 1);
+    const { board, why } = placementOf(pod, [...this.#nodes.values()], load);
+    try {
+      if (board === undefined) {
+        await this.#explain(pod, why, signal);
+        await this.#events.tell(pod, why, signal);
+      } else {
+        await this.#client.bind(pods, pod, board, signal);
+        this.#bound.set(pod.metadata.uid, board);
+      }
+    } catch (error) {
+      if (isNotFound(error) || isTaken(error)) return;
+      this.#ambient.log.debug("pod not placed", { pod: pod.metadata.name, error: sentenceOf(error) });
+    }
+  }
+
+  async #explain(pod: Pod, message: string, signal: AbortSignal): Promise<void> {
+    const { namespace, name, uid } = pod.metadata;
+    const known = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
+    if (known?.status === "False" && known.message === message) return;
+    const condition = {
+      type: "PodScheduled",
+      status: "False",
+      reason: "Unschedulable",
+      message,
+      lastTransitionTime: known?.lastTransitionTime ?? timestamp(this.#ambient.clock.now()),
+    };
+    const patch = { metadata: { uid }, status: { conditions: [condition] } };
+    await this.#client.patch(pods, { namespace, name, subresource: "status" }, "strategic", patch, signal);
+  }
+}

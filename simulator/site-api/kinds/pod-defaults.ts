@@ -1,0 +1,113 @@
+import { isJsonObject, itemsAt, type JsonObject, type JsonValue, numberAt, textAt } from "../../../agent/api/json.ts";
+
+/** What the real server fills in, as far as somebody here or kubectl looks at it: in pods and in templates of pods. */
+export function podSpecDefaults(spec: JsonObject): JsonObject {
+  const period = numberAt(spec, "terminationGracePeriodSeconds");
+  const filled = {
+    restartPolicy: "Always",
+    terminationGracePeriodSeconds: 30,
+    dnsPolicy: "ClusterFirst",
+    securityContext: {},
+    schedulerName: "default-scheduler",
+    ...spec,
+    ...(period !== undefined && period < 0 && { terminationGracePeriodSeconds: 1 }),
+  };
+  return each(eachContainer(filled, containerDefaults), "volumes", volumeDefaults);
+}
+
+/** What is filled in for pods, and left open in templates of them. */
+export function runDefaults(spec: JsonObject): JsonObject {
+  const onHost = spec.hostNetwork === true;
+  return eachContainer(spec, (container) => {
+    const asking = within(container, "resources", requested);
+    return onHost ? each(asking, "ports", (port) => ({ hostPort: port.containerPort ?? 0, ...port })) : asking;
+  });
+}
+
+/** What is limited and not asked for is asked for up to the limit. */
+function requested(resources: JsonObject): JsonObject {
+  const { limits, requests } = resources;
+  if (!isJsonObject(limits) || Object.keys(limits).length === 0) return resources;
+  return { ...resources, requests: { ...limits, ...(isJsonObject(requests) && requests) } };
+}
+
+function containerDefaults(container: JsonObject): JsonObject {
+  const filled: JsonObject = {
+    resources: {},
+    terminationMessagePath: "/dev/termination-log",
+    terminationMessagePolicy: "File",
+    imagePullPolicy: pullPolicyOf(textAt(container, "image")),
+    ...container,
+  };
+  const probes = ["livenessProbe", "readinessProbe", "startupProbe"];
+  const probed = probes.reduce((all, name) => within(all, name, probeDefaults), filled);
+  const hooked = within(probed, "lifecycle", (hooks) =>
+    ["postStart", "preStop"].reduce((all, name) => within(all, name, withHttpGet), hooks),
+  );
+  const named = each(hooked, "env", (variable) => within(variable, "valueFrom", fieldDefaults));
+  return each(named, "ports", (port) => ({ protocol: "TCP", ...port }));
+}
+
+const pullPolicyOf = (image: string): string =>
+  image.endsWith(":latest") || !/[:@]/.test(image.slice(image.lastIndexOf("/") + 1)) ? "Always" : "IfNotPresent";
+
+const withHttpGet = (action: JsonObject): JsonObject =>
+  within(action, "httpGet", (get) => ({ path: "/", scheme: "HTTP", ...get }));
+
+const probeDefaults = (probe: JsonObject): JsonObject =>
+  within(
+    withHttpGet({ timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3, ...probe }),
+    "grpc",
+    (grpc) => ({ service: "", ...grpc }),
+  );
+
+/** Of an environment variable, or a file of a volume, that says something about its pod. */
+const fieldDefaults = (source: JsonObject): JsonObject =>
+  within(
+    within(source, "fieldRef", (field) => ({ apiVersion: "v1", ...field })),
+    "resourceFieldRef",
+    (field) => ({ divisor: "0", ...field }),
+  );
+
+const withFields = (source: JsonObject): JsonObject => each(source, "items", fieldDefaults);
+
+/** Whoever owns it may write, everybody may read. */
+const withMode = (source: JsonObject): JsonObject => ({ defaultMode: 0o644, ...source });
+
+const projectedDefaults = (projected: JsonObject): JsonObject =>
+  each(withMode(projected), "sources", (source) =>
+    within(within(source, "downwardAPI", withFields), "serviceAccountToken", (token) => ({
+      expirationSeconds: 3600,
+      ...token,
+    })),
+  );
+
+const sourceDefaults: readonly (readonly [source: string, (source: JsonObject) => JsonObject])[] = [
+  ["secret", withMode],
+  ["configMap", withMode],
+  ["downwardAPI", (source) => withFields(withMode(source))],
+  ["projected", projectedDefaults],
+  ["hostPath", (source) => ({ type: "", ...source })],
+];
+
+function volumeDefaults(volume: JsonObject): JsonObject {
+  const { name: _, ...sources } = volume;
+  if (Object.keys(sources).length === 0) return { ...volume, emptyDir: {} };
+  return sourceDefaults.reduce((all, [name, filled]) => within(all, name, filled), volume);
+}
+
+const eachContainer = (spec: JsonObject, change: (container: JsonObject) => JsonObject): JsonObject =>
+  ["containers", "initContainers"].reduce((all, name) => each(all, name, change), spec);
+
+/** The object with one member changed, where that is there. */
+function within(object: JsonObject, name: string, change: (member: JsonObject) => JsonObject): JsonObject {
+  const found = object[name];
+  return isJsonObject(found) ? { ...object, [name]: change(found) } : object;
+}
+
+/** The object with each item of a list changed, where there are any. */
+function each(object: JsonObject, name: string, change: (item: JsonObject) => JsonObject): JsonObject {
+  const items = itemsAt(object, name);
+  if (items.length === 0) return object;
+  return { ...object, [name]: items.map((item): JsonValue => (isJsonObject(item) ? change(item) : item)) };
+}

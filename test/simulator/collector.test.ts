@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { KubeObject } from "../../agent/api/meta.ts";
+import { controllerRevisions, daemonSets, pods, type Resource } from "../../agent/api/resources.ts";
+import { silent } from "../../agent/base/logger.ts";
+import { TaskGroup } from "../../agent/base/tasks.ts";
+import { Collector } from "../../simulator/collector.ts";
+import { Mirror } from "../../simulator/mirror.ts";
+import { SiteClient } from "../../simulator/site-client.ts";
+import { Wishes } from "../../simulator/wishes.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
+import { ToyApi } from "./toy-api.ts";
+
+let clock: FakeClock;
+let api: ToyApi;
+let tasks: TaskGroup;
+let client: SiteClient;
+
+/** What a watch of a path tells is held back while it is on. */
+function holdBack(path: string): { on: boolean; release: () => void } {
+  const held = Promise.withResolvers<void>();
+  const hold = { on: false, release: held.resolve };
+  client = new SiteClient(ambient(), {
+    timeout: 10_000,
+    userAgent: "test",
+    exchange: async (request) => {
+      const answer = await api.exchange(request);
+      if (!request.path.startsWith(`${path}?watch=`)) return answer;
+      const late = async function* (): AsyncGenerator<Uint8Array> {
+        for await (const chunk of answer.body) {
+          if (hold.on) await Promise.race([held.promise, aborted(request.signal)]);
+          yield chunk;
+        }
+      };
+      return { status: answer.status, body: late() };
+    },
+  });
+  return hold;
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+
+beforeEach(() => {
+  clock = new FakeClock();
+  api = new ToyApi();
+  tasks = new TaskGroup();
+  const ambient = { clock, random: new SeededRandom(), log: silent };
+  client = new SiteClient(ambient, { exchange: api.exchange, timeout: 10_000, userAgent: "test" });
+});
+
+afterEach(async () => {
+  tasks.stop();
+  await tasks.join();
+  expect(clock.timers).toBe(0);
+});
+
+const ambient = () => ({ clock, random: new SeededRandom(), log: silent });
+
+function startCollector(): void {
+  const resources: readonly Resource<KubeObject>[] = [daemonSets, controllerRevisions, pods];
+  const known = resources.map((resource) => ({ resource, mirror: new Mirror(ambient(), { client, resource }) }));
+  const [owner, ...dependents] = known;
+  for (const { mirror } of known) tasks.start("mirror", (signal) => mirror.run(signal));
+  const owners = owner === undefined ? [] : [owner];
+  const collector = new Collector(ambient(), { client, owners, dependents });
+  tasks.start("collector", (signal) => collector.run(signal));
+}
+
+const owned = (name: string, kind: string, uid: string) => ({
+  metadata: {
+    name,
+    namespace: "default",
+    ownerReferences: [{ apiVersion: "apps/v1", kind, name: "logs", uid, controller: true }],
+  },
+});
+
+test("what a deleted set leaves behind goes, and nothing else", async () => {
+  const set = api.create("daemonsets", { metadata: { name: "logs", namespace: "default" } });
+  api.create("pods", owned("mine", "DaemonSet", set.metadata.uid));
+  api.create("pods", owned("of-an-older-set", "DaemonSet", "gone"));
+  api.create("pods", owned("of-another-kind", "ReplicaSet", "gone"));
+  api.create("pods", { metadata: { name: "of-nobody", namespace: "default" } });
+  api.create("controllerrevisions", owned("logs-1", "DaemonSet", set.metadata.uid));
+  startCollector();
+  await clock.advance("1s");
+  const names = () => [...api.objects.values()].map(({ metadata }) => metadata.name).sort();
+  expect(names()).toEqual(["logs", "logs-1", "mine", "of-another-kind", "of-nobody"]);
+  await client.delete(daemonSets, { namespace: "default", name: "logs" }, {}, new AbortController().signal);
+  await clock.advance("1s");
+  expect(names()).toEqual(["of-another-kind", "of-nobody"]);
+});
+
+test("a pod that was made to forget its set stays, also where that is seen later than the end of the set", async () => {
+  const set = api.create("daemonsets", { metadata: { name: "logs", namespace: "default" } });
+  api.create("pods", owned("orphan", "DaemonSet", set.metadata.uid));
+  const hold = holdBack("/api/v1/pods");
+  startCollector();
+  await clock.advance("1s");
+  hold.on = true;
+  api.write("pods", "orphan", ({ metadata }) => {
+    metadata.ownerReferences = [];
+  });
+  api.remove("daemonsets", "logs");
+  await clock.advance("1m");
+  expect(api.read("pods", "orphan")).toBeDefined();
+  expect(api.requests).toContain("GET /api/v1/namespaces/default/pods/orphan");
+  hold.release();
+});
+
+test("a pod whose set is not seen yet is nobody's leftover", async () => {
+  const hold = holdBack("/apis/apps/v1/daemonsets");
+  startCollector();
+  await clock.advance("1s");
+  hold.on = true;
+  const set = api.create("daemonsets", { metadata: { name: "logs", namespace: "default" } });
+  api.create("pods", owned("first", "DaemonSet", set.metadata.uid));
+  await clock.advance("1m");
+  expect(api.read("pods", "first")).toBeDefined();
+  hold.release();
+});
+
+test("the daemons and services of a scenario are made once, whatever fails at first", async () => {
+  const workload = { name: "web", replicas: 2, toleration: 5000, zone: undefined };
+  const workloads = [
+    { ...workload, port: 80 },
+    { ...workload, name: "silent" },
+  ];
+  const wishes = () => new Wishes(ambient(), { client, daemons: [{ name: "monitor" }], workloads });
+  tasks.start("wishes", (signal) => wishes().run(signal));
+  await clock.advance("1s");
+  tasks.start("again", (signal) => wishes().run(signal));
+  await clock.advance("1s");
+  expect([...api.objects.keys()].sort()).toEqual(["daemonsets/monitor", "services/web"]);
+});

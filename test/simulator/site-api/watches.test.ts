@@ -1,0 +1,317 @@
+import { describe, expect, test } from "vitest";
+import { textAt } from "../../../agent/api/json.ts";
+import { configMap, configMaps, failureOf, merge, partial, TestSite, table } from "./site.ts";
+
+const labelled = (name: string, color: string) => configMap(name, { labels: { color } });
+const revisionOf = async (site: TestSite): Promise<string> =>
+  textAt((await site.get(configMaps)).body, "metadata", "resourceVersion");
+const repaint = (site: TestSite, name: string, color: string) =>
+  site.ask("PATCH", `${configMaps}/${name}`, { metadata: { labels: { color } } }, { type: merge });
+
+describe("a watch", () => {
+  test("from a revision tells what happened since, and what happens", async () => {
+    await using site = new TestSite();
+    await site.create(configMaps, configMap("a"));
+    const from = await revisionOf(site);
+    await site.create(configMaps, configMap("b"));
+    const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=${from}`);
+    expect(await watch.told()).toEqual(["ADDED b"]);
+    await repaint(site, "a", "red");
+    await site.create("/api/v1/namespaces/kube-system/configmaps", configMap("elsewhere"));
+    await site.ask("DELETE", `${configMaps}/b`);
+    expect(await watch.told()).toEqual(["MODIFIED a", "DELETED b"]);
+  });
+
+  test.each(["", "&resourceVersion=0"])("from nowhere (%j) begins with what is there", async (from) => {
+    await using site = new TestSite();
+    await site.create(configMaps, configMap("b"));
+    await site.create(configMaps, configMap("a"));
+    const watch = await site.watch(`${configMaps}?watch=true${from}`);
+    expect(await watch.told()).toEqual(["ADDED a", "ADDED b"]);
+    await site.create(configMaps, configMap("c"));
+    expect(await watch.told()).toEqual(["ADDED c"]);
+  });
+
+  test("shows whole objects, and of a deleted one the last state at the revision of its end", async () => {
+    await using site = new TestSite();
+    const created = await site.create(configMaps, configMap("a", {}, { key: "value" }));
+    const watch = await site.watch(`${configMaps}?watch=1`);
+    expect((await watch.next()).object).toEqual(created);
+    await site.ask("DELETE", `${configMaps}/a`);
+    const { type, object } = await watch.next();
+    expect(type).toBe("DELETED");
+    expect(object).toMatchObject({
+      kind: "ConfigMap",
+      data: { key: "value" },
+      metadata: { resourceVersion: await revisionOf(site) },
+    });
+    expect(object.metadata).not.toHaveProperty("deletionTimestamp");
+  });
+
+  test("all watchers see every change, once and in its order", async () => {
+    await using site = new TestSite();
+    const watches = await Promise.all(
+      [1, 2, 3].map(() => site.watch("/api/v1/configmaps?watch=true&resourceVersion=4")),
+    );
+    const expected: string[] = [];
+    for (let i = 0; i < 300; i++) {
+      await site.create(configMaps, configMap(`c${i}`));
+      expected.push(`ADDED c${i}`);
+    }
+    for (const watch of watches) expect(await watch.told()).toEqual(expected);
+  });
+
+  test("of one name is a watch like any other", async () => {
+    await using site = new TestSite();
+    const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=4&fieldSelector=metadata.name=b`);
+    for (const name of ["a", "b", "bb"]) await site.create(configMaps, configMap(name));
+    expect(await watch.told()).toEqual(["ADDED b"]);
+  });
+
+  test("shows metadata, or rows of a table, where that is asked for", async () => {
+    await using site = new TestSite();
+    await site.create(configMaps, configMap("a"));
+    const meta = await site.watch(`${configMaps}?watch=true`, partial);
+    expect((await meta.next()).object).toEqual({
+      kind: "PartialObjectMetadata",
+      apiVersion: "meta.k8s.io/v1",
+      metadata: expect.objectContaining({ name: "a" }),
+    });
+    const rows = await site.watch(`${configMaps}?watch=true`, table);
+    expect((await rows.next()).object).toMatchObject({
+      kind: "Table",
+      columnDefinitions: [{ name: "Name" }, {}, {}],
+      rows: [{ cells: ["a", 0, "0s"] }],
+    });
+    await site.clock.advance("90s");
+    await site.create(configMaps, configMap("b"));
+    await repaint(site, "a", "red");
+    expect((await rows.next()).object).toMatchObject({ columnDefinitions: null, rows: [{ cells: ["b", 0, "0s"] }] });
+    expect((await rows.next()).object).toMatchObject({ rows: [{ cells: ["a", 0, "90s"] }] });
+  });
+});
+
+describe("a selection", () => {
+  test("is entered and left: to its reader, objects appear and are gone", async () => {
+    await using site = new TestSite();
+    await site.create(configMaps, labelled("a", "blue"));
+    const watch = await site.watch(`${configMaps}?watch=true&labelSelector=color=red`);
+    expect(await watch.told()).toEqual([]);
+    await repaint(site, "a", "red");
+    expect(await watch.told()).toEqual(["ADDED a"]);
+    await site.ask("PATCH", `${configMaps}/a`, { data: { x: "y" } }, { type: merge });
+    expect(await watch.told()).toEqual(["MODIFIED a"]);
+    await repaint(site, "a", "blue");
+    const gone = await watch.next();
+    expect(gone.type).toBe("DELETED");
+    // As it was when the reader saw it last, at the revision of the change.
+    expect(gone.object.metadata).toMatchObject({ labels: { color: "red" }, resourceVersion: await revisionOf(site) });
+    await site.ask("DELETE", `${configMaps}/a`);
+    expect(await watch.told()).toEqual([]);
+  });
+
+  test("is told the same way to those who come later", async () => {
+    await using site = TestSite.onDisk();
+    await site.create(configMaps, labelled("a", "blue"));
+    const from = await revisionOf(site);
+    await repaint(site, "a", "red");
+    await repaint(site, "a", "green");
+    await site.restart();
+    const watch = await site.watch(`${configMaps}?watch=true&labelSelector=color=red&resourceVersion=${from}`);
+    expect(await watch.told()).toEqual(["ADDED a", "DELETED a"]);
+  });
+});
+
+describe("bookmarks", () => {
+  test("say about once a minute how far the watch is, also where nothing happens to it", async () => {
+    await using site = new TestSite();
+    const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=4&allowWatchBookmarks=true`);
+    await site.clock.advance("59s");
+    expect(await watch.told()).toEqual([]);
+    await site.create("/api/v1/nodes", { metadata: { name: "n1" } });
+    await site.clock.advance("1s");
+    expect(await watch.next()).toEqual({
+      type: "BOOKMARK",
+      object: { kind: "ConfigMap", apiVersion: "v1", metadata: { resourceVersion: "5" } },
+    });
+    await site.clock.advance("60s");
+    expect(await watch.told()).toEqual(["BOOKMARK 5"]);
+  });
+
+  test("come once more shortly before the end", async () => {
+    await using site = new TestSite();
+    const watch = await site.watch(
+      `${configMaps}?watch=true&resourceVersion=4&allowWatchBookmarks=true&timeoutSeconds=30`,
+    );
+    await site.clock.advance("27s");
+    expect(await watch.told()).toEqual([]);
+    await site.clock.advance("2s");
+    expect(await watch.told()).toEqual(["BOOKMARK 4"]);
+    await site.clock.advance("1s");
+    expect(await watch.told()).toEqual([]);
+    expect(watch.ended).toBe(true);
+  });
+
+  test("are not sent to who did not ask for them", async () => {
+    await using site = new TestSite();
+    const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=4&timeoutSeconds=200`);
+    await site.clock.advance("200s");
+    expect(await watch.told()).toEqual([]);
+    expect(watch.ended).toBe(true);
+  });
+});
+
+describe("a streamed list", () => {
+  const streamed = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+
+  test("is what is there, a bookmark, and then what happens", async () => {
+    await using site = new TestSite();
+    await site.create(configMaps, configMap("a"));
+    const watch = await site.watch(`${configMaps}?${streamed}`);
+    expect((await watch.next()).object.metadata).toMatchObject({ name: "a" });
+    const bookmark = await watch.next();
+    expect(bookmark.type).toBe("BOOKMARK");
+    expect(bookmark.object.metadata).toEqual({
+      resourceVersion: "5",
+      annotations: { "k8s.io/initial-events-end": "true" },
+    });
+    await site.create(configMaps, configMap("b"));
+    expect(await watch.told()).toEqual(["ADDED b"]);
+  });
+
+  test("is at least as new as asked for", async () => {
+    await using site = new TestSite();
+    const watch = await site.watch(`${configMaps}?${streamed}&resourceVersion=2`);
+    expect(await watch.told()).toEqual(["BOOKMARK 4"]);
+    expect(failureOf(await site.get(`${configMaps}?${streamed}&resourceVersion=99`))).toBe("504 Timeout");
+  });
+
+  test("can be done without", async () => {
+    await using site = new TestSite();
+    await site.create(configMaps, configMap("a"));
+    const watch = await site.watch(`${configMaps}?${streamed.replace("Events=true", "Events=false")}`);
+    expect(await watch.told()).toEqual([]);
+    await site.create(configMaps, configMap("b"));
+    expect(await watch.told()).toEqual(["ADDED b"]);
+  });
+});
+
+describe("the end of a watch", () => {
+  test("comes by itself after half an hour to an hour", async () => {
+    await using site = new TestSite();
+    const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=4`);
+    await site.clock.advance("29m");
+    expect(watch.ended).toBe(false);
+    await site.clock.advance("31m");
+    expect(watch.ended).toBe(true);
+    expect(site.clock.timers).toBe(0);
+  });
+
+  test("comes when its reader goes, and leaves nothing behind", async () => {
+    await using site = new TestSite();
+    const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=4&allowWatchBookmarks=true`);
+    expect(site.clock.timers).toBe(1);
+    watch.close();
+    await site.clock.settle();
+    expect(watch.ended).toBe(true);
+    expect(site.clock.timers).toBe(0);
+  });
+
+  test("comes with the server's, and the same revision is resumed from the next one", async () => {
+    await using site = new TestSite();
+    const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=4`);
+    await site.create(configMaps, configMap("a"));
+    await site.restart();
+    expect(await watch.told()).toEqual(["ADDED a"]);
+    expect(watch.ended).toBe(true);
+  });
+});
+
+describe("history", () => {
+  test("is kept for at least five minutes", async () => {
+    await using site = new TestSite();
+    site.run();
+    await site.clock.advance("4m59s");
+    await site.create(configMaps, configMap("a"));
+    await site.clock.advance("5m");
+    const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=4`);
+    expect(await watch.told()).toEqual(["ADDED a"]);
+  });
+
+  test("that is forgotten ends a watch that asks for it", async () => {
+    await using site = new TestSite();
+    site.run();
+    await site.create(configMaps, configMap("a"));
+    await repaint(site, "a", "red");
+    await site.clock.advance("11m");
+    const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=4`);
+    const { type, object } = await watch.next();
+    expect(type).toBe("ERROR");
+    expect(object).toMatchObject({ kind: "Status", code: 410, reason: "Expired" });
+    expect(watch.ended).toBe(true);
+    const newer = await site.watch(`${configMaps}?watch=true&resourceVersion=6`);
+    await repaint(site, "a", "blue");
+    expect(await newer.told()).toEqual(["MODIFIED a"]);
+  });
+
+  test("does not grow with time: only the newest states stay", async () => {
+    await using site = new TestSite();
+    site.run();
+    await site.create(configMaps, configMap("a"));
+    for (let i = 0; i < 50; i++) {
+      await repaint(site, "a", `c${i}`);
+      await site.clock.advance("1m");
+    }
+    expect(failureOf(await site.get(`${configMaps}?resourceVersion=30&resourceVersionMatch=Exact`))).toBe(
+      "410 Expired",
+    );
+    expect((await site.get(`${configMaps}/a`)).status).toBe(200);
+  });
+
+  test("of Events ends after an hour", async () => {
+    await using site = new TestSite();
+    site.run();
+    const events = "/api/v1/namespaces/default/events";
+    const event = (name: string) => ({ metadata: { name }, involvedObject: { kind: "Node", name: "n1" } });
+    await site.create(events, event("old"));
+    await site.clock.advance("40m");
+    await site.create(events, event("new"));
+    await site.clock.advance("31m");
+    expect((await site.get(`${events}/old`)).status).toBe(404);
+    expect((await site.get(`${events}/new`)).status).toBe(200);
+  });
+});
+
+describe("a reader who takes nothing", () => {
+  const burst = async (site: TestSite, count: number): Promise<void> => {
+    for (let i = 0; i < count; i++) await repaint(site, "a", `c${i}`);
+  };
+
+  test("holds up nobody, and gets what it missed from the log", async () => {
+    await using site = new TestSite();
+    await site.create(configMaps, configMap("a"));
+    const signal = new AbortController().signal;
+    const request = { method: "GET", path: `${configMaps}?watch=true&resourceVersion=5`, headers: {}, signal };
+    const reader = (await site.api.handle(request)).body[Symbol.asyncIterator]();
+    await burst(site, 3000);
+    let lines = 0;
+    while (lines < 3000) {
+      const { value } = await reader.next();
+      lines += Buffer.from(value).toString().trimEnd().split("\n").length;
+    }
+    expect(lines).toBe(3000);
+    await reader.return?.();
+  });
+
+  test("is closed when it is too far behind", async () => {
+    await using site = new TestSite();
+    await site.create(configMaps, configMap("a"));
+    const signal = new AbortController().signal;
+    const request = { method: "GET", path: `${configMaps}?watch=true&resourceVersion=5`, headers: {}, signal };
+    const reader = (await site.api.handle(request)).body[Symbol.asyncIterator]();
+    await repaint(site, "a", "red");
+    expect((await reader.next()).done).toBe(false);
+    await burst(site, 10_001);
+    expect((await reader.next()).done).toBe(true);
+  });
+});
