@@ -1,7 +1,7 @@
 import { isSameJson, itemsAt, type JsonObject, type JsonValue, textAt, withMember } from "../../agent/api/json.ts";
-import { mergeSchemaOf } from "../../agent/api/merge-keys.ts";
-import { applyStrategicMerge } from "../../agent/api/strategic-merge.ts";
 import { timestamp } from "../../agent/api/timestamps.ts";
+import { mergeSchemaOf } from "../patches/merge-keys.ts";
+import { applyStrategicMerge } from "../patches/strategic-merge.ts";
 import type { ObjectCall, Site } from "./call.ts";
 import { createdResponse } from "./create.ts";
 import { bodyOf, parsedYaml, received, type Sent } from "./document.ts";

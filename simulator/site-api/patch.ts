@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../agent/api/json.ts";
-import { applyJsonPatch } from "../../agent/api/json-patch.ts";
-import { mergeSchemaOf } from "../../agent/api/merge-keys.ts";
-import { mergedObject } from "../../agent/api/merge-patch.ts";
-import { PatchError } from "../../agent/api/patch-error.ts";
-import { applyStrategicMerge } from "../../agent/api/strategic-merge.ts";
+import { applyJsonPatch } from "../patches/json-patch.ts";
+import { mergeSchemaOf } from "../patches/merge-keys.ts";
+import { mergedObject } from "../patches/merge-patch.ts";
+import { PatchError } from "../patches/patch-error.ts";
+import { applyStrategicMerge } from "../patches/strategic-merge.ts";
 import { apply } from "./apply.ts";
 import type { ObjectCall, Site } from "./call.ts";
 import { bodyOf, contentTypeOf, parsedJson, type Received, received, repeatedIn } from "./document.ts";

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, numberAt, textAt, valueAt } from "../../agent/api/json.ts";
-import { mergedObject } from "../../agent/api/merge-patch.ts";
+import { mergedObject } from "../patches/merge-patch.ts";
 import type { ObjectCall, Site } from "./call.ts";
 import { labelsText } from "./columns/core.ts";
 import { bodyOf, contentTypeOf, documentIn, parsedJson } from "./document.ts";

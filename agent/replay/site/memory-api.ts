@@ -1,10 +1,10 @@
+import { mergeSchemaOf } from "../../../simulator/patches/merge-keys.ts";
+import { mergedObject } from "../../../simulator/patches/merge-patch.ts";
+import { applyStrategicMerge } from "../../../simulator/patches/strategic-merge.ts";
 import { isJsonObject, isSameJson, type JsonObject, numberAt } from "../../api/json.ts";
-import { mergeSchemaOf } from "../../api/merge-keys.ts";
-import { mergedObject } from "../../api/merge-patch.ts";
 import { type KubeObject, keyOf, type NewObject } from "../../api/meta.ts";
 import { parseObject } from "../../api/parse.ts";
 import { pods, type Resource, resourceName } from "../../api/resources.ts";
-import { applyStrategicMerge } from "../../api/strategic-merge.ts";
 import { timestamp } from "../../api/timestamps.ts";
 import type { Clock, Instant } from "../../base/clock.ts";
 import { ApiError, type Verb } from "../../client/api-error.ts";

@@ -1,6 +1,6 @@
+import { mergedObject } from "../../../../simulator/patches/merge-patch.ts";
 import type { Lease } from "../../../api/core.ts";
 import { isJsonObject, type JsonObject } from "../../../api/json.ts";
-import { mergedObject } from "../../../api/merge-patch.ts";
 import type { KubeObject, NewObject } from "../../../api/meta.ts";
 import { parseObject } from "../../../api/parse.ts";
 import { leases, type Resource } from "../../../api/resources.ts";

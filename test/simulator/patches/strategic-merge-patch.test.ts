@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../agent/api/json.ts";
-import { mergeSchemaOf } from "../../../agent/api/merge-keys.ts";
-import { PatchError } from "../../../agent/api/patch-error.ts";
-import { applyStrategicMerge } from "../../../agent/api/strategic-merge.ts";
+import { mergeSchemaOf } from "../../../simulator/patches/merge-keys.ts";
+import { PatchError } from "../../../simulator/patches/patch-error.ts";
+import { applyStrategicMerge } from "../../../simulator/patches/strategic-merge.ts";
 
 const patchedPod = (pod: JsonObject, patch: JsonObject): JsonObject =>
   applyStrategicMerge(pod, patch, mergeSchemaOf("Pod"));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonValue } from "../../../agent/api/json.ts";
-import { applyJsonPatch } from "../../../agent/api/json-patch.ts";
-import { PatchError } from "../../../agent/api/patch-error.ts";
+import { applyJsonPatch } from "../../../simulator/patches/json-patch.ts";
+import { PatchError } from "../../../simulator/patches/patch-error.ts";
 
 test.each<[string, JsonValue, JsonValue[], JsonValue]>([
   ["adds a member", { a: 1 }, [{ op: "add", path: "/b", value: 2 }], { a: 1, b: 2 }],

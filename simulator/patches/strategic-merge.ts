@@ -1,4 +1,11 @@
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, member, withMember } from "./json.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  member,
+  withMember,
+} from "../../agent/api/json.ts";
 import type { MergeSchema } from "./merge-keys.ts";
 import { PatchError } from "./patch-error.ts";
 

@@ -1,4 +1,12 @@
-import { isJsonArray, isJsonObject, isSameJson, type JsonObject, type JsonValue, member, withMember } from "./json.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  isSameJson,
+  type JsonObject,
+  type JsonValue,
+  member,
+  withMember,
+} from "../../agent/api/json.ts";
 import { PatchError } from "./patch-error.ts";
 
 /** Limits of the kube-apiserver: a small patch must not become a large amount of work. */

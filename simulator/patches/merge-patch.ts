@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "./json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../agent/api/json.ts";
 
 /** JSON merge patch (RFC 7386): null removes, objects merge, everything else replaces. */
 export function applyMergePatch(target: JsonValue | undefined, patch: JsonValue): JsonValue {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonValue } from "../../../agent/api/json.ts";
-import { applyMergePatch } from "../../../agent/api/merge-patch.ts";
+import { applyMergePatch } from "../../../simulator/patches/merge-patch.ts";
 
 // The cases of RFC 7386, appendix A.
 test.each<[JsonValue, JsonValue, JsonValue]>([
