@@ -62,9 +62,9 @@ async function bundled(
   return Object.keys(metafile.inputs);
 }
 
-/** Each file of agent/builtin stands for the module of Node (.ts), or the package (.cjs), that it is called after. */
+/** Each file of packaging/shims stands for the module of Node (.ts), or the package (.cjs), that it is called after. */
 function substitutes(root: string): Record<string, string> {
-  const folder = path.join(root, "agent/builtin");
+  const folder = path.join(root, "packaging/shims");
   return Object.fromEntries(
     readdirSync(folder).map((file) => {
       const { name, ext } = path.parse(file);

@@ -14,7 +14,7 @@ interface Layer {
 const layers: Readonly<Record<string, Layer>> = {
   storage: { may: [] },
   "agent/base": { may: [] },
-  "agent/builtin": { may: [] },
+  "packaging/shims": { may: [] },
   "agent/api": { may: ["agent/base"] },
   "agent/config": { may: ["agent/base"] },
   "agent/client": { may: ["agent/base", "agent/api"] },

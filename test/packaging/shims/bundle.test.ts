@@ -5,7 +5,7 @@ import { isBuilt, shipped } from "../../support/shipped.ts";
 
 const root = path.resolve(import.meta.dirname, "../../..");
 const bundle = path.dirname(shipped);
-const files = readdirSync(path.join(root, "agent/builtin"));
+const files = readdirSync(path.join(root, "packaging/shims"));
 const names = files.filter((file) => file.endsWith(".ts")).map((file) => path.basename(file, ".ts"));
 
 test.skipIf(!isBuilt)("nothing in the bundle imports one of them, which would evaluate all of it", () => {

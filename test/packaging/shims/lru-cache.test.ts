@@ -15,7 +15,7 @@ const cacheOf = (module: string): Cache => new (load(module).LRUCache)({ max: 4 
 
 test("what stands for the package in the bundle answers as the package does", () => {
   const random = new SeededRandom(7);
-  const [theirs, ours] = [cacheOf("lru-cache"), cacheOf("../../../agent/builtin/lru-cache.cjs")];
+  const [theirs, ours] = [cacheOf("lru-cache"), cacheOf("../../../packaging/shims/lru-cache.cjs")];
   const seen = new Set<string>();
   for (let step = 0; step < 500; step++) {
     const alias = 1 + Math.floor(random.next() * 4);
