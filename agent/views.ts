@@ -1,24 +1,24 @@
 import type { OpenedState } from "../storage/open.ts";
 import type { StateFolder } from "../storage/state-folder.ts";
 import type { Instant } from "./base/clock.ts";
+import type { ApiLink, ApiLinkView } from "./client/api-link.ts";
 import type { MissingPermission, Permissions } from "./client/permissions.ts";
 import type { Traffic, TrafficRow } from "./client/traffic.ts";
 import type { Config } from "./config/settings.ts";
 import type { SiteMemory } from "./controllers/node-lifecycle/memory.ts";
 import type { TimerCounts } from "./controllers/taint-eviction/timer.ts";
+import type { ElectorView, LeaderElector } from "./election/leader-elector.ts";
+import type { ActCount } from "./execution/act-counts.ts";
+import type { Executor } from "./execution/executor.ts";
+import type { Waiting } from "./holds/held-acts.ts";
+import type { Quiet } from "./holds/hold-book.ts";
+import type { Holds } from "./holds/holds.ts";
 import type { InformerSet } from "./informer/informer-set.ts";
 import type { InformerStats } from "./informer/informer-stats.ts";
-import type { ActCount } from "./runtime/act-counts.ts";
-import type { ApiLink, ApiLinkView } from "./runtime/api-link.ts";
-import type { ControlLoop } from "./runtime/control-loop.ts";
-import type { ControllerStats } from "./runtime/controller-stats.ts";
-import type { Executor } from "./runtime/executor.ts";
-import type { Waiting } from "./runtime/held-acts.ts";
-import type { Quiet } from "./runtime/hold-book.ts";
-import type { Holds } from "./runtime/holds.ts";
-import type { ElectorView, LeaderElector } from "./runtime/leader-elector.ts";
-import type { Conflict, SiteClaims } from "./runtime/site-claims.ts";
-import type { TermWork } from "./term-work.ts";
+import type { TermWork } from "./leading/term-work.ts";
+import type { ControlLoop } from "./loop/control-loop.ts";
+import type { ControllerStats } from "./loop/controller-stats.ts";
+import type { Conflict, SiteClaims } from "./site/site-claims.ts";
 
 /** What the parts know of themselves at an instant, for the status. */
 export interface AgentViews {

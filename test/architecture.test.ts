@@ -61,14 +61,14 @@ const layers: Readonly<Record<string, Layer>> = {
     ],
   },
   "agent/cli": { may: ["*"] },
-  "agent/control-loops.ts": {
+  "agent/leading/control-loops.ts": {
     may: ["agent/runtime", "agent/controllers"],
     types: ["agent/base", "agent/client", "agent/config", "storage"],
   },
   "agent/assemble.ts": { may: ["*"] },
-  "agent/home.ts": { may: ["*"] },
-  "agent/term-work.ts": { may: ["*"] },
-  "agent/peers.ts": { may: ["agent/api", "agent/board", "agent/controllers"], types: ["agent/runtime"] },
+  "agent/site/home.ts": { may: ["*"] },
+  "agent/leading/term-work.ts": { may: ["*"] },
+  "agent/leading/peers.ts": { may: ["agent/api", "agent/board", "agent/controllers"], types: ["agent/runtime"] },
   "agent/upkeep": { may: ["agent/base", "agent/config", "agent/board", "storage"] },
   "agent/release": {
     may: ["agent/base", "agent/api", "agent/board", "agent/client", "agent/runtime", "agent/controllers"],
@@ -83,9 +83,9 @@ const layers: Readonly<Record<string, Layer>> = {
       "agent/commands",
       "agent/controllers",
       "agent/runtime",
-      "agent/peers.ts",
+      "agent/leading/peers.ts",
     ],
-    types: ["agent/config", "agent/term-work.ts"],
+    types: ["agent/config", "agent/leading/term-work.ts"],
   },
   "agent/companions": {
     may: [
@@ -112,9 +112,9 @@ const layers: Readonly<Record<string, Layer>> = {
 /** Files of other folders that hold nothing but pure functions over plain values: their functions may be called too. */
 const pure: readonly string[] = [
   "agent/informer/watch-health.ts",
-  "agent/runtime/actions.ts",
-  "agent/runtime/controller.ts",
-  "agent/runtime/holds.ts",
+  "agent/execution/actions.ts",
+  "agent/loop/controller.ts",
+  "agent/holds/holds.ts",
 ];
 
 /** The only files that touch what surrounds the process. */
@@ -146,11 +146,11 @@ test("an import that goes up, sideways or round the seam would be found", () => 
   const seen = (file: string, to: string, type = false): boolean => isAllowed(file, { to, type, lazy: false });
   expect(seen("agent/controllers/registry.ts", "agent/client/kube-client.ts")).toBe(false);
   expect(seen("agent/controllers/registry.ts", "storage/memo.ts")).toBe(false);
-  expect(seen("agent/controllers/registry.ts", "agent/runtime/executor.ts")).toBe(false);
-  expect(seen("agent/controllers/registry.ts", "agent/runtime/executor.ts", true)).toBe(true);
+  expect(seen("agent/controllers/registry.ts", "agent/execution/executor.ts")).toBe(false);
+  expect(seen("agent/controllers/registry.ts", "agent/execution/executor.ts", true)).toBe(true);
   expect(seen("storage/memo.ts", "agent/base/clock.ts")).toBe(false);
-  expect(seen("agent/informer/reflector.ts", "agent/runtime/executor.ts")).toBe(false);
-  expect(seen("agent/runtime/executor.ts", "agent/informer/lister.ts")).toBe(true);
+  expect(seen("agent/informer/reflector.ts", "agent/execution/executor.ts")).toBe(false);
+  expect(seen("agent/execution/executor.ts", "agent/informer/lister.ts")).toBe(true);
 });
 
 test("time, chance, environment and console come in through the files that own them", () => {

@@ -9,8 +9,8 @@ import { type WatchEvent, watchEvents } from "../agent/client/watch-stream.ts";
 import { parseBytes } from "../agent/config/bytes.ts";
 import { parseCron, parseWindows } from "../agent/config/cron.ts";
 import { decodeBudget } from "../agent/controllers/node-lifecycle/budget.ts";
+import { decodeHolds } from "../agent/holds/holds.ts";
 import { kindOf } from "../agent/informer/kinds.ts";
-import { decodeHolds } from "../agent/runtime/holds.ts";
 import { ruleFrom, ruleOffset } from "../agent/upkeep/zone-rule.ts";
 
 /** No text that comes from outside holds the event loop, as long as an API server lets it become (256 KiB of annotations). */

@@ -1,5 +1,5 @@
 import type { Disposed } from "../base/errors.ts";
-import type { LoadControllers } from "../term-work.ts";
+import type { LoadControllers } from "../leading/term-work.ts";
 
 /**
  * An upgrade that has not come to the restart yet took the files away that this process would load. It must not lead: it ends,
@@ -18,7 +18,7 @@ class ProgramReplaced extends Error implements Disposed {
 
 export const loadControllers: LoadControllers = async () => {
   try {
-    return await import("../control-loops.ts");
+    return await import("../leading/control-loops.ts");
   } catch (error) {
     throw new ProgramReplaced(error);
   }

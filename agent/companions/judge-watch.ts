@@ -2,7 +2,7 @@ import { nodes } from "../api/resources.ts";
 import type { Agent } from "../assemble.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Config } from "../config/settings.ts";
-import { SecondJudge } from "../runtime/second-judge.ts";
+import { SecondJudge } from "../judgement/second-judge.ts";
 import { judgeProblem } from "../status/judge-problems.ts";
 import type { Companion } from "./companions.ts";
 

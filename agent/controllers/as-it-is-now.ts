@@ -1,7 +1,7 @@
 import type { Pod } from "../api/core.ts";
 import { keyOf } from "../api/meta.ts";
 import { pods } from "../api/resources.ts";
-import type { SiteView } from "../runtime/controller.ts";
+import type { SiteView } from "../loop/controller.ts";
 
 /**
  * A pod that was written between the read that condemned it and its deletion, read past the cache, which may be as far

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../api/meta.ts";
 import { controlledBy, controllerOf } from "../api/owners.ts";
 import type { Resource } from "../api/resources.ts";
-import { type Action, anyStateOf, type ObjectRef } from "../runtime/actions.ts";
+import { type Action, anyStateOf, type ObjectRef } from "../execution/actions.ts";
 
 /**
  * What becomes of an object that an owner may control (docs/kubernetes-rules.md#claiming): keep, it is controlled

@@ -2,8 +2,8 @@ import { type KubeObject, keyOf } from "../api/meta.ts";
 import { compareVersions } from "../api/resource-version.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
-import type { Outcome } from "../runtime/actions.ts";
-import type { SiteView } from "../runtime/controller.ts";
+import type { Outcome } from "../execution/actions.ts";
+import type { SiteView } from "../loop/controller.ts";
 
 /**
  * What we wrote and the cache does not show yet, by uid. Whoever counts objects waits until nothing is expected any more:

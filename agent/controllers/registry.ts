@@ -1,5 +1,5 @@
 import type { Config } from "../config/settings.ts";
-import type { Controller } from "../runtime/controller.ts";
+import type { Controller } from "../loop/controller.ts";
 import { daemonBinding } from "./daemon-binding/controller.ts";
 import { daemonSet } from "./daemonset/controller.ts";
 import { endpointSlicesOfServices } from "./endpoint-slice/controller.ts";

@@ -1,10 +1,10 @@
 import type { Node } from "../api/core.ts";
 import { leases, nodes } from "../api/resources.ts";
 import type { Instant } from "../base/clock.ts";
+import { type Freeze, freezeOn, type Holds, noHolds } from "../holds/holds.ts";
 import { heldUntil, isHeld, linkOf, nextQuarantine } from "../judgement/link.ts";
 import type { Verdict } from "../judgement/verdict.ts";
-import type { SiteView } from "../runtime/controller.ts";
-import { type Freeze, freezeOn, type Holds, noHolds } from "../runtime/holds.ts";
+import type { SiteView } from "../loop/controller.ts";
 import type { SiteMemory } from "./node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "./node-lifecycle/settings.ts";
 import { verdictNow } from "./node-lifecycle/verdict-now.ts";

@@ -5,7 +5,7 @@ import { dispositionOf } from "../base/errors.ts";
 import { isNotFound } from "../client/api-error.ts";
 import { type Author, done, type Effect, refused } from "../commands/controls.ts";
 import { outOfService, takeOutOfService } from "../controllers/node-lifecycle/out-of-service.ts";
-import { type Action, refTo } from "../runtime/actions.ts";
+import { type Action, refTo } from "../execution/actions.ts";
 import { failed } from "./effects.ts";
 import { notSilent } from "./hold-controls.ts";
 import { always, type ControlParts, tellOf } from "./parts.ts";

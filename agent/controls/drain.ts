@@ -9,7 +9,7 @@ import { dispositionOf } from "../base/errors.ts";
 import type { JsonRecord } from "../base/json.ts";
 import { ApiError, isNotFound, isOvertaken } from "../client/api-error.ts";
 import { type Author, done, type Effect, refused } from "../commands/controls.ts";
-import { refTo } from "../runtime/actions.ts";
+import { refTo } from "../execution/actions.ts";
 import { cordon } from "./board-acts.ts";
 import { failed } from "./effects.ts";
 import { type ControlParts, tellOf } from "./parts.ts";

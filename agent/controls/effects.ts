@@ -2,8 +2,8 @@ import { sentenceOf } from "../base/errors.ts";
 import type { JsonRecord } from "../base/json.ts";
 import { ApiError } from "../client/api-error.ts";
 import type { Effect } from "../commands/controls.ts";
-import { FencedError } from "../runtime/fence.ts";
-import { LeaseNotWrittenError } from "../runtime/lease-write.ts";
+import { FencedError } from "../election/fence.ts";
+import { LeaseNotWrittenError } from "../election/lease-write.ts";
 
 /** Whatever an attempt ended with: it may have been half done. */
 export function failed(error: unknown, result: JsonRecord = {}): Effect {

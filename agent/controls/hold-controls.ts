@@ -5,7 +5,7 @@ import type { JsonRecord } from "../base/json.ts";
 import { type Author, done, type Effect, refused, type Scope } from "../commands/controls.ts";
 import { zoneName } from "../controllers/node-lifecycle/zones.ts";
 import { sightOf } from "../controllers/sight.ts";
-import { TooManyHoldsError } from "../runtime/hold-book.ts";
+import { TooManyHoldsError } from "../holds/hold-book.ts";
 import {
   covers,
   type Freeze,
@@ -16,8 +16,8 @@ import {
   isRunning,
   longestBy,
   longestReason,
-} from "../runtime/holds.ts";
-import { CachedSiteView } from "../runtime/site-view.ts";
+} from "../holds/holds.ts";
+import { CachedSiteView } from "../site/site-view.ts";
 import { failed } from "./effects.ts";
 import { type ControlParts, tellOf } from "./parts.ts";
 import { isEffect, scopeNamed, zoneNamed } from "./places.ts";

@@ -3,13 +3,13 @@ import type { KubeClient } from "../client/kube-client.ts";
 import type { Author } from "../commands/controls.ts";
 import type { Config } from "../config/settings.ts";
 import type { SightParts } from "../controllers/sight.ts";
-import type { EventAction, ObjectRef } from "../runtime/actions.ts";
-import type { Term } from "../runtime/controller.ts";
-import type { Executor } from "../runtime/executor.ts";
-import type { HoldBook } from "../runtime/hold-book.ts";
-import type { LeaderElector } from "../runtime/leader-elector.ts";
-import type { Caches } from "../runtime/site-view.ts";
-import type { TermWork } from "../term-work.ts";
+import type { LeaderElector } from "../election/leader-elector.ts";
+import type { EventAction, ObjectRef } from "../execution/actions.ts";
+import type { Executor } from "../execution/executor.ts";
+import type { HoldBook } from "../holds/hold-book.ts";
+import type { TermWork } from "../leading/term-work.ts";
+import type { Term } from "../loop/controller.ts";
+import type { Caches } from "../site/site-view.ts";
 
 /** What the commands of a site are carried out with. */
 export interface ControlParts {

@@ -2,8 +2,8 @@ import type { Node } from "../api/core.ts";
 import { nodes } from "../api/resources.ts";
 import { type Effect, refused, type Scope } from "../commands/controls.ts";
 import { zoneName, zoneOf } from "../controllers/node-lifecycle/zones.ts";
-import type { HoldScope } from "../runtime/holds.ts";
-import type { Caches } from "../runtime/site-view.ts";
+import type { HoldScope } from "../holds/holds.ts";
+import type { Caches } from "../site/site-view.ts";
 
 /** Every zone of the site that has a board, as the status names it. */
 export function zonesOf(caches: Caches): ReadonlyMap<string, readonly Node[]> {

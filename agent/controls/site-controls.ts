@@ -5,7 +5,7 @@ import type { JsonRecord } from "../base/json.ts";
 import { boardOf } from "../board/identity.ts";
 import { standsBy } from "../board/sick-leader.ts";
 import { type Author, done, type Effect, refused, type Scope, type SiteControls } from "../commands/controls.ts";
-import { peerOf } from "../peers.ts";
+import { peerOf } from "../leading/peers.ts";
 import { confirmBoardDead, cordon } from "./board-acts.ts";
 import { type DrainOptions, drain } from "./drain.ts";
 import { failed } from "./effects.ts";

@@ -6,11 +6,11 @@ import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 import type { Disposed } from "../base/errors.ts";
 import { isNotFound, isOvertaken } from "../client/api-error.ts";
 import type { KubeClient } from "../client/kube-client.ts";
+import { countersAnnotation, LeaseLock } from "../election/lease-lock.ts";
+import type { LeaseRecord } from "../election/lease-rules.ts";
 import type { Lister } from "../informer/lister.ts";
-import { countersAnnotation, LeaseLock } from "../runtime/lease-lock.ts";
-import type { LeaseRecord } from "../runtime/lease-rules.ts";
-import { SiteClaims } from "../runtime/site-claims.ts";
-import { siteAnnotations, siteLabels } from "../runtime/site-lease.ts";
+import { SiteClaims } from "../site/site-claims.ts";
+import { siteAnnotations, siteLabels } from "../site/site-lease.ts";
 import {
   isNothing,
   type Leaving,

@@ -9,7 +9,7 @@ import type { NodeLifecycleSettings } from "../../agent/controllers/node-lifecyc
 import { kindOf } from "../../agent/informer/kinds.ts";
 import type { Lister } from "../../agent/informer/lister.ts";
 import type { WatchHealth } from "../../agent/informer/watch-health.ts";
-import type { Controller, SiteView } from "../../agent/runtime/controller.ts";
+import type { Controller, SiteView } from "../../agent/loop/controller.ts";
 import { Database } from "../../storage/database.ts";
 import { DeltaFIFO } from "../../storage/delta-fifo.ts";
 import { Indexer } from "../../storage/indexer.ts";

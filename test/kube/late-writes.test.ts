@@ -37,8 +37,8 @@ import { decide as collect, firstGcMemory, type GcPass } from "../../agent/contr
 import { noMemory as noSlices } from "../../agent/controllers/slices/memory.ts";
 import { removal } from "../../agent/controllers/slices/write.ts";
 import { decide as evict } from "../../agent/controllers/taint-eviction/decide.ts";
-import { type Action, refTo } from "../../agent/runtime/actions.ts";
-import { LeaseLock } from "../../agent/runtime/lease-lock.ts";
+import { LeaseLock } from "../../agent/election/lease-lock.ts";
+import { type Action, refTo } from "../../agent/execution/actions.ts";
 import { Authority, hasOpenssl } from "../agent/client/certificates.ts";
 import { until } from "../support/agent-process.ts";
 import { FormerLeader } from "../support/former-leader.ts";

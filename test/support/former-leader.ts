@@ -11,10 +11,10 @@ import { KubeClient } from "../../agent/client/kube-client.ts";
 import { KubeconfigCredentials } from "../../agent/client/kubeconfig-credentials.ts";
 import { RequestLimiter } from "../../agent/client/request-limiter.ts";
 import { Traffic } from "../../agent/client/traffic.ts";
-import type { Action, EventAction } from "../../agent/runtime/actions.ts";
-import type { Term } from "../../agent/runtime/controller.ts";
-import { EventRecorder } from "../../agent/runtime/event-recorder.ts";
-import { Executor } from "../../agent/runtime/executor.ts";
+import type { Action, EventAction } from "../../agent/execution/actions.ts";
+import { EventRecorder } from "../../agent/execution/event-recorder.ts";
+import { Executor } from "../../agent/execution/executor.ts";
+import type { Term } from "../../agent/loop/controller.ts";
 import type { LateLink, LateRequest } from "./late-link.ts";
 
 /**

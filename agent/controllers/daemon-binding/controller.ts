@@ -3,7 +3,7 @@ import { pinnedTo } from "../../api/node-affinity.ts";
 import { controllerOf } from "../../api/owners.ts";
 import { boardOf, isFinished, isTerminating } from "../../api/pods.ts";
 import { daemonSets, nodes, pods } from "../../api/resources.ts";
-import { type Controller, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
+import { type Controller, type Seen, type SiteView, wake } from "../../loop/controller.ts";
 import { workloadReads } from "../workloads.ts";
 import { type BoardState, type BoundPods, decide, remember } from "./decide.ts";
 import { nothingTaken, takenWith } from "./fit.ts";

@@ -3,8 +3,8 @@ import { podCondition } from "../../api/pods.ts";
 import { pods as podResource } from "../../api/resources.ts";
 import { timestamp } from "../../api/timestamps.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
-import { type Action, anyStateOf, type ObjectRef, type Outcome, refTo } from "../../runtime/actions.ts";
-import type { Decision } from "../../runtime/controller.ts";
+import { type Action, anyStateOf, type ObjectRef, type Outcome, refTo } from "../../execution/actions.ts";
+import type { Decision } from "../../loop/controller.ts";
 import { refusals, type Taken, takenWith } from "./fit.ts";
 import { needsOf } from "./pod-needs.ts";
 

@@ -1,6 +1,6 @@
 import type { Pod } from "../../api/core.ts";
 import { isFinished, isTerminating } from "../../api/pods.ts";
-import type { Cause } from "../../runtime/actions.ts";
+import type { Cause } from "../../execution/actions.ts";
 import { targetOf } from "./daemon-pod.ts";
 import type { Eligibility } from "./eligibility.ts";
 

@@ -3,8 +3,8 @@ import { mayMatch } from "../../api/index-values.ts";
 import { type KubeObject, keyOf } from "../../api/meta.ts";
 import { controllerRevisions, daemonSets, pods, type Resource } from "../../api/resources.ts";
 import { type LabelSelector, matchesLabels } from "../../api/selectors.ts";
-import { type Action, refTo } from "../../runtime/actions.ts";
-import type { SiteView } from "../../runtime/controller.ts";
+import { type Action, refTo } from "../../execution/actions.ts";
+import type { SiteView } from "../../loop/controller.ts";
 import { adoption, claimOf, mayAdopt, release } from "../claims.ts";
 
 /** What belongs to a set, and what it takes to make the objects say so. */

@@ -1,5 +1,5 @@
 import { controllerRevisions, daemonSets, nodes, pods } from "../../api/resources.ts";
-import type { Controller } from "../../runtime/controller.ts";
+import type { Controller } from "../../loop/controller.ts";
 import type { SightParts } from "../sight.ts";
 import { workloadReads } from "../workloads.ts";
 import { decide, remember } from "./decide.ts";

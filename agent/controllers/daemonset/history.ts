@@ -2,7 +2,7 @@ import type { ControllerRevision, DaemonSet, Pod } from "../../api/core.ts";
 import { controlledBy } from "../../api/owners.ts";
 import { controllerRevisions, daemonSets, newObject, pods as podResource } from "../../api/resources.ts";
 import type { Steps } from "../../base/steps.ts";
-import { type Action, anyStateOf, refTo } from "../../runtime/actions.ts";
+import { type Action, anyStateOf, refTo } from "../../execution/actions.ts";
 import { hashLabel } from "./daemon-pod.ts";
 import { inOrder, isSameContent, templateHash } from "./template-hash.ts";
 

@@ -1,6 +1,6 @@
 import type { DaemonSet, Pod } from "../../api/core.ts";
 import { compareVersions } from "../../api/resource-version.ts";
-import type { Outcome } from "../../runtime/actions.ts";
+import type { Outcome } from "../../execution/actions.ts";
 import type { Counts } from "./set-status.ts";
 
 /** What a pass found. The same again: nothing has changed since but the boards. */

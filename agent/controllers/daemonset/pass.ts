@@ -1,6 +1,6 @@
 import type { DaemonSet, Pod } from "../../api/core.ts";
 import type { Millis } from "../../base/clock.ts";
-import type { Action } from "../../runtime/actions.ts";
+import type { Action } from "../../execution/actions.ts";
 import type { Expectations } from "../expectations.ts";
 import type { Board } from "./board.ts";
 import type { History } from "./history.ts";

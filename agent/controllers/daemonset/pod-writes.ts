@@ -1,7 +1,7 @@
 import type { DaemonSet } from "../../api/core.ts";
 import { daemonSets, pods as podResource } from "../../api/resources.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
-import { type Action, condemned, isConflict, type Outcome, refTo } from "../../runtime/actions.ts";
+import { type Action, condemned, isConflict, type Outcome, refTo } from "../../execution/actions.ts";
 import type { AvailabilityRule } from "./availability.ts";
 import { type Leaving, type PodsByBoard, podsByBoard } from "./board.ts";
 import { type BoardPlan, planBoard } from "./board-pods.ts";

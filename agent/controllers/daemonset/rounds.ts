@@ -1,6 +1,6 @@
 import { daemonSets } from "../../api/resources.ts";
 import type { Instant } from "../../base/clock.ts";
-import { type Action, anyStateOf, refTo } from "../../runtime/actions.ts";
+import { type Action, anyStateOf, refTo } from "../../execution/actions.ts";
 import { availabilityOf } from "./availability.ts";
 import { podsByBoard } from "./board.ts";
 import { duplicateDeletions, hashOf, historyWrites, surplusRevisions } from "./history.ts";

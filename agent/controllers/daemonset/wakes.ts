@@ -4,7 +4,7 @@ import { controllerOf } from "../../api/owners.ts";
 import { controllerRevisions, daemonSets, nodes, pods } from "../../api/resources.ts";
 import { matchesLabels } from "../../api/selectors.ts";
 import { taintsOf } from "../../api/taints.ts";
-import { type Seen, type SiteView, type Wake, wake, wakeOnChange } from "../../runtime/controller.ts";
+import { type Seen, type SiteView, type Wake, wake, wakeOnChange } from "../../loop/controller.ts";
 import { eligibilityOf } from "./eligibility.ts";
 import { selectorOf } from "./selector.ts";
 

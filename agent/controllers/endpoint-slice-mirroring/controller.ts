@@ -1,6 +1,6 @@
 import type { Endpoints, Service } from "../../api/core.ts";
 import { endpointSlices, endpoints, services } from "../../api/resources.ts";
-import { type Controller, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
+import { type Controller, type Seen, type SiteView, wake } from "../../loop/controller.ts";
 import { managedBy } from "../endpoints/decide.ts";
 import { outstanding } from "../expectations.ts";
 import { leaderElection } from "../service/eligible.ts";

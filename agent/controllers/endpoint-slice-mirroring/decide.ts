@@ -1,8 +1,8 @@
 import type { EndpointSlice, Endpoints } from "../../api/core.ts";
 import { endpoints as endpointsKind } from "../../api/resources.ts";
 import type { Instant } from "../../base/clock.ts";
-import { type Action, type ObjectRef, type Outcome, refTo } from "../../runtime/actions.ts";
-import type { Decision } from "../../runtime/controller.ts";
+import { type Action, type ObjectRef, type Outcome, refTo } from "../../execution/actions.ts";
+import type { Decision } from "../../loop/controller.ts";
 import type { Expectations } from "../expectations.ts";
 import { afterPart, inParts, type SliceMemory, waitForCache } from "../slices/memory.ts";
 import { recycled } from "../slices/recycle.ts";

@@ -4,7 +4,7 @@ import { boardOf } from "../../api/pods.ts";
 import { endpointSlices, nodes, pods, services } from "../../api/resources.ts";
 import { asksForZones, zoneLabel } from "../../api/topology.ts";
 import type { Millis } from "../../base/clock.ts";
-import { type Controller, type Seen, type SiteView, wake, wakeOnChange } from "../../runtime/controller.ts";
+import { type Controller, type Seen, type SiteView, wake, wakeOnChange } from "../../loop/controller.ts";
 import { outstanding } from "../expectations.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
 import { isManaged } from "../service/eligible.ts";

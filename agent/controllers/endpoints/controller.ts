@@ -1,7 +1,7 @@
 import type { Endpoints, Service } from "../../api/core.ts";
 import { endpoints, nodes, pods, services } from "../../api/resources.ts";
 import type { Millis } from "../../base/clock.ts";
-import { type Controller, type Seen, type SiteView, wake } from "../../runtime/controller.ts";
+import { type Controller, type Seen, type SiteView, wake } from "../../loop/controller.ts";
 import { outstanding } from "../expectations.ts";
 import { isManaged, leaderElection } from "../service/eligible.ts";
 import { silenceOf } from "../service/silence.ts";

@@ -1,10 +1,10 @@
 import type { Pod } from "../../api/core.ts";
 import { keyOf } from "../../api/meta.ts";
 import type { Instant } from "../../base/clock.ts";
+import type { Action } from "../../execution/actions.ts";
+import { freezeOn } from "../../holds/holds.ts";
 import { isHeld } from "../../judgement/link.ts";
-import type { Action } from "../../runtime/actions.ts";
-import type { Decision } from "../../runtime/controller.ts";
-import { freezeOn } from "../../runtime/holds.ts";
+import type { Decision } from "../../loop/controller.ts";
 import { addAll, putFirst, removeAll } from "./eviction-queue.ts";
 import { causeOf, type Judged, judgeBoard, recordOf, type TaintPlan, taintPlan } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";

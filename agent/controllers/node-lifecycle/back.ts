@@ -1,5 +1,5 @@
 import type { Node, Taint } from "../../api/core.ts";
-import type { Outcome } from "../../runtime/actions.ts";
+import type { Outcome } from "../../execution/actions.ts";
 import type { Examined } from "./health.ts";
 import { deservesUnknown } from "./health.ts";
 import type { TaintWrite } from "./pass.ts";

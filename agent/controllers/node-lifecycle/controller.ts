@@ -1,10 +1,10 @@
 import type { Node, Pod } from "../../api/core.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
+import { type Holds, noHolds } from "../../holds/holds.ts";
 import { isHeld, type Link, linkOf } from "../../judgement/link.ts";
 import { permitsHarm } from "../../judgement/verdict.ts";
-import type { Controller, SiteView } from "../../runtime/controller.ts";
-import { type Holds, noHolds } from "../../runtime/holds.ts";
+import type { Controller, SiteView } from "../../loop/controller.ts";
 import type { Budget } from "./budget.ts";
 import { decide, remember } from "./decide.ts";
 import type { Examined, Sighting } from "./health.ts";

@@ -1,9 +1,9 @@
 import { conditionOf } from "../../api/conditions.ts";
 import type { Node, NodeCondition } from "../../api/core.ts";
 import { elapsed, type Instant, shifted } from "../../base/clock.ts";
+import { confirmedBy, type Holds } from "../../holds/holds.ts";
 import { type Link, later } from "../../judgement/link.ts";
 import { type Verdict, verdictOf } from "../../judgement/verdict.ts";
-import { confirmedBy, type Holds } from "../../runtime/holds.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { zoneName, zoneOf } from "./zones.ts";
 

@@ -1,9 +1,9 @@
 import type { Node } from "../../api/core.ts";
 import { taintOf } from "../../api/taints.ts";
 import type { Instant } from "../../base/clock.ts";
+import type { Cause } from "../../execution/actions.ts";
 import { isHeld } from "../../judgement/link.ts";
 import { permitsHarm, type Verdict } from "../../judgement/verdict.ts";
-import type { Cause } from "../../runtime/actions.ts";
 import type { Budget } from "./budget.ts";
 import { afterWrite, type BoardHealth, deservesUnknown, type Examined } from "./health.ts";
 import type { BoardRecord, RunningTaint, SiteMemory } from "./memory.ts";

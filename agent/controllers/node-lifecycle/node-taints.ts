@@ -1,8 +1,8 @@
 import type { Node } from "../../api/core.ts";
 import { nodes } from "../../api/resources.ts";
 import type { Instant } from "../../base/clock.ts";
-import { refTo } from "../../runtime/actions.ts";
-import { type Controller, type Decision, type Seen, wake } from "../../runtime/controller.ts";
+import { refTo } from "../../execution/actions.ts";
+import { type Controller, type Decision, type Seen, wake } from "../../loop/controller.ts";
 import { readyOf } from "./health.ts";
 import { laggingLabels, scheduledTaints } from "./taints.ts";
 

@@ -4,8 +4,8 @@ import { changeTaints, type TaintName, taintOf, taintsOf } from "../../api/taint
 import { timestamp } from "../../api/timestamps.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
 import { type JsonRecord, recordIn } from "../../base/json.ts";
-import { type Action, refTo } from "../../runtime/actions.ts";
-import { type Controller, wake } from "../../runtime/controller.ts";
+import { type Action, refTo } from "../../execution/actions.ts";
+import { type Controller, wake } from "../../loop/controller.ts";
 import { readyOf } from "./health.ts";
 import { tell } from "./pass.ts";
 

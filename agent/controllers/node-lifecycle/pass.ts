@@ -1,9 +1,9 @@
 import type { Node, NodeCondition, Pod, Taint } from "../../api/core.ts";
 import { nodes } from "../../api/resources.ts";
 import type { Instant } from "../../base/clock.ts";
+import { type Action, type Cause, refTo } from "../../execution/actions.ts";
+import type { Holds } from "../../holds/holds.ts";
 import type { Link } from "../../judgement/link.ts";
-import { type Action, type Cause, refTo } from "../../runtime/actions.ts";
-import type { Holds } from "../../runtime/holds.ts";
 import type { Budget } from "./budget.ts";
 import type { Examined, Sighting } from "./health.ts";
 

@@ -3,7 +3,7 @@ import { boardOf } from "../../api/pods.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
 import { heldUntil, type Link, linkOf } from "../../judgement/link.ts";
-import { type Controller, type Decision, type Seen, type SiteView, wakeOnChange } from "../../runtime/controller.ts";
+import { type Controller, type Decision, type Seen, type SiteView, wakeOnChange } from "../../loop/controller.ts";
 import { readyOf } from "./health.ts";
 import type { BoardRecord } from "./memory.ts";
 import { countsAsReady, markNotReady } from "./pods-not-ready.ts";

@@ -3,7 +3,7 @@ import { podCondition } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
 import { timestamp } from "../../api/timestamps.ts";
 import type { Instant } from "../../base/clock.ts";
-import { type Action, type Cause, refTo } from "../../runtime/actions.ts";
+import { type Action, type Cause, refTo } from "../../execution/actions.ts";
 
 /** A pod that never had a Ready condition keeps having none. */
 export function countsAsReady(pod: Pod): boolean {

@@ -1,5 +1,5 @@
 import { leases, nodes } from "../../api/resources.ts";
-import type { SiteView } from "../../runtime/controller.ts";
+import type { SiteView } from "../../loop/controller.ts";
 import { type Circumstances, type Examined, examine, type Sighting } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
 import { askEach } from "./questions.ts";

@@ -1,9 +1,9 @@
 import { elapsed, type Instant, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isPostponed } from "../../base/postponed.ts";
+import type { Outcome } from "../../execution/actions.ts";
 import { isHeld } from "../../judgement/link.ts";
-import type { Outcome } from "../../runtime/actions.ts";
-import type { Decision } from "../../runtime/controller.ts";
+import type { Decision } from "../../loop/controller.ts";
 import { withSpecTaints } from "./back.ts";
 import { taintRecord } from "./judge.ts";
 import { type BoardRecord, type SiteMemory, withEviction, type ZoneRecord } from "./memory.ts";

@@ -1,7 +1,7 @@
 import type { Instant } from "../../base/clock.ts";
 import { emptyBucket, fullBucket } from "../../base/token-bucket.ts";
+import { confirmedBy, type Holds, slowAfter } from "../../holds/holds.ts";
 import { isRecovering } from "../../judgement/link.ts";
-import { confirmedBy, type Holds, slowAfter } from "../../runtime/holds.ts";
 import type { Budget } from "./budget.ts";
 import { newQueue, withRate } from "./eviction-queue.ts";
 import type { Judged } from "./judge.ts";

@@ -1,7 +1,7 @@
 import { taintOf } from "../../api/taints.ts";
 import type { Instant } from "../../base/clock.ts";
+import { freezeOn, type Holds } from "../../holds/holds.ts";
 import type { Link } from "../../judgement/link.ts";
-import { freezeOn, type Holds } from "../../runtime/holds.ts";
 import { causeOf, type Judged } from "./judge.ts";
 import type { BoardRecord, ZoneRecord } from "./memory.ts";
 import type { TaintWrite } from "./pass.ts";

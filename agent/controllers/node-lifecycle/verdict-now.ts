@@ -1,7 +1,7 @@
 import type { Node } from "../../api/core.ts";
 import { leases } from "../../api/resources.ts";
 import type { Verdict } from "../../judgement/verdict.ts";
-import type { SiteView } from "../../runtime/controller.ts";
+import type { SiteView } from "../../loop/controller.ts";
 import { type Circumstances, examine } from "./health.ts";
 import type { BoardRecord } from "./memory.ts";
 

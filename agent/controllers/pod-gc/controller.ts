@@ -3,7 +3,7 @@ import { boardOf, isKeptByFinalizers, isTerminating } from "../../api/pods.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
 import { taintsOf } from "../../api/taints.ts";
 import type { Millis } from "../../base/clock.ts";
-import type { Controller, SiteView } from "../../runtime/controller.ts";
+import type { Controller, SiteView } from "../../loop/controller.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
 import { askEach } from "../node-lifecycle/questions.ts";
 import { type Sight, type SightParts, sightOf } from "../sight.ts";

@@ -2,8 +2,8 @@ import type { Pod } from "../../api/core.ts";
 import { isFinished } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
-import { type Action, anyStateOf, type Cause, type Outcome, overtakenBy, refTo } from "../../runtime/actions.ts";
-import type { Decision } from "../../runtime/controller.ts";
+import { type Action, anyStateOf, type Cause, type Outcome, overtakenBy, refTo } from "../../execution/actions.ts";
+import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
 
 /** What the garbage collection remembers from pass to pass. */

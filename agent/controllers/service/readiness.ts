@@ -1,7 +1,7 @@
 import type { Pod } from "../../api/core.ts";
 import { boardOf, isTerminating } from "../../api/pods.ts";
+import type { Cause } from "../../execution/actions.ts";
 import { type Policy, permitsHarm, type Verdict } from "../../judgement/verdict.ts";
-import type { Cause } from "../../runtime/actions.ts";
 import { isReady } from "./eligible.ts";
 
 /** What is known of the boards that fell silent, as far as it concerns the pods of a service. */

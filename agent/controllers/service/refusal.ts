@@ -1,5 +1,5 @@
 import { dispositionOf } from "../../base/errors.ts";
-import type { Outcome } from "../../runtime/actions.ts";
+import type { Outcome } from "../../execution/actions.ts";
 
 /**
  * What the API said to the first of these writes that it refused, for an Event. Not a word where somebody else was faster

@@ -4,7 +4,7 @@ import { keyOf } from "../../api/meta.ts";
 import { pods, services } from "../../api/resources.ts";
 import { labelSelectorOf, matchesLabels } from "../../api/selectors.ts";
 import type { Millis } from "../../base/clock.ts";
-import { type Seen, type SiteView, wakeOnChange } from "../../runtime/controller.ts";
+import { type Seen, type SiteView, wakeOnChange } from "../../loop/controller.ts";
 import { isReady } from "./eligible.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { endpointSlices } from "../../api/resources.ts";
 import { backoff } from "../../base/backoff.ts";
 import type { Instant } from "../../base/clock.ts";
-import type { Action, ObjectRef, Outcome } from "../../runtime/actions.ts";
-import type { Decision } from "../../runtime/controller.ts";
+import type { Action, ObjectRef, Outcome } from "../../execution/actions.ts";
+import type { Decision } from "../../loop/controller.ts";
 import { type Expectations, expecting, nothingExpected } from "../expectations.ts";
 import type { TriggerTimes } from "../service/trigger-time.ts";
 

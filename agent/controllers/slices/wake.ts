@@ -3,7 +3,7 @@ import { serviceOf } from "../../api/index-values.ts";
 import { isSameJson } from "../../api/json.ts";
 import { endpointSlices } from "../../api/resources.ts";
 import type { Millis } from "../../base/clock.ts";
-import { type Seen, type SiteView, wake } from "../../runtime/controller.ts";
+import { type Seen, type SiteView, wake } from "../../loop/controller.ts";
 import { managedByLabel } from "./slice.ts";
 
 export const isManagedBy = (slice: EndpointSlice | undefined, controller: string): boolean =>

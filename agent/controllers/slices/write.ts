@@ -2,7 +2,7 @@ import type { EndpointSlice } from "../../api/core.ts";
 import type { KubeObject, OwnerReference } from "../../api/meta.ts";
 import { controlledBy } from "../../api/owners.ts";
 import { endpointSlices, newObject, type Resource } from "../../api/resources.ts";
-import { type Action, type Cause, refTo } from "../../runtime/actions.ts";
+import { type Action, type Cause, refTo } from "../../execution/actions.ts";
 import { mapPatch } from "../service/map-patch.ts";
 import { prefixOf, type SliceContent, type SlicePlan } from "./slice.ts";
 

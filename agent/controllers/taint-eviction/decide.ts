@@ -5,8 +5,6 @@ import { taintKeys } from "../../api/taints.ts";
 import { backoff } from "../../base/backoff.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
-import { heldUntil, type Link } from "../../judgement/link.ts";
-import { permitsHarm, type Verdict } from "../../judgement/verdict.ts";
 import {
   type Action,
   anyStateOf,
@@ -15,8 +13,10 @@ import {
   type ObjectRef,
   type Outcome,
   refTo,
-} from "../../runtime/actions.ts";
-import type { Decision } from "../../runtime/controller.ts";
+} from "../../execution/actions.ts";
+import { heldUntil, type Link } from "../../judgement/link.ts";
+import { permitsHarm, type Verdict } from "../../judgement/verdict.ts";
+import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
 import type { RunningTaint } from "../node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";

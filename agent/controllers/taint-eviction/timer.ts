@@ -1,5 +1,5 @@
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
-import type { Durable } from "../../runtime/controller.ts";
+import type { Durable } from "../../loop/controller.ts";
 
 /** A pod's time beside the taints of its board. */
 export interface Timer {

@@ -1,7 +1,7 @@
 import type { Node, NodeCondition, Taint } from "../../api/core.ts";
 import { nodes, pods } from "../../api/resources.ts";
 import type { Clock, Millis } from "../../base/clock.ts";
-import type { EventAction } from "../../runtime/actions.ts";
+import type { EventAction } from "../../execution/actions.ts";
 import type { JsonSchema } from "../form.ts";
 import { type CaseTime, ms } from "./case-time.ts";
 import type { Write } from "./memory-api.ts";

@@ -6,8 +6,8 @@ import type { BoardRecord, SiteMemory } from "../../controllers/node-lifecycle/m
 import type { SiteState } from "../../controllers/node-lifecycle/pass.ts";
 import { podReadiness } from "../../controllers/node-lifecycle/pod-readiness.ts";
 import type { NodeLifecycleSettings } from "../../controllers/node-lifecycle/settings.ts";
-import type { ControlLoop } from "../../runtime/control-loop.ts";
-import type { Controller, Decision } from "../../runtime/controller.ts";
+import type { ControlLoop } from "../../loop/control-loop.ts";
+import type { Controller, Decision } from "../../loop/controller.ts";
 import type { Outcome } from "../outcome.ts";
 import { stateNames } from "../zone-names.ts";
 import type { CaseTime } from "./case-time.ts";

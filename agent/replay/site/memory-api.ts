@@ -8,12 +8,12 @@ import { pods, type Resource, resourceName } from "../../api/resources.ts";
 import { timestamp } from "../../api/timestamps.ts";
 import type { Clock, Instant } from "../../base/clock.ts";
 import { ApiError, type Verb } from "../../client/api-error.ts";
+import type { Writer } from "../../execution/executor.ts";
 import { kindOf } from "../../informer/kinds.ts";
 import type { Lister } from "../../informer/lister.ts";
 import type { WatchHealth } from "../../informer/watch-health.ts";
-import type { Seen } from "../../runtime/controller.ts";
-import type { Writer } from "../../runtime/executor.ts";
-import type { Cache, Caches, Reader } from "../../runtime/site-view.ts";
+import type { Seen } from "../../loop/controller.ts";
+import type { Cache, Caches, Reader } from "../../site/site-view.ts";
 import { MalformedCase } from "../malformed.ts";
 import { meets, refusal, withoutKind } from "./answers.ts";
 

@@ -1,12 +1,12 @@
 import type { Ambient } from "../../base/ambient.ts";
 import type { Millis } from "../../base/clock.ts";
 import { LineLogger } from "../../base/logger.ts";
-import { leaderOwnsAll } from "../../runtime/assignment.ts";
-import { ControlLoop } from "../../runtime/control-loop.ts";
-import type { Controller, Term } from "../../runtime/controller.ts";
-import { Executor } from "../../runtime/executor.ts";
-import type { MemoryStore } from "../../runtime/memory-store.ts";
-import { CachedSiteView } from "../../runtime/site-view.ts";
+import { Executor } from "../../execution/executor.ts";
+import { leaderOwnsAll } from "../../loop/assignment.ts";
+import { ControlLoop } from "../../loop/control-loop.ts";
+import type { Controller, Term } from "../../loop/controller.ts";
+import type { MemoryStore } from "../../loop/memory-store.ts";
+import { CachedSiteView } from "../../site/site-view.ts";
 import { VirtualClock } from "../virtual-time.ts";
 import type { CaseTime } from "./case-time.ts";
 import { Journal } from "./journal.ts";

@@ -3,7 +3,7 @@ import type { OwnerReference } from "../../../agent/api/meta.ts";
 import { controlledBy } from "../../../agent/api/owners.ts";
 import { daemonSets, pods } from "../../../agent/api/resources.ts";
 import { adoption, claimOf, mayAdopt, release } from "../../../agent/controllers/claims.ts";
-import { refTo } from "../../../agent/runtime/actions.ts";
+import { refTo } from "../../../agent/execution/actions.ts";
 import { pod } from "../../support/builders.ts";
 
 const ending = { deletionTimestamp: "2026-01-01T00:00:00Z" };

@@ -3,11 +3,11 @@ import type { Pod } from "../../../agent/api/core.ts";
 import type { KubeObject } from "../../../agent/api/meta.ts";
 import { newObject, pods, type Resource, services } from "../../../agent/api/resources.ts";
 import { type Expectations, expecting, nothingExpected, outstanding } from "../../../agent/controllers/expectations.ts";
-import { type Action, type Outcome, refTo } from "../../../agent/runtime/actions.ts";
-import { CachedSiteView } from "../../../agent/runtime/site-view.ts";
+import { type Action, type Outcome, refTo } from "../../../agent/execution/actions.ts";
+import { CachedSiteView } from "../../../agent/site/site-view.ts";
 import { pod } from "../../support/builders.ts";
-import { refusal } from "../runtime/support/api.ts";
-import { SmallCaches } from "../runtime/support/caches.ts";
+import { refusal } from "../election/support/api.ts";
+import { SmallCaches } from "../election/support/caches.ts";
 
 const at = (mono: number) => ({ mono, wall: mono });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { shifted } from "../../../agent/base/clock.ts";
 import { outOfServiceAnnotation, takeOutOfService } from "../../../agent/controllers/node-lifecycle/out-of-service.ts";
-import { freezeKey, type HoldScope, type Holds } from "../../../agent/runtime/holds.ts";
+import { freezeKey, type HoldScope, type Holds } from "../../../agent/holds/holds.ts";
 import { lease, toleration } from "../../support/builders.ts";
 import { millis, type Span } from "../../support/fake-clock.ts";
 import { SiteModel } from "./site-model.ts";

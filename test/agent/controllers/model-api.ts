@@ -5,6 +5,8 @@ import type { Instant } from "../../../agent/base/clock.ts";
 import type { Disposition } from "../../../agent/base/errors.ts";
 import { PostponedError } from "../../../agent/base/postponed.ts";
 import { atOnce } from "../../../agent/base/steps.ts";
+import type { Action, ObjectRef, Outcome } from "../../../agent/execution/actions.ts";
+import { OwnVersions } from "../../../agent/execution/chains.ts";
 import type { Lister } from "../../../agent/informer/lister.ts";
 import {
   closed,
@@ -15,9 +17,7 @@ import {
   type WatchHealth,
   type WatchLimits,
 } from "../../../agent/informer/watch-health.ts";
-import type { Action, ObjectRef, Outcome } from "../../../agent/runtime/actions.ts";
-import { OwnVersions } from "../../../agent/runtime/chains.ts";
-import type { Seen, SiteView } from "../../../agent/runtime/controller.ts";
+import type { Seen, SiteView } from "../../../agent/loop/controller.ts";
 import { shown } from "../../support/builders.ts";
 
 /** Objects of one kind: as the API server has them, and as the cache last heard of them. */

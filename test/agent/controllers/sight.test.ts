@@ -2,14 +2,14 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { leases, nodes } from "../../../agent/api/resources.ts";
 import { firstMemory, type SiteMemory } from "../../../agent/controllers/node-lifecycle/memory.ts";
 import { type Sight, sightOf } from "../../../agent/controllers/sight.ts";
+import { noHolds } from "../../../agent/holds/holds.ts";
 import { closed, heard, opened, proven, unheard, type WatchHealth } from "../../../agent/informer/watch-health.ts";
 import { noQuarantine } from "../../../agent/judgement/link.ts";
 import { lifecycleSettings } from "../../../agent/replay/settings.ts";
-import { noHolds } from "../../../agent/runtime/holds.ts";
-import { CachedSiteView } from "../../../agent/runtime/site-view.ts";
+import { CachedSiteView } from "../../../agent/site/site-view.ts";
 import { lease, node } from "../../support/builders.ts";
-import { refusal } from "../runtime/support/api.ts";
-import { SmallCaches } from "../runtime/support/caches.ts";
+import { refusal } from "../election/support/api.ts";
+import { SmallCaches } from "../election/support/caches.ts";
 
 const settings = lifecycleSettings({});
 const at = (seconds: number) => ({ mono: seconds * 1000, wall: 0 });

@@ -6,8 +6,8 @@ import { siteKey } from "../../../agent/controllers/node-lifecycle/controller.ts
 import { firstMemory, type SiteMemory } from "../../../agent/controllers/node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "../../../agent/controllers/node-lifecycle/settings.ts";
 import { registry } from "../../../agent/controllers/registry.ts";
-import type { Controller, Decision } from "../../../agent/runtime/controller.ts";
-import { type Holds, noHolds } from "../../../agent/runtime/holds.ts";
+import { type Holds, noHolds } from "../../../agent/holds/holds.ts";
+import type { Controller, Decision } from "../../../agent/loop/controller.ts";
 import { lease, type NodeOptions, node, type PodOptions, pod, shown } from "../../support/builders.ts";
 import { millis, type Span } from "../../support/fake-clock.ts";
 import { type Kind, ModelApi } from "./model-api.ts";

@@ -6,7 +6,7 @@ import { watchdogLimits } from "../../../agent/status/watchdog-limits.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
-import { BoardClock } from "../runtime/support/board-clock.ts";
+import { BoardClock } from "../election/support/board-clock.ts";
 
 const at: Instant = { mono: 1_000_000, wall: 0 };
 const limitOf = (name: string): number => (name === "election" ? 100 : 300);

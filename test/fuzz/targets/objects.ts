@@ -17,7 +17,7 @@ import {
 import { labelSelectorOf, matchesLabels, type WrittenSelector } from "../../../agent/api/selectors.ts";
 import { isFields } from "../../../agent/api/shape-rules.ts";
 import { kindOf } from "../../../agent/informer/kinds.ts";
-import { siteLeaseOf } from "../../../agent/runtime/site-lease.ts";
+import { siteLeaseOf } from "../../../agent/site/site-lease.ts";
 import { exampleOf } from "../examples.ts";
 import { ensure, jsonIn, type Target, taken } from "../target.ts";
 

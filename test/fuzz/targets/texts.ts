@@ -9,8 +9,8 @@ import { decodeBudget } from "../../../agent/controllers/node-lifecycle/budget.t
 import { scrubber } from "../../../agent/doctor/scrub.ts";
 import { memberText } from "../../../agent/fleet/member-text.ts";
 import { allowedResponseTopic, parseCommandTopic } from "../../../agent/fleet/topics.ts";
-import { decodeHolds, encodeHolds, pruned } from "../../../agent/runtime/holds.ts";
-import { olderClaims } from "../../../agent/runtime/site-lease.ts";
+import { decodeHolds, encodeHolds, pruned } from "../../../agent/holds/holds.ts";
+import { olderClaims } from "../../../agent/site/site-lease.ts";
 import { zoneFrom } from "../../../agent/upkeep/time-zone.ts";
 import { ruleFrom, ruleOffset } from "../../../agent/upkeep/zone-rule.ts";
 import type { SeededRandom } from "../../support/seeded-random.ts";

@@ -1,6 +1,6 @@
 import type { Millis } from "../../../agent/base/clock.ts";
 import type { Author, Scope } from "../../../agent/commands/controls.ts";
-import type { HoldScope } from "../../../agent/runtime/holds.ts";
+import type { HoldScope } from "../../../agent/holds/holds.ts";
 import type { Edge, Impairment } from "./edge.ts";
 import type { Span } from "./history.ts";
 import { leasePath } from "./recorder.ts";

@@ -1,5 +1,5 @@
 import type { Millis } from "../../../agent/base/clock.ts";
-import type { HoldScope } from "../../../agent/runtime/holds.ts";
+import type { HoldScope } from "../../../agent/holds/holds.ts";
 import type { Setting } from "./schedule.ts";
 
 /** One request of an agent that may change something. `order` counts everything that is sent or takes effect. */

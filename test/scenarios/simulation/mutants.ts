@@ -16,13 +16,13 @@ const list = {
   "a fence that always says yes": {
     noticedBy: "terms",
     wishes: { motif: "paused leader", boards: 3 },
-    breaks: one("agent/runtime/fence.ts", "if (!term.standsAt(clock.now())) throw", "if (clock.now().mono < 0) throw"),
+    breaks: one("agent/election/fence.ts", "if (!term.standsAt(clock.now())) throw", "if (clock.now().mono < 0) throw"),
   },
   "a follower that waits for nobody": {
     noticedBy: "terms",
     wishes: { boards: 3 },
     breaks: one(
-      "agent/runtime/lease-rules.ts",
+      "agent/election/lease-rules.ts",
       "shifted(now, validity(record, timing.duration))",
       "shifted(now, 0 * validity(record, timing.duration))",
     ),
@@ -31,7 +31,7 @@ const list = {
     noticedBy: "terms",
     wishes: { motif: "lost Lease", boards: 2 },
     breaks: one(
-      "agent/runtime/lease-rules.ts",
+      "agent/election/lease-rules.ts",
       'return wait ?? { do: "create", term };',
       'return wait ?? { do: "create", term: term * 0 };',
     ),
@@ -45,7 +45,7 @@ const list = {
     noticedBy: "budget",
     wishes: { motif: "dark zone", policy: "kubernetes", boards: 5 },
     breaks: one(
-      "agent/term-work.ts",
+      "agent/leading/term-work.ts",
       "decodeBudget(annotations[budgetAnnotation], begun)",
       "decodeBudget(annotations[budgetAnnotation] && undefined, begun)",
     ),
@@ -131,13 +131,13 @@ const list = {
   "a Lease that is not given back": {
     noticedBy: "ending",
     wishes: { boards: 2 },
-    breaks: one("agent/runtime/leadership.ts", "await this.#release();", "await Promise.resolve();"),
+    breaks: one("agent/election/leadership.ts", "await this.#release();", "await Promise.resolve();"),
   },
   "a freeze that nobody minds": {
     noticedBy: "holds",
     wishes: { motif: "held site", boards: 5 },
     breaks: one(
-      "agent/runtime/holds.ts",
+      "agent/holds/holds.ts",
       "isRunning(freeze, now) && covers(freeze, place)",
       "isRunning(freeze, place as never)",
     ),
@@ -146,7 +146,7 @@ const list = {
     noticedBy: "holds",
     wishes: { motif: "held site", boards: 5 },
     breaks: one(
-      "agent/runtime/hold-book.ts",
+      "agent/holds/hold-book.ts",
       "const holds = (isOlder ? undefined : found) ?? { ...this.#memory.read(now), confirmed: new Map() };",
       "const holds = { ...noHolds, ...(found && isOlder && {}) };",
     ),
@@ -155,7 +155,7 @@ const list = {
     noticedBy: "holds",
     wishes: { motif: "held site", boards: 5 },
     breaks: one(
-      "agent/term-work.ts",
+      "agent/leading/term-work.ts",
       "if (pause && isRunning(pause, now)) loop.pause();",
       "if (pause && !isRunning(pause, now)) loop.pause();",
     ),

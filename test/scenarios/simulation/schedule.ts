@@ -1,5 +1,5 @@
 import type { Millis } from "../../../agent/base/clock.ts";
-import type { HoldScope } from "../../../agent/runtime/holds.ts";
+import type { HoldScope } from "../../../agent/holds/holds.ts";
 import type { SeededRandom } from "../../support/seeded-random.ts";
 import type { CacheLoss } from "./board-storage.ts";
 import type { Healing } from "./edge.ts";

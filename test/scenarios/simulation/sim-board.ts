@@ -3,7 +3,7 @@ import type { Millis } from "../../../agent/base/clock.ts";
 import { dispositionOf } from "../../../agent/base/errors.ts";
 import { silent } from "../../../agent/base/logger.ts";
 import type { Config } from "../../../agent/config/settings.ts";
-import * as controlLoops from "../../../agent/control-loops.ts";
+import * as controlLoops from "../../../agent/leading/control-loops.ts";
 import { Kubelet, kubeletDefaults } from "../../../simulator/kubelet.ts";
 import { SiteClient } from "../../../simulator/site-client.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";

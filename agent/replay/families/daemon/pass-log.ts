@@ -4,8 +4,8 @@ import type { Millis } from "../../../base/clock.ts";
 import { targetOf } from "../../../controllers/daemonset/daemon-pod.ts";
 import type { SetMemory } from "../../../controllers/daemonset/memory.ts";
 import type { SetState } from "../../../controllers/daemonset/pass.ts";
-import type { Action, Outcome } from "../../../runtime/actions.ts";
-import type { Controller } from "../../../runtime/controller.ts";
+import type { Action, Outcome } from "../../../execution/actions.ts";
+import type { Controller } from "../../../loop/controller.ts";
 
 interface Coming {
   readonly atMs: Millis;

@@ -4,7 +4,7 @@ import { podCondition } from "../../../api/pods.ts";
 import { nodes, pods } from "../../../api/resources.ts";
 import { podGC } from "../../../controllers/pod-gc/controller.ts";
 import type { GcMemory, GcState } from "../../../controllers/pod-gc/decide.ts";
-import type { ControlLoop } from "../../../runtime/control-loop.ts";
+import type { ControlLoop } from "../../../loop/control-loop.ts";
 import { MalformedCase } from "../../malformed.ts";
 import type { Outcome } from "../../outcome.ts";
 import { lifecycleSettings } from "../../settings.ts";

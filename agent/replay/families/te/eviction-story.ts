@@ -8,7 +8,7 @@ import { noExecuteTaints } from "../../../api/taints.ts";
 import type { Millis } from "../../../base/clock.ts";
 import { taintEviction } from "../../../controllers/taint-eviction/controller.ts";
 import { deadlineOf, type Timer } from "../../../controllers/taint-eviction/timer.ts";
-import type { ControlLoop } from "../../../runtime/control-loop.ts";
+import type { ControlLoop } from "../../../loop/control-loop.ts";
 import { inMemory } from "../../in-memory.ts";
 import { MalformedCase } from "../../malformed.ts";
 import type { Outcome } from "../../outcome.ts";

@@ -1,4 +1,4 @@
-import { defaultRetryLimits, type RetryLimits } from "../../../runtime/retry-limiter.ts";
+import { defaultRetryLimits, type RetryLimits } from "../../../loop/retry-limiter.ts";
 import { latest } from "../../case.ts";
 import { choice, either, list, mapped, number, tagged } from "../../form.ts";
 import { MalformedCase } from "../../malformed.ts";

@@ -1,6 +1,6 @@
 import { type Clock, type Millis, sleep } from "../../../base/clock.ts";
-import { RetryLimiter, type RetryLimits } from "../../../runtime/retry-limiter.ts";
-import { WorkQueue } from "../../../runtime/work-queue.ts";
+import { RetryLimiter, type RetryLimits } from "../../../loop/retry-limiter.ts";
+import { WorkQueue } from "../../../loop/work-queue.ts";
 import type { Event, Given } from "./forms.ts";
 
 interface Delivery {

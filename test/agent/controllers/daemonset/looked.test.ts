@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { decide, remember } from "../../../../agent/controllers/daemonset/decide.ts";
 import { firstMemory, type SetMemory } from "../../../../agent/controllers/daemonset/memory.ts";
 import type { SetState } from "../../../../agent/controllers/daemonset/pass.ts";
-import type { Outcome } from "../../../../agent/runtime/actions.ts";
+import type { Outcome } from "../../../../agent/execution/actions.ts";
 import { podOf, revisionOf, set } from "./support/daemon-site.ts";
 
 /*

@@ -5,8 +5,8 @@ import { decide, remember } from "../../../../agent/controllers/daemonset/decide
 import { newRevision, presentHash } from "../../../../agent/controllers/daemonset/history.ts";
 import { firstMemory, type SetMemory } from "../../../../agent/controllers/daemonset/memory.ts";
 import type { SetState } from "../../../../agent/controllers/daemonset/pass.ts";
-import type { Outcome } from "../../../../agent/runtime/actions.ts";
-import type { Decision } from "../../../../agent/runtime/controller.ts";
+import type { Outcome } from "../../../../agent/execution/actions.ts";
+import type { Decision } from "../../../../agent/loop/controller.ts";
 import { DaemonSite, podOf, revisionOf, set } from "./support/daemon-site.ts";
 
 /*

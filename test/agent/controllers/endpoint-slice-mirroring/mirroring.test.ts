@@ -5,7 +5,7 @@ import { decide } from "../../../../agent/controllers/endpoint-slice-mirroring/d
 import { controllerName, mirror } from "../../../../agent/controllers/endpoint-slice-mirroring/mirrored.ts";
 import { noMemory } from "../../../../agent/controllers/slices/memory.ts";
 import { managedByLabel, serviceNameLabel } from "../../../../agent/controllers/slices/slice.ts";
-import type { Seen, SiteView } from "../../../../agent/runtime/controller.ts";
+import type { Seen, SiteView } from "../../../../agent/loop/controller.ts";
 import { service, slice } from "../service/objects.ts";
 
 const made = (subsets: Endpoints["subsets"] = [], metadata: Partial<Endpoints["metadata"]> = {}): Endpoints => ({

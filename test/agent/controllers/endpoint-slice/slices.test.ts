@@ -3,8 +3,8 @@ import type { EndpointSlice } from "../../../../agent/api/core.ts";
 import { decide, remember, type ServiceState } from "../../../../agent/controllers/endpoint-slice/decide.ts";
 import type { Silence } from "../../../../agent/controllers/service/readiness.ts";
 import { noMemory, type SliceMemory } from "../../../../agent/controllers/slices/memory.ts";
-import type { Action, Outcome } from "../../../../agent/runtime/actions.ts";
-import type { Decision } from "../../../../agent/runtime/controller.ts";
+import type { Action, Outcome } from "../../../../agent/execution/actions.ts";
+import type { Decision } from "../../../../agent/loop/controller.ts";
 import { at, clear, endpoint, service, silent, slice, webPod } from "../service/objects.ts";
 
 const state = (

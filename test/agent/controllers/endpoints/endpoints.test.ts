@@ -4,7 +4,7 @@ import { endpoints as resource } from "../../../../agent/api/resources.ts";
 import { decide, remember, type ServiceState } from "../../../../agent/controllers/endpoints/decide.ts";
 import { noMemory } from "../../../../agent/controllers/endpoints/memory.ts";
 import type { Silence } from "../../../../agent/controllers/service/readiness.ts";
-import type { Action, Outcome } from "../../../../agent/runtime/actions.ts";
+import type { Action, Outcome } from "../../../../agent/execution/actions.ts";
 import { at, clear, service, silent, webPod, written } from "../service/objects.ts";
 
 const state = (

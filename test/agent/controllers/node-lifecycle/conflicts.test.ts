@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Node } from "../../../../agent/api/core.ts";
 import { shifted } from "../../../../agent/base/clock.ts";
-import { type Freeze, freezeKey } from "../../../../agent/runtime/holds.ts";
+import { type Freeze, freezeKey } from "../../../../agent/holds/holds.ts";
 import { SiteModel } from "../site-model.ts";
 
 /** One token in a hundred seconds, and a lost board that somebody else writes to. */

@@ -3,7 +3,7 @@ import { shifted } from "../../../../agent/base/clock.ts";
 import { firstMemory } from "../../../../agent/controllers/node-lifecycle/memory.ts";
 import type { ActedPass } from "../../../../agent/controllers/node-lifecycle/pass.ts";
 import { settle } from "../../../../agent/controllers/node-lifecycle/settle.ts";
-import { noHolds } from "../../../../agent/runtime/holds.ts";
+import { noHolds } from "../../../../agent/holds/holds.ts";
 import { defaults } from "../site-model.ts";
 
 const now = { mono: 1_000_000, wall: 0 };

@@ -6,12 +6,12 @@ import { firstMemory, type SiteMemory } from "../../../../agent/controllers/node
 import { podGC } from "../../../../agent/controllers/pod-gc/controller.ts";
 import { decide, firstGcMemory, type GcMemory, type GcState } from "../../../../agent/controllers/pod-gc/decide.ts";
 import { firstToGo } from "../../../../agent/controllers/pod-gc/ended.ts";
+import { freezeKey, type HoldScope, noHolds } from "../../../../agent/holds/holds.ts";
 import { noQuarantine } from "../../../../agent/judgement/link.ts";
+import type { ControlLoop } from "../../../../agent/loop/control-loop.ts";
 import { lifecycleSettings } from "../../../../agent/replay/settings.ts";
 import { CaseTime } from "../../../../agent/replay/site/case-time.ts";
 import { Site } from "../../../../agent/replay/site/site.ts";
-import type { ControlLoop } from "../../../../agent/runtime/control-loop.ts";
-import { freezeKey, type HoldScope, noHolds } from "../../../../agent/runtime/holds.ts";
 import { node, pod } from "../../../support/builders.ts";
 
 /*

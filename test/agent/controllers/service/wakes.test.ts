@@ -4,7 +4,7 @@ import { type KubeObject, keyOf } from "../../../../agent/api/meta.ts";
 import { pods, type Resource, resourceName, services } from "../../../../agent/api/resources.ts";
 import { podWake, selectedPods } from "../../../../agent/controllers/service/wakes.ts";
 import { kindOf } from "../../../../agent/informer/kinds.ts";
-import type { SiteView } from "../../../../agent/runtime/controller.ts";
+import type { SiteView } from "../../../../agent/loop/controller.ts";
 import { at, service, webPod } from "./objects.ts";
 
 /** A site that counts how many objects were read. */

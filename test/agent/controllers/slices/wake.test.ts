@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { EndpointSlice } from "../../../../agent/api/core.ts";
 import { managedByLabel, serviceNameLabel } from "../../../../agent/controllers/slices/slice.ts";
 import { sliceWake } from "../../../../agent/controllers/slices/wake.ts";
-import type { SiteView } from "../../../../agent/runtime/controller.ts";
+import type { SiteView } from "../../../../agent/loop/controller.ts";
 
 const us = "endpointslice-controller.k8s.io";
 const { keys } = sliceWake(us, 0);

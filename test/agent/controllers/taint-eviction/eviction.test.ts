@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Taint, Toleration } from "../../../../agent/api/core.ts";
 import { shifted } from "../../../../agent/base/clock.ts";
-import type { Action } from "../../../../agent/runtime/actions.ts";
+import type { Action } from "../../../../agent/execution/actions.ts";
 import { toleration } from "../../../support/builders.ts";
 import { SiteModel, type TermOptions } from "../site-model.ts";
 

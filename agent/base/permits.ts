@@ -1,0 +1,57 @@
+import { type Lane, Lanes, lanes } from "./lanes.ts";
+
+/**
+ * At most so many at once; the rest waits in line. Each lane leaves an eighth to those before it: writes of one lane that
+ * get no answer never hold up all.
+ */
+export class Permits {
+  readonly #most: number;
+  readonly #line = new Lanes();
+  readonly #taken = lanes.map(() => 0);
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get taken(): number {
+    return this.#from(0);
+  }
+
+  /** Takes a permit where one is free, without waiting for it. */
+  take(lane: Lane = "boards"): boolean {
+    if (!this.#isFree(lane)) return false;
+    this.#count(lane, 1);
+    return true;
+  }
+
+  /** Waits for a permit, to be given back by `release`. False, and no permit: the signal aborted first. */
+  acquire(signal: AbortSignal, lane: Lane = "boards"): Promise<boolean> {
+    if (signal.aborted) return Promise.resolve(false);
+    return this.take(lane) ? Promise.resolve(true) : this.#line.wait(lane, signal);
+  }
+
+  /** Hands the permit to whoever is next in line, or keeps it. */
+  release(lane: Lane = "boards"): void {
+    this.#count(lane, -1);
+    const next = this.#line.next((other) => this.#isFree(other));
+    if (next) this.#count(next, 1);
+  }
+
+  /** Within the bound of each lane up to this one, for it and those behind. */
+  #isFree(lane: Lane): boolean {
+    const eighth = Math.ceil(this.#most / 8);
+    return lanes
+      .slice(0, lanes.indexOf(lane) + 1)
+      .every((_, at) => this.#from(at) < Math.max(1, this.#most - at * eighth));
+  }
+
+  /** Taken by the lane at that place and by those behind it. */
+  #from(place: number): number {
+    return this.#taken.slice(place).reduce((all, taken) => all + taken, 0);
+  }
+
+  #count(lane: Lane, by: number): void {
+    const at = lanes.indexOf(lane);
+    this.#taken[at] = (this.#taken[at] ?? 0) + by;
+  }
+}

@@ -1,0 +1,336 @@
+import type { Ambient } from "../base/ambient.ts";
+import { Bell } from "../base/bell.ts";
+import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
+import { ConfigError, hintOf, sentenceOf } from "../base/errors.ts";
+import { jitterFactor, writtenSeconds } from "../base/lease-timing.ts";
+import type { Progress } from "../base/progress.ts";
+import { jitter } from "../base/random.ts";
+import { isFatal } from "../base/reaction.ts";
+import { isOfLink, isOvertaken } from "../client/api-error.ts";
+import type { ObjectRef } from "../execution/actions.ts";
+import { FencedError } from "./fence.ts";
+import { type Failure, Leadership, type LeadershipParts } from "./leadership.ts";
+import { type Candidate, candidateProblems, type LeaseRecord, type LeaseStep } from "./lease-rules.ts";
+import { LeaseSight, patience, within } from "./lease-sight.ts";
+import { TermOver } from "./term.ts";
+
+export interface ElectorParts
+  extends Omit<Candidate, "headStart">,
+    Omit<LeadershipParts, "candidate" | "sight" | "announce" | "saw"> {
+  /** expiry: followers look when the observed term would end. poll: as client-go, after each jittered retry period. */
+  readonly followers: "expiry" | "poll";
+  /** Why this board should not lead at present. */
+  readonly mayStand: (leaderlessFor: Millis) => string | undefined;
+  /** Receives what the Lease carries each time that this board reads it, whether or not it leads. */
+  readonly saw?: LeadershipParts["saw"];
+  /** Until when this board does not stand, by what an earlier process of it was told. */
+  readonly formerRest?: Rest | undefined;
+  /**
+   * Is told how long it shall not stand, before the Lease is given back: the next process finds it as `formerRest`.
+   * Undefined: that is over.
+   */
+  readonly rests?: (rest: Rest | undefined) => void;
+  /** Is told each term that is higher than all that this board knew; the next process finds it as `formerTerm`. */
+  readonly remember?: (term: number) => void;
+  /** Takes the Events "became leader" and "stopped leading". */
+  readonly announce?: LeadershipParts["announce"];
+}
+
+export interface Rest {
+  readonly until: Instant;
+  readonly why: string;
+}
+
+export interface ElectorView {
+  readonly role: "leader" | "follower";
+  readonly identity: string;
+  /** "": nobody; undefined: not known. */
+  readonly holder: string | undefined;
+  readonly term: number | undefined;
+  /** Since when the holder is known to us as such. */
+  readonly since: Instant | undefined;
+  /** Time since the Lease was last seen to change. */
+  readonly leaseAge: Millis | undefined;
+  readonly leaseDuration: Millis;
+  /** Another process stands under our name, and leads. */
+  readonly namesake: boolean;
+  readonly renewP95: Millis | undefined;
+  /** In the present term, or the last one of this process. */
+  readonly missedRenewals: number;
+  /** Why this board does not stand for election, while that is so. */
+  readonly notStanding: string | undefined;
+  /** Why the last attempt to take or to renew the Lease failed. That another board was faster is no failure. */
+  readonly lastError: ElectionError | undefined;
+  /** How the last term of this process ended; undefined: it leads, or never led. */
+  readonly ended: { readonly at: Instant; readonly why: string } | undefined;
+}
+
+interface ElectionError {
+  readonly message: string;
+  readonly hint: string | undefined;
+  readonly at: Instant;
+  /** There was no answer: the state of the link says the same. */
+  readonly isOfLink: boolean;
+}
+
+interface Won {
+  readonly record: LeaseRecord;
+  readonly began: Instant;
+  /** What the Lease carries was written before that. */
+  readonly written: Instant;
+}
+
+type Attempt = { readonly won: Won } | { readonly pause: Millis };
+
+/** Where followers sleep, a try that failed is repeated after 1 to 5 retry periods, further ones after 3 to 7. */
+const [soonest, soonestAgain, spread] = [1, 3, 4];
+
+/**
+ * Stands for election, for ever: wins a term, lets `lead` work in it, and when it is over follows again. Losing the Lease
+ * ends the work and nothing else.
+ */
+export class LeaderElector {
+  readonly #ambient: Ambient;
+  readonly #parts: ElectorParts;
+  readonly #candidate: Candidate;
+  readonly #sight: LeaseSight;
+  readonly #bell: Bell;
+  #leadership: Leadership | undefined;
+  /** The work of the present term, or of the last one. */
+  #leading: Promise<unknown> = Promise.resolve();
+  #rest: (Rest & { readonly isNoted: boolean }) | undefined;
+  /** Since when nobody holds the Lease, as far as we looked. */
+  #freeSince: Instant | undefined;
+  #notStanding: string | undefined;
+  #error: Failure | undefined;
+  /** When the attempt under way is over, or the next one begins. */
+  #next: Instant | "idle" = "idle";
+
+  constructor(ambient: Ambient, parts: ElectorParts) {
+    this.#ambient = ambient;
+    this.#parts = parts;
+    this.#candidate = { ...parts, headStart: headStart(parts) };
+    this.#rest = parts.formerRest && { ...parts.formerRest, isNoted: true };
+    this.#sight = new LeaseSight(ambient, { candidate: this.#candidate, remember: parts.remember ?? (() => {}) });
+    this.#bell = new Bell(ambient.clock);
+  }
+
+  view(): ElectorView {
+    const now = this.#ambient.clock.now();
+    const { seen, holderSince } = this.#sight;
+    const record = seen?.record;
+    const leads = this.#leadership?.term.standsAt(now) ?? false;
+    const renewals = this.#leadership?.stats();
+    const failure = leads ? renewals?.failure : this.#error;
+    const over = leads ? undefined : this.#leadership?.term.signal.reason;
+    return {
+      role: leads ? "leader" : "follower",
+      identity: this.#parts.identity,
+      holder: record?.holder,
+      term: record?.transitions,
+      since: holderSince,
+      leaseAge: seen && elapsed(seen.since, now),
+      leaseDuration: record?.durationSeconds ? record.durationSeconds * 1000 : this.#parts.timing.duration,
+      namesake: seen?.namesake ?? false,
+      renewP95: renewals?.renewP95,
+      missedRenewals: renewals?.missed ?? 0,
+      notStanding: leads ? undefined : this.#reasonNotToStand(),
+      lastError: failure && {
+        message: sentenceOf(failure.error),
+        hint: hintOf(failure.error),
+        at: failure.at,
+        isOfLink: isOfLink(failure.error),
+      },
+      ended: over instanceof TermOver ? { at: over.at, why: over.why } : undefined,
+    };
+  }
+
+  /** The site's Lease, for Events about the site; undefined: this board does not lead, or did not yet. */
+  get lease(): ObjectRef | undefined {
+    return this.#leadership?.about;
+  }
+
+  /** Of the attempts: to see the Lease, to win it, to renew it. Nothing but the end of the process makes them end. */
+  progress(): Progress {
+    const [next, renewal] = [this.#next, this.#leadership?.next];
+    return { name: "election", at: next !== "idle" && renewal && elapsed(next, renewal) > 0 ? renewal : next };
+  }
+
+  /** Looks at the Lease now: a hint that its holder may be gone. It shortens nobody's term. */
+  look(): void {
+    this.#bell.ring();
+  }
+
+  /** Gives the Lease away, where we hold it, and does not stand again for so long. */
+  stepDown(why: string, rest: Millis): void {
+    this.#rest = { until: shifted(this.#ambient.clock.now(), rest), why, isNoted: false };
+    this.#leadership?.leave(why);
+  }
+
+  /**
+   * The same by an operator's will: for `to`, where a board is named, and over restarts of this one. Answers once the work
+   * of the term is over; false: the Lease was not ours, or could not be given back, and others have to wait for its end.
+   */
+  async handOver(
+    why: string,
+    { rest, to, message }: { readonly rest: Millis; readonly to: string | undefined; readonly message: string },
+  ): Promise<boolean> {
+    const leadership = this.#leadership;
+    const until = shifted(this.#ambient.clock.now(), rest);
+    // Before it is given back: whatever happens then, this board does not take it again.
+    this.#parts.rests?.({ until, why });
+    this.#rest = { until, why, isNoted: true };
+    if (leadership === undefined) return false;
+    const { about, trusted } = leadership;
+    this.#parts.announce?.({ do: "event", about, severity: "Normal", reason: "LeaderStepDown", message }, trusted);
+    leadership.leave(why, to);
+    await this.#leading;
+    return leadership.isReleased;
+  }
+
+  /** Writes what rides along with renewals into the Lease now. Rejects where we do not lead, or do not any more. */
+  async renewNow(): Promise<void> {
+    if (this.#leadership === undefined) throw new FencedError("another board leads");
+    await this.#leadership.renewNow();
+  }
+
+  /** Ends when the signal aborts; the work of a term has ended by then, and its Lease is released. */
+  async run(signal: AbortSignal): Promise<void> {
+    const problems = candidateProblems(this.#parts);
+    if (problems.length > 0) throw new ConfigError(problems);
+    while (!signal.aborted) {
+      const next = await this.#attempt(signal);
+      if ("won" in next) await this.#lead(next.won, signal);
+      else {
+        this.#next = shifted(this.#ambient.clock.now(), next.pause);
+        await this.#bell.wait(signal, next.pause);
+      }
+    }
+    this.#next = "idle";
+  }
+
+  async #attempt(signal: AbortSignal): Promise<Attempt> {
+    const { clock, random, log } = this.#ambient;
+    const { lock, timing } = this.#parts;
+    const pause = jitter(random, timing.retry, jitterFactor);
+    const bound = within(clock, patience(timing), signal);
+    this.#next = shifted(clock.now(), patience(timing));
+    try {
+      const step = this.#sight.take(await lock.read(bound.signal), false);
+      const wasAway = this.#error !== undefined;
+      this.#error = undefined;
+      const written = this.#sight.seen?.since ?? clock.now();
+      const { record: seen } = this.#sight.seen ?? {};
+      if (seen) this.#parts.saw?.({ annotations: seen.annotations, written });
+      if (step.do === "wait") {
+        this.#freeSince = undefined;
+        return { pause: this.#pauseUntil(step.until, pause, wasAway) };
+      }
+      this.#freeSince ??= clock.now();
+      const reason = this.#reasonNotToStand();
+      if (reason !== this.#notStanding) log.info(reason ? "not standing for election" : "standing again", { reason });
+      this.#notStanding = reason;
+      if (reason !== undefined) return { pause };
+      const began = clock.now();
+      const record = await this.#sight.write(began, () => this.#claim(step, began, bound.signal));
+      this.#sight.take(record, true);
+      return { won: { record, began, written } };
+    } catch (error) {
+      if (signal.aborted) return { pause };
+      if (isOvertaken(error)) {
+        // The normal way not to be elected. The next read says who leads, and not all who lost read at the same time.
+        log.debug("another board was faster", { error });
+        return { pause: this.#parts.followers === "poll" ? pause : timing.retry * random.next() };
+      }
+      const isFirst = this.#error === undefined;
+      if (isFirst) log[isOfLink(error) ? "debug" : "warn"]("lease not taken", { error, hint: hintOf(error) });
+      this.#error = { error, at: clock.now() };
+      return { pause: this.#parts.followers === "poll" ? pause : this.#pauseAfterFailure(isFirst) };
+    } finally {
+      bound.dispose();
+    }
+  }
+
+  /** A claim that was held up may be overtaken by anything: it is not sent any more. */
+  #claim(step: LeaseStep, began: Instant, signal: AbortSignal): Promise<LeaseRecord> {
+    const { clock } = this.#ambient;
+    const { lock, identity, timing } = this.#parts;
+    const guard = (): void => {
+      if (elapsed(began, clock.now()) > patience(timing)) throw new FencedError("the attempt to lead is too old");
+    };
+    const durationSeconds = writtenSeconds(timing.duration);
+    const write = { signal, guard };
+    switch (step.do) {
+      case "create":
+        return lock.create({ holder: identity, durationSeconds, term: step.term }, began, write);
+      case "take":
+        return lock.take(step.record, { holder: identity, durationSeconds, term: step.term }, began, write);
+      case "renew":
+        return lock.renew(step.record, { durationSeconds, carried: {} }, began, write);
+      default:
+        throw new Error(`a candidate cannot ${step.do}`);
+    }
+  }
+
+  async #lead(won: Won, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#ambient;
+    const { lock, lead, carried, saw = () => {}, announce = () => {}, timing } = this.#parts;
+    const parts = { lock, lead, carried, saw, announce, candidate: this.#candidate, sight: this.#sight };
+    const leadership = new Leadership(this.#ambient, parts, won);
+    if (!leadership.term.standsAt(clock.now())) return;
+    this.#leadership = leadership;
+    this.#freeSince = undefined;
+    try {
+      const work = leadership.run(signal);
+      this.#leading = work.catch(() => {});
+      const ending = await work;
+      if (ending === "idle") this.stepDown("its work ended", timing.duration);
+    } catch (error) {
+      if (isFatal(error)) throw error;
+      log.error("the work of the term failed", { term: leadership.term.number, error });
+      this.stepDown(`its work failed: ${sentenceOf(error)}`, timing.duration);
+    } finally {
+      this.#next = clock.now();
+    }
+  }
+
+  #reasonNotToStand(): string | undefined {
+    if (this.#rest && elapsed(this.#ambient.clock.now(), this.#rest.until) > 0) return this.#rest.why;
+    const over = this.#rest;
+    this.#rest = undefined;
+    if (over?.isNoted) this.#forgetRest();
+    return this.#parts.mayStand(this.#freeSince ? elapsed(this.#freeSince, this.#ambient.clock.now()) : 0);
+  }
+
+  #forgetRest(): void {
+    try {
+      this.#parts.rests?.(undefined);
+    } catch (error) {
+      this.#ambient.log.warn("a rest that is over stays noted", { error });
+    }
+  }
+
+  /** Nobody can take the Lease before `until`. Who polls looks earlier, to see renewals, at client-go's pace. */
+  #pauseUntil(until: Instant, pause: Millis, wasAway: boolean): Millis {
+    if (this.#parts.followers === "poll") return pause;
+    const { clock, random } = this.#ambient;
+    const rest = Math.max(0, elapsed(clock.now(), until));
+    // Boards that a server had back within seconds would else look within the same seconds from then on.
+    if (wasAway) return rest * (1 - random.next());
+    // Two looks may be needed, and half a retry late each time keeps the promise of two durations and a retry.
+    return rest + (random.next() * this.#parts.timing.retry) / 2;
+  }
+
+  /**
+   * Boards that lost the same server do not come back together: a hundred of them in one second are its next outage. While
+   * it is away they lose their step; how many come in the second of its return is how often each of them tries.
+   */
+  #pauseAfterFailure(isFirst: boolean): Millis {
+    const { random } = this.#ambient;
+    return this.#parts.timing.retry * ((isFirst ? soonest : soonestAgain) + spread * random.next());
+  }
+}
+
+/** As long as the named board may sleep before it looks at the Lease the next time. */
+const headStart = ({ followers, timing: { duration, retry } }: ElectorParts): Millis =>
+  followers === "poll" ? 2 * jitterFactor * retry : duration + retry;

@@ -1,0 +1,94 @@
+import { isSameTaint, notReady, unreachable } from "../api/taints.ts";
+import type { Instant } from "../base/clock.ts";
+import { asRecord } from "../base/json.ts";
+import { RollingCount } from "../base/rolling-count.ts";
+import type { Action, EventAction } from "./actions.ts";
+
+/** What an act did to the site, where that is worth counting. Several acts can concern one pod: each is counted as itself. */
+export const acts = [
+  /** Ready=Unknown was written for a silent board. */
+  "board-marked",
+  /** A board was given a NoExecute taint of ours. */
+  "board-tainted",
+  /** A pod was marked not ready because its board is silent. */
+  "pod-marked",
+  /** A pod was deleted because it does not tolerate a NoExecute taint of its board, or not any longer. */
+  "pod-evicted",
+  /** A pod was deleted because its board was deleted. */
+  "pod-collected",
+  /** A daemon pod was deleted because it looks broken on a silent board. */
+  "pod-replaced",
+  /** Endpoints of a service were withdrawn because their board is silent. */
+  "endpoints-withdrawn",
+] as const;
+
+export type Act = (typeof acts)[number];
+
+export interface ActCount {
+  readonly act: Act;
+  readonly lastHour: number;
+  /** Since this process began. */
+  readonly total: number;
+}
+
+/** How often each kind of act went through, in constant memory. */
+export class ActCounts {
+  readonly #counts = new Map<Act, { readonly recent: RollingCount; total: number }>();
+
+  add(act: Act, now: Instant): void {
+    const count = this.#counts.get(act) ?? { recent: new RollingCount(), total: 0 };
+    count.recent.add(now);
+    count.total++;
+    this.#counts.set(act, count);
+  }
+
+  list(now: Instant): readonly ActCount[] {
+    return acts.map((act) => {
+      const count = this.#counts.get(act);
+      return { act, lastHour: count?.recent.total(now) ?? 0, total: count?.total ?? 0 };
+    });
+  }
+}
+
+/** What a write counts as; undefined: nothing that harms. `by`: the controller that asked for it. */
+export function actOf(action: Exclude<Action, EventAction>, by: string | undefined): Act | undefined {
+  switch (action.do) {
+    case "delete":
+    case "evict":
+      if (action.target.resource.kind !== "Pod") return action.cause && "endpoints-withdrawn";
+      if (by === "taint-eviction") return "pod-evicted";
+      return action.cause && (by === "pod-gc" ? "pod-collected" : "pod-replaced");
+    case "patch":
+      return actOfPatch(action, by);
+    case "create":
+      return action.cause && "endpoints-withdrawn";
+    case "bind":
+      return undefined;
+    default:
+      return action satisfies never;
+  }
+}
+
+function actOfPatch(
+  { target, subresource, patch, cause }: Extract<Action, { do: "patch" }>,
+  by: string | undefined,
+): Act | undefined {
+  switch (target.resource.kind) {
+    case "Node":
+      if (by !== "node-lifecycle") return undefined;
+      if (subresource === "status") return "board-marked";
+      return taintsBoard(patch) ? "board-tainted" : undefined;
+    case "Pod":
+      // Who evicts a pod says why in its status first: that is a part of the eviction, not an act of its own.
+      return cause && by !== "taint-eviction" && by !== "pod-gc" ? "pod-marked" : undefined;
+    default:
+      return cause && "endpoints-withdrawn";
+  }
+}
+
+function taintsBoard(patch: object): boolean {
+  const { taints } = asRecord(asRecord(patch).spec);
+  return (
+    Array.isArray(taints) && taints.some((taint) => isSameTaint(taint, unreachable) || isSameTaint(taint, notReady))
+  );
+}

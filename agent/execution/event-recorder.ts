@@ -1,0 +1,170 @@
+import { apiVersionOf, events } from "../api/resources.ts";
+import { timestamp } from "../api/timestamps.ts";
+import type { Ambient } from "../base/ambient.ts";
+import { Bell } from "../base/bell.ts";
+import type { Instant, Millis } from "../base/clock.ts";
+import { sleep } from "../base/clock.ts";
+import { dispositionOf } from "../base/errors.ts";
+import { Fifo } from "../base/fifo.ts";
+import { jitter } from "../base/random.ts";
+import { isNotFound } from "../client/api-error.ts";
+import { fence } from "../election/fence.ts";
+import type { Term } from "../loop/controller.ts";
+import type { EventAction } from "./actions.ts";
+import { EventCorrelator } from "./event-correlator.ts";
+import type { Events, Writer } from "./executor.ts";
+
+const component = "siteward";
+const longestQueue = 200;
+const attempts = 4;
+const pause: Millis = 10_000;
+const longestMessage = 1024;
+
+/** What was said and is not sent yet. The same thing said again meanwhile is counted here. */
+interface Pending {
+  readonly event: EventAction;
+  readonly text: string;
+  readonly first: Instant;
+  message: string;
+  last: Instant;
+  count: number;
+  term: Term;
+}
+
+/**
+ * Writes Events (core/v1): merged, limited per object, one at a time, in the background. A pass never waits for it, and
+ * nothing depends on it: what does not fit or does not go through is dropped and counted.
+ */
+export class EventRecorder implements Events {
+  readonly #ambient: Ambient;
+  readonly #client: Pick<Writer, "create" | "patch">;
+  readonly #host: string;
+  readonly #correlator = new EventCorrelator();
+  readonly #queue = new Fifo<Pending>();
+  readonly #pending = new Map<string, Pending>();
+  readonly #bell: Bell;
+  #sent = 0;
+  #dropped = 0;
+
+  constructor(ambient: Ambient, parts: { readonly client: Pick<Writer, "create" | "patch">; readonly host: string }) {
+    this.#ambient = ambient;
+    this.#client = parts.client;
+    this.#host = parts.host;
+    this.#bell = new Bell(ambient.clock);
+  }
+
+  stats(): { readonly queued: number; readonly sent: number; readonly dropped: number } {
+    return { queued: this.#queue.size, sent: this.#sent, dropped: this.#dropped };
+  }
+
+  record(event: EventAction, term: Term): void {
+    const now = this.#ambient.clock.now();
+    const message = this.#correlator.told(event, now);
+    const combined = message !== event.message;
+    const text = `${event.severity} ${event.reason} ${combined ? "*" : message}`;
+    const pending = this.#pending.get(`${event.about.uid} ${text}`);
+    if (pending) {
+      Object.assign(pending, { message, last: now, count: pending.count + 1, term });
+      return;
+    }
+    if (this.#queue.size >= longestQueue || !this.#correlator.admits(event, now)) {
+      this.#dropped++;
+      return;
+    }
+    const entry = { event, text, first: now, message, last: now, count: 1, term };
+    this.#pending.set(`${event.about.uid} ${text}`, entry);
+    this.#queue.push(entry);
+    this.#bell.ring();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const next = this.#queue.shift();
+      if (!next) {
+        await this.#bell.wait(signal);
+        continue;
+      }
+      this.#pending.delete(`${next.event.about.uid} ${next.text}`);
+      await this.#deliver(next, signal);
+    }
+  }
+
+  /** Only what may have been lost on the way is tried again: a refusal of the API would be repeated. */
+  async #deliver(pending: Pending, signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#ambient;
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      try {
+        await this.#send(pending, signal);
+        this.#sent++;
+        return;
+      } catch (error) {
+        if (dispositionOf(error) !== "retry" || attempt === attempts) {
+          this.#dropped++;
+          log.debug("event dropped", { reason: pending.event.reason, about: pending.event.about.name, error });
+          return;
+        }
+        await sleep(clock, jitter(random, pause, 0.25), signal);
+      }
+    }
+  }
+
+  async #send(pending: Pending, signal: AbortSignal): Promise<void> {
+    const guard = fence(this.#ambient.clock, pending.term);
+    guard();
+    const write = { signal, guard, lane: "events" } as const;
+    const { event, text, last, message } = pending;
+    const { uid } = event.about;
+    const written = this.#correlator.written(uid, text);
+    const at = { namespace: namespaceOf(event), name: written?.name ?? this.#newName(event) };
+    const count = (written?.count ?? 0) + pending.count;
+    if (written) {
+      try {
+        const patch = { count, lastTimestamp: timestamp(last), message: cut(message) };
+        await this.#client.patch(events, at, "merge", patch, { ...write, metadataOnly: true });
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        this.#correlator.lost(uid, text);
+        await this.#send(pending, signal);
+        return;
+      }
+    } else {
+      await this.#client.create(events, at.namespace, this.#body(pending, at), write);
+    }
+    this.#correlator.wrote(uid, text, { name: at.name, count }, this.#ambient.clock.now());
+  }
+
+  #newName({ about }: EventAction): string {
+    return `${about.name.slice(0, 236)}.${this.#ambient.random.uuid().replaceAll("-", "").slice(0, 16)}`;
+  }
+
+  #body({ event, first, last, message, count }: Pending, at: { namespace: string; name: string }) {
+    const { resource, namespace, name, uid, resourceVersion } = event.about;
+    return {
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: at,
+      involvedObject: {
+        apiVersion: apiVersionOf(resource),
+        kind: resource.kind,
+        namespace,
+        name,
+        uid,
+        resourceVersion,
+      },
+      reason: event.reason,
+      message: cut(message),
+      type: event.severity,
+      source: { component, host: this.#host },
+      reportingComponent: component,
+      reportingInstance: this.#host,
+      firstTimestamp: timestamp(first),
+      lastTimestamp: timestamp(last),
+      count,
+    };
+  }
+}
+
+/** Events about objects of the cluster lie in "default", as those of Kubernetes itself. */
+const namespaceOf = ({ about }: EventAction): string => about.namespace ?? "default";
+
+const cut = (message: string): string => message.slice(0, longestMessage);

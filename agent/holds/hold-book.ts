@@ -1,0 +1,280 @@
+import type { Ambient } from "../base/ambient.ts";
+import { Bell } from "../base/bell.ts";
+import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
+import type { Disposed } from "../base/errors.ts";
+import { Permits } from "../base/permits.ts";
+import { LeaseNotWrittenError, writtenWithin } from "../election/lease-write.ts";
+import { HoldMemory, type HoldMemoryParts } from "./hold-memory.ts";
+import {
+  decodeHolds,
+  encodeHolds,
+  type Freeze,
+  fits,
+  type Hold,
+  type Holds,
+  isNothing,
+  isRunning,
+  nextEnd,
+  noHolds,
+  pruned,
+} from "./holds.ts";
+
+/** Hours in which nothing is evicted. `until` undefined: it is not known until when. */
+export interface Quiet {
+  readonly until: Instant | undefined;
+  readonly why: string;
+}
+
+export interface HoldBookParts extends HoldMemoryParts {
+  /** After a freeze evictions go slowly for so long. */
+  readonly recovery: Millis;
+  readonly isQuiet: ((now: Instant) => Quiet | undefined) | undefined;
+  /** Writes what is carried into the Lease now; resolves once the Lease holds it. */
+  readonly publish: () => Promise<void>;
+  /** What is held is no longer what it was. */
+  readonly changed: () => void;
+  /** It ended by its time. */
+  readonly over: (what: Ended) => void;
+}
+
+export interface Ended {
+  readonly kind: "freeze" | "pause" | "confirmation";
+  /** "site", "zone/plant7", a controller, a zone. */
+  readonly subject: string;
+  readonly hold: Hold;
+}
+
+/** The Lease has no room for more. Nothing was changed. */
+export class TooManyHoldsError extends Error implements Disposed {
+  override readonly name = "TooManyHoldsError";
+  readonly disposition = "drop";
+}
+
+/** An answer that takes longer is none. */
+const patience: Millis = 15_000;
+/** What rides along is told anew so often: how much longer a hold may last for each change of the leader. */
+const freshness: Millis = 30_000;
+/** How much longer it may last after a reboot, when the Lease is lost as well. */
+const checkpoint: Millis = 600_000;
+const quietLook: Millis = 15_000;
+
+/**
+ * What operators hold back, while this board leads. The annotation of the Lease is the truth, and is there before a command
+ * is answered; the board's own memory is for a Lease that was deleted.
+ */
+export class HoldBook {
+  readonly #ambient: Ambient;
+  readonly #parts: HoldBookParts;
+  readonly #bell: Bell;
+  readonly #memory: HoldMemory;
+  /** One change after the other. */
+  readonly #changes = new Permits(1);
+  #holds = noHolds;
+  /** What the Lease is to hold, where that is already more than what is in effect, or less. */
+  #offered: Holds | undefined;
+  #told: { readonly of: Holds; readonly at: Instant; readonly text: string } | undefined;
+  #quiet: { readonly at: Instant; readonly quiet: Quiet | undefined; readonly last: Instant | undefined } | undefined;
+  /** The Lease has the annotation: it is kept up to date also when nothing is held any more. */
+  #isThere = false;
+  /** Up to then ends have been told. */
+  #lastLapse: Instant | undefined;
+  #term = 0;
+  #leads = false;
+
+  constructor(ambient: Ambient, parts: HoldBookParts) {
+    this.#ambient = ambient;
+    this.#parts = parts;
+    this.#bell = new Bell(ambient.clock);
+    this.#memory = new HoldMemory(ambient, parts);
+  }
+
+  /** A term of ours begins. `text`: what its Lease carries; it was written before `written`. */
+  begin(text: string | undefined, written: Instant): void {
+    const { clock, log } = this.#ambient;
+    const now = clock.now();
+    const found = decodeHolds(text, written);
+    if (text !== undefined && found === undefined) log.warn("what the Lease says of holds cannot be read", {});
+    // What was only said for a while, and does harm, is not taken from a memory that others may have overruled.
+    const isOlder = this.#memory.isOlder(text);
+    const holds = (isOlder ? undefined : found) ?? { ...this.#memory.read(now), confirmed: new Map() };
+    this.#term++;
+    this.#leads = true;
+    this.#lastLapse = now;
+    this.#isThere = found !== undefined;
+    this.#holds = pruned(holds, now);
+    this.#memory.write(this.#holds, now);
+    if (isNothing(this.#holds)) return;
+    log.info("holds taken over", {
+      freezes: [...this.#holds.freezes.keys()],
+      pauses: [...this.#holds.pauses.keys()],
+      confirmed: [...this.#holds.confirmed.keys()],
+    });
+    // The Lease was made anew, or is older: the board that leads next has to find them there.
+    if (found === undefined || isOlder) this.#publishLater();
+  }
+
+  /**
+   * What the Lease carried when this board looked at it, and did not lead: for the day on which somebody deletes it. Costs a
+   * write where the orders are others than before.
+   */
+  saw(text: string | undefined, written: Instant): void {
+    if (this.#leads || text === undefined || this.#memory.isOlder(text)) return;
+    const now = this.#ambient.clock.now();
+    const found = decodeHolds(text, written);
+    if (found) this.#memory.note(found, now);
+  }
+
+  /** The Lease went back to an earlier state: this board knows better what is held, until somebody else leads. */
+  restored(): void {
+    this.#memory.restored();
+  }
+
+  /** The term is over: who leads next knows by the Lease. */
+  end(): void {
+    this.#term++;
+    this.#leads = false;
+    this.#holds = noHolds;
+    this.#offered = undefined;
+    this.#told = undefined;
+  }
+
+  /** What is in effect, quiet hours among it. */
+  now(now: Instant): Holds {
+    const quiet = this.#quietFreeze(now);
+    return quiet ? { ...this.#holds, freezes: new Map([...this.#holds.freezes, ["quiet", quiet]]) } : this.#holds;
+  }
+
+  /** Without the quiet hours: they are the calendar's, and every leader reads it for itself. */
+  get ordered(): Holds {
+    return this.#holds;
+  }
+
+  quiet(now: Instant): Quiet | undefined {
+    const { isQuiet } = this.#parts;
+    if (isQuiet === undefined) return undefined;
+    const before = this.#quiet;
+    // Asked for every pod that is due, and answered by a calendar.
+    if (before && elapsed(before.at, now) < 1000) return before.quiet;
+    const quiet = isQuiet(now);
+    this.#quiet = { at: now, quiet, last: quiet ? now : before?.last };
+    return quiet;
+  }
+
+  /** For the Lease's annotation; undefined: it is left as it is, where nothing was ever held. */
+  carried(): string | undefined {
+    const now = this.#ambient.clock.now();
+    const holds = this.#offered ?? this.#holds;
+    if (isNothing(holds) && !this.#isThere) return undefined;
+    this.#isThere = true;
+    if (this.#told?.of !== holds || elapsed(this.#told.at, now) >= freshness) {
+      this.#told = { of: holds, at: now, text: encodeHolds(pruned(holds, now), now) };
+    }
+    return this.#told.text;
+  }
+
+  /**
+   * Resolves once the Lease holds the change. What holds back is in effect at once; what lets go, or does harm, only then.
+   * Where it cannot be written it is taken back, and this rejects.
+   */
+  async change(edit: (holds: Holds, now: Instant) => Holds, effect: "at once" | "once written"): Promise<void> {
+    const term = this.#term;
+    await this.#changes.acquire(new AbortController().signal);
+    try {
+      if (this.#term !== term) throw new LeaseNotWrittenError("the term ended meanwhile");
+      const now = this.#ambient.clock.now();
+      const before = this.#holds;
+      const changes = Math.min(before.changes + 1, Number.MAX_SAFE_INTEGER);
+      const after = { ...edit(pruned(before, now), now), changes };
+      if (!fits(after, now)) throw new TooManyHoldsError("more holds do not fit on the Lease");
+      this.#offered = after;
+      if (effect === "at once") this.#set(after);
+      try {
+        await writtenWithin(this.#ambient.clock, patience, this.#parts.publish);
+      } catch (error) {
+        if (this.#term === term) {
+          this.#set(before);
+          this.#offered = undefined;
+          this.#publishLater();
+        }
+        throw error;
+      }
+      if (this.#term !== term) throw new LeaseNotWrittenError("the term ended meanwhile");
+      this.#offered = undefined;
+      this.#set(after);
+      this.#memory.write(after, this.#ambient.clock.now());
+    } finally {
+      this.#changes.release();
+    }
+  }
+
+  /** Tells when something ends, until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#ambient;
+    let kept = clock.now();
+    let wasQuiet = this.quiet(kept) !== undefined;
+    while (!signal.aborted) {
+      await this.#bell.wait(signal, this.#rest(kept));
+      if (signal.aborted) return;
+      const now = clock.now();
+      const isQuiet = this.quiet(now) !== undefined;
+      const before = this.#holds;
+      if (this.#lapse(now) || isQuiet !== wasQuiet) this.#parts.changed();
+      wasQuiet = isQuiet;
+      // What is over is forgotten: else it would begin anew after a reboot.
+      if (this.#holds === before && elapsed(kept, now) < checkpoint) continue;
+      kept = now;
+      this.#memory.write(this.#holds, now);
+    }
+  }
+
+  /** Until the next look; undefined: until something is held. */
+  #rest(kept: Instant): Millis | undefined {
+    const now = this.#ambient.clock.now();
+    const ends = [
+      nextEnd(this.#holds, now),
+      isNothing(this.#holds) ? undefined : shifted(kept, checkpoint),
+      this.#parts.isQuiet && shifted(now, quietLook),
+    ];
+    const rests = ends.flatMap((end) => (end === undefined ? [] : [Math.max(1, elapsed(now, end))]));
+    return rests.length === 0 ? undefined : Math.min(...rests);
+  }
+
+  /** Whether something ended since it was asked last; what is over for good is forgotten. */
+  #lapse(now: Instant): boolean {
+    const since = this.#lastLapse ?? now;
+    this.#lastLapse = now;
+    const { freezes, pauses, confirmed } = this.#holds;
+    const ended = (kind: Ended["kind"], holds: ReadonlyMap<string, Hold>): readonly Ended[] =>
+      [...holds]
+        .filter(([, hold]) => isRunning(hold, since) && !isRunning(hold, now))
+        .map(([subject, hold]) => ({ kind, subject, hold }));
+    const all = [...ended("freeze", freezes), ...ended("pause", pauses), ...ended("confirmation", confirmed)];
+    for (const one of all) this.#parts.over(one);
+    if (this.#offered === undefined) this.#holds = pruned(this.#holds, now);
+    return all.length > 0;
+  }
+
+  #quietFreeze(now: Instant): Freeze | undefined {
+    const quiet = this.quiet(now);
+    const { recovery } = this.#parts;
+    const last = this.#quiet?.last;
+    if (last === undefined || (quiet === undefined && elapsed(last, now) >= recovery)) return undefined;
+    const end = quiet === undefined ? last : (quiet.until ?? shifted(now, quietLook));
+    const by = quiet?.why ?? "quiet hours";
+    return { scope: "site", end, slowEnd: shifted(end, recovery), by, reason: undefined, foreign: {} };
+  }
+
+  #set(holds: Holds): void {
+    if (holds === this.#holds) return;
+    this.#holds = holds;
+    this.#bell.ring();
+    this.#parts.changed();
+  }
+
+  /** The next renewal carries it in any case. */
+  #publishLater(): void {
+    this.#parts.publish().catch((error: unknown) => {
+      this.#ambient.log.debug("holds ride along with the next renewal", { error });
+    });
+  }
+}

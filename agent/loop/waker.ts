@@ -1,0 +1,111 @@
+import type { KubeObject } from "../api/meta.ts";
+import { type Resource, resourceName } from "../api/resources.ts";
+import type { Ambient } from "../base/ambient.ts";
+import type { Lane } from "../base/lanes.ts";
+import { isFatal } from "../base/reaction.ts";
+import type { Steps } from "../base/steps.ts";
+import type { Lister } from "../informer/lister.ts";
+import type { Caches } from "../site/site-view.ts";
+import type { Seen, SiteView, Wake } from "./controller.ts";
+import type { FairTurns } from "./fair-turns.ts";
+import type { WorkQueue } from "./work-queue.ts";
+
+export interface WakerParts {
+  readonly wakes: readonly Wake[];
+  readonly caches: Caches;
+  readonly queue: WorkQueue;
+  readonly site: () => SiteView;
+  /** One change may concern thousands of keys, and a storm brings many changes. */
+  readonly turns: FairTurns;
+  readonly lane: Lane;
+  readonly signal: AbortSignal;
+}
+
+/** Turns changes of the caches into keys of one controller's queue. */
+export class Waker {
+  readonly #ambient: Ambient;
+  readonly #parts: WakerParts;
+  /** A resource is gone through once, however many wakes listen to it. */
+  readonly #wakes = new Map<Resource<KubeObject>, Wake[]>();
+
+  constructor(ambient: Ambient, parts: WakerParts) {
+    this.#ambient = ambient;
+    this.#parts = parts;
+    for (const wake of parts.wakes) this.#wakes.set(wake.on, [...(this.#wakes.get(wake.on) ?? []), wake]);
+  }
+
+  /** Every change from now on wakes its keys, until the answer is called. */
+  listen(): () => void {
+    const { caches } = this.#parts;
+    const ends = [...this.#wakes].map(([resource, wakes]) =>
+      caches.informer(resource).onChange((changes) => this.#wakeAll(wakes, changes)),
+    );
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+
+  /** Every cached object wakes its keys once. Changes that come meanwhile are heard by `listen`. */
+  async sweep(swept: true | "again"): Promise<void> {
+    const { caches, signal } = this.#parts;
+    for (const [resource, all] of this.#wakes) {
+      const wakes = all.filter(({ onlyOnChange }) => !onlyOnChange);
+      if (wakes.length > 0) await this.#wakeAll(wakes, sweptOf(caches.informer(resource).lister, swept));
+      if (signal.aborted) return;
+    }
+  }
+
+  /** Nothing of it is missed where the term ends first: the next one goes through everything. */
+  #wakeAll(wakes: readonly Wake[], changes: Iterable<Seen<KubeObject>>): Promise<void> | undefined {
+    const { turns, lane, signal } = this.#parts;
+    const rest = turns.run(this.#steps(wakes, changes), lane, signal);
+    return rest?.catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+  }
+
+  *#steps(wakes: readonly Wake[], changes: Iterable<Seen<KubeObject>>): Steps<undefined> {
+    const site = this.#parts.site();
+    for (const change of changes) {
+      for (const wake of wakes) yield* this.#wake(wake, change, site);
+      yield;
+    }
+    return undefined;
+  }
+
+  /**
+   * A rule that fails on one object must not keep the others, nor other controllers, from hearing of theirs. A cache that
+   * cannot be read is no failure of a rule: whom it would have woken is never known.
+   */
+  *#wake(wake: Wake, change: Seen<KubeObject>, site: SiteView): Steps<undefined> {
+    const { queue } = this.#parts;
+    try {
+      const delay = change.swept ? 0 : (wake.after ?? 0);
+      const isUrgent = wake.isUrgent?.(change) === true;
+      for (const key of wake.keys(change, site)) {
+        if (key !== undefined) {
+          if (isUrgent) queue.prefer(key);
+          queue.addAfter(key, delay);
+        }
+        yield;
+      }
+    } catch (error) {
+      if (isFatal(error)) throw error;
+      const stack = error instanceof Error ? error.stack : undefined;
+      this.#ambient.log.error("a change wakes nobody", {
+        resource: resourceName(wake.on),
+        object: change.key,
+        error,
+        stack,
+      });
+    }
+    return undefined;
+  }
+}
+
+function* sweptOf(lister: Lister<KubeObject>, swept: true | "again"): Generator<Seen<KubeObject>> {
+  for (const after of lister.list()) {
+    const { namespace, name } = after.metadata;
+    yield { key: namespace === undefined ? name : `${namespace}/${name}`, before: undefined, after, swept };
+  }
+}

@@ -1,0 +1,145 @@
+import { describe, expect, test } from "vitest";
+import { shifted } from "../../../agent/base/clock.ts";
+import type { ElectorParts, Rest } from "../../../agent/election/leader-elector.ts";
+import { LeaderMemo } from "../../../agent/election/leader-memo.ts";
+import { classic, Election, edge } from "./support/election.ts";
+
+const names = ["pi-1", "pi-2", "pi-3", "pi-4", "pi-5"];
+
+async function settled(seed: number, parts: Partial<ElectorParts> = {}): Promise<Election> {
+  const site = new Election(seed);
+  for (const name of names) site.join(name, { board: name, ...parts });
+  await site.settled();
+  await site.clock.advance("3m");
+  return site;
+}
+
+describe.each([
+  ["expiry", edge],
+  ["poll", classic],
+] as const)("a leader that is told to give the Lease to somebody (followers: %s)", (followers, timing) => {
+  test.each([1, 2, 3, 4, 5, 6])("is followed by that board (seed %i)", async (seed) => {
+    const site = await settled(seed, { followers, timing });
+    const { leader } = site;
+    const to = names.find((name) => name !== leader.name) ?? "";
+    const handing = leader.elector.handOver("told to", { rest: timing.duration, to, message: "" });
+    await site.clock.advance("1s");
+    expect(await handing).toBe(true);
+    expect(site.leaders.filter((name) => name !== to)).toEqual([]);
+    await site.clock.until(() => site.leaders.length === 1, timing.duration + 2 * timing.retry);
+    expect(site.leader.name).toBe(to);
+    expect(site.server.lease?.successor).toBeUndefined();
+    await site.end();
+    expect(site.lateWrites).toEqual([]);
+  });
+
+  test("is followed by somebody else where that board died at that moment", async () => {
+    const site = await settled(7, { followers, timing });
+    const { leader } = site;
+    const to = names.find((name) => name !== leader.name) ?? "";
+    void leader.elector.handOver("told to", { rest: 5 * timing.duration, to, message: "" });
+    site.board(to).clock.suspend();
+    await site.clock.until(() => site.leaders.length === 1, 3 * timing.duration + 3 * timing.retry);
+    expect([to, leader.name]).not.toContain(site.leader.name);
+    await site.end();
+  });
+});
+
+test("a board that stepped down stands again when its time is over, also as the only one", async () => {
+  const site = new Election(3);
+  const noted: (Rest | undefined)[] = [];
+  const pi = site.join("pi-1", { board: "pi-1", rests: (rest) => noted.push(rest) });
+  await site.clock.advance("3m");
+  void pi.elector.handOver("told to", { rest: 600_000, to: undefined, message: "" });
+  await site.clock.advance("9m");
+  expect(site.leaders).toEqual([]);
+  expect(pi.elector.view().notStanding).toBe("told to");
+  await site.clock.advance("3m");
+  expect(site.leaders).toEqual(["pi-1"]);
+  expect(noted.map((rest) => rest?.why)).toEqual(["told to", undefined]);
+  await site.end();
+});
+
+test("the Lease that cannot be given back is said not to be, and nobody leads before it ends", async () => {
+  const site = await settled(9);
+  const { leader } = site;
+  leader.link.cut = "both";
+  const handing = leader.elector.handOver("told to", { rest: 60_000, to: undefined, message: "" });
+  await site.clock.advance("5s");
+  expect(await handing).toBe(false);
+  await site.clock.until(() => site.leaders.length === 1, "5m");
+  await site.end();
+  expect(site.lateWrites).toEqual([]);
+});
+
+describe("the next process of a board that stepped down", () => {
+  class Folder {
+    readonly #facts = new Map<string, string>();
+    readonly memo = new LeaderMemo({
+      place: "here",
+      lease: "kube-system/siteward-default",
+      facts: {
+        get: (area, key) => this.#facts.get(`${area}/${key}`),
+        set: (area, key, value) => void this.#facts.set(`${area}/${key}`, value),
+      },
+    });
+  }
+
+  const start = { mono: 1_000_000, wall: 0 };
+  const told: Rest = { until: shifted(start, 60_000), why: "told to" };
+
+  test.each<[string, string, number, number | undefined]>([
+    ["rests for what is left", "boot-1", 20_000, 40_000],
+    ["rests no more when the time is over", "boot-1", 60_000, undefined],
+    ["counts anew after a reboot: nobody knows how long it was off", "boot-2", -900_000, 60_000],
+  ])("%s", (_, boot, later, left) => {
+    const folder = new Folder();
+    folder.memo.rests(told, "boot-1", start);
+    const now = shifted(start, later);
+    const rest = folder.memo.formerRest(boot, now);
+    expect(rest && rest.until.mono - now.mono).toBe(left);
+  });
+
+  test.each(["{", "null", "{}", '{"boot":"b","until":"x","left":1,"why":"y"}'])("knows nothing by %s", (text) => {
+    const facts = { get: () => text, set: () => {} };
+    expect(
+      new LeaderMemo({ facts, place: "here", lease: "kube-system/siteward-default" }).formerRest("b", start),
+    ).toBeUndefined();
+  });
+
+  test("rests once, and not again after every reboot to come", () => {
+    const folder = new Folder();
+    folder.memo.rests(told, "boot-1", start);
+    expect(folder.memo.formerRest("boot-1", shifted(start, 60_000))).toBeUndefined();
+    expect(folder.memo.formerRest("boot-2", shifted(start, -900_000))).toBeUndefined();
+  });
+
+  test("does not take a free Lease before its time", async () => {
+    const site = new Election(4);
+    const until = shifted(site.clock.now(), 300_000);
+    site.join("pi-1", { formerRest: { until, why: "told to" } });
+    await site.clock.advance("290s");
+    expect(site.leaders).toEqual([]);
+    await site.clock.advance("30s");
+    expect(site.leaders).toEqual(["pi-1"]);
+    await site.end();
+  });
+});
+
+test("a board that is unwell lets the others go first, and leads where nobody else comes", async () => {
+  const patient = (leaderlessFor: number) => (leaderlessFor < 120_000 ? "undervolted" : undefined);
+  const site = new Election(5);
+  site.join("pi-1", { mayStand: patient });
+  await site.clock.advance("119s");
+  expect(site.leaders).toEqual([]);
+  await site.clock.advance("20s");
+  expect(site.leaders).toEqual(["pi-1"]);
+  await site.end();
+
+  const two = new Election(6);
+  two.join("pi-1", { mayStand: patient });
+  two.join("pi-2");
+  await two.clock.advance("5m");
+  expect(two.leaders).toEqual(["pi-2"]);
+  await two.end();
+});

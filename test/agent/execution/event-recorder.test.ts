@@ -1,0 +1,193 @@
+import { describe, expect, test } from "vitest";
+import { nodes } from "../../../agent/api/resources.ts";
+import type { EventAction, ObjectRef } from "../../../agent/execution/actions.ts";
+import { EventRecorder } from "../../../agent/execution/event-recorder.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+import { refusal, SmallApi, TestTerm } from "../election/support/api.ts";
+
+function setUp() {
+  const clock = new FakeClock();
+  const api = new SmallApi(clock);
+  const ambient = { clock, random: new SeededRandom(), log: new RecordingLog() };
+  const recorder = new EventRecorder(ambient, { client: api, host: "pi-1" });
+  const abort = new AbortController();
+  const running = recorder.run(abort.signal);
+  const term = new TestTerm();
+  const say = (about: ObjectRef, message = "NodeNotReady", reason = "NodeNotReady"): void => {
+    const event: EventAction = { do: "event", about, severity: "Normal", reason, message };
+    recorder.record(event, term);
+  };
+  return { clock, api, recorder, abort, running, term, say };
+}
+
+const board = (name: string): ObjectRef => ({ resource: nodes, namespace: undefined, name, uid: `uid-${name}` });
+
+describe("an Event", () => {
+  test("about a Node lies in the namespace default and names the object exactly", async () => {
+    const { clock, api, say } = setUp();
+    say(board("pi-3"));
+    await clock.settle();
+    expect(api.requests).toMatchObject([
+      {
+        verb: "create",
+        body: {
+          kind: "Event",
+          metadata: { namespace: "default", name: expect.stringMatching(/^pi-3\.[0-9a-f]{16}$/) },
+          involvedObject: { apiVersion: "v1", kind: "Node", name: "pi-3", uid: "uid-pi-3" },
+          source: { component: "siteward", host: "pi-1" },
+          type: "Normal",
+          reason: "NodeNotReady",
+          count: 1,
+          firstTimestamp: "2026-01-01T00:00:00Z",
+        },
+      },
+    ]);
+  });
+
+  test("about a pod lies in the pod's namespace, and has a name of its own each time", async () => {
+    const { clock, api, say } = setUp();
+    const ref = { ...api.put("web-1"), namespace: "shop" };
+    say(ref, "one");
+    say(ref, "two");
+    await clock.settle();
+    expect(api.requests).toMatchObject([
+      { body: { metadata: { namespace: "shop" }, involvedObject: { namespace: "shop" } } },
+      { body: { metadata: { namespace: "shop" } } },
+    ]);
+    expect(new Set(api.requests.map(({ name }) => name)).size).toBe(2);
+  });
+
+  test("that is repeated is counted in the one that exists", async () => {
+    const { clock, api, say } = setUp();
+    say(board("pi-3"));
+    await clock.advance("10s");
+    say(board("pi-3"));
+    await clock.advance("10s");
+    expect(api.requests.map(({ verb }) => verb)).toEqual(["create", "patch"]);
+    expect(api.requests[1]?.body).toMatchObject({ count: 2, lastTimestamp: "2026-01-01T00:00:10Z" });
+    expect(api.requests[1]?.name).toBe(api.requests[0]?.name);
+  });
+
+  test("that is repeated before it was sent is sent once", async () => {
+    const { clock, api, recorder, say } = setUp();
+    api.latency = 1000;
+    say(board("pi-1"));
+    await clock.advance(1);
+    for (let time = 0; time < 50; time++) say(board("pi-2"));
+    await clock.advance("5s");
+    expect(api.requests).toHaveLength(2);
+    expect(api.requests[1]?.body).toMatchObject({ count: 50 });
+    expect(recorder.stats()).toEqual({ queued: 0, sent: 2, dropped: 0 });
+  });
+
+  test("that somebody deleted is made anew", async () => {
+    const { clock, api, say } = setUp();
+    say(board("pi-3"));
+    await clock.settle();
+    api.objects.clear();
+    say(board("pi-3"));
+    await clock.settle();
+    expect(api.requests.map(({ verb }) => verb)).toEqual(["create", "patch", "create"]);
+  });
+
+  test("with a name or a message beyond all bounds is cut", async () => {
+    const { clock, api, say } = setUp();
+    say(board("b".repeat(253)), "m".repeat(5000));
+    await clock.settle();
+    expect(api.requests[0]?.name.length).toBe(253);
+    expect(api.requests[0]?.body).toMatchObject({ message: "m".repeat(1024) });
+  });
+});
+
+describe("too many Events", () => {
+  test("about one object: 25 at once, then one per 300 s; other objects are not touched", async () => {
+    const { clock, api, recorder, say } = setUp();
+    for (let time = 0; time < 100; time++) {
+      say(board("pi-3"));
+      await clock.settle();
+    }
+    expect(api.requests).toHaveLength(25);
+    expect(recorder.stats().dropped).toBe(75);
+    say(board("pi-4"));
+    await clock.advance("299s");
+    say(board("pi-3"));
+    await clock.settle();
+    expect(api.requests).toHaveLength(26);
+    await clock.advance("1s");
+    say(board("pi-3"));
+    await clock.settle();
+    expect(api.requests).toHaveLength(27);
+  });
+
+  test("that differ in their message only become one from the tenth on", async () => {
+    const { clock, api, say } = setUp();
+    for (let attempt = 1; attempt <= 15; attempt++) {
+      say(board("pi-3"), `attempt ${attempt} failed`);
+      await clock.settle();
+    }
+    expect(api.requests.map(({ verb }) => verb)).toEqual([
+      ...new Array(10).fill("create"),
+      ...new Array(5).fill("patch"),
+    ]);
+    expect(api.requests.at(-1)?.body).toMatchObject({
+      count: 6,
+      message: "(combined from similar events): attempt 15 failed",
+    });
+  });
+
+  test("wait in a queue with an end", async () => {
+    const { clock, api, recorder, say } = setUp();
+    api.latency = 3_600_000;
+    for (let index = 0; index < 1000; index++) say(board(`pi-${index}`));
+    await clock.settle();
+    expect(recorder.stats()).toMatchObject({ queued: 199, dropped: 800 });
+  });
+});
+
+describe("when it does not go through", () => {
+  test("a lost connection is tried again a few times, then the Event is dropped and the next one sent", async () => {
+    const { clock, api, recorder, say } = setUp();
+    api.refuse = ({ name }) => {
+      if (name.startsWith("pi-3")) throw refusal("create", 0, "Reset");
+    };
+    say(board("pi-3"));
+    say(board("pi-4"));
+    await clock.advance("2m");
+    expect(api.requests.map(({ name }) => name.split(".")[0])).toEqual(["pi-3", "pi-3", "pi-3", "pi-3", "pi-4"]);
+    expect(recorder.stats()).toEqual({ queued: 0, sent: 1, dropped: 1 });
+  });
+
+  test.each(["Forbidden", "Invalid", "AlreadyExists", "NotFound"])("a refusal (%s) is not repeated", async (reason) => {
+    const { clock, api, recorder, say } = setUp();
+    api.refuse = () => {
+      throw refusal("create", 400, reason);
+    };
+    say(board("pi-3"));
+    await clock.advance("5m");
+    expect(api.requests).toHaveLength(1);
+    expect(recorder.stats().dropped).toBe(1);
+  });
+
+  test("nothing is sent for a term that is over", async () => {
+    const { clock, api, recorder, term, say } = setUp();
+    say(board("pi-3"));
+    term.over = true;
+    await clock.settle();
+    expect(api.requests).toEqual([]);
+    expect(recorder.stats().dropped).toBe(1);
+  });
+});
+
+test("it ends with its signal, also in the middle of a pause", async () => {
+  const { clock, api, abort, running, say } = setUp();
+  api.refuse = () => {
+    throw refusal("create", 0, "Reset");
+  };
+  say(board("pi-3"));
+  await clock.advance("1s");
+  abort.abort();
+  await running;
+  expect(clock.timers).toBe(0);
+});

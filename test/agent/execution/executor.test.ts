@@ -1,0 +1,367 @@
+import { describe, expect, test } from "vitest";
+import type { Instant } from "../../../agent/base/clock.ts";
+import { isPostponed } from "../../../agent/base/postponed.ts";
+import { FencedError } from "../../../agent/election/fence.ts";
+import type { EventAction } from "../../../agent/execution/actions.ts";
+import { Executor } from "../../../agent/execution/executor.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+import { create, deletion, patch, refusal, SmallApi, TestTerm } from "../election/support/api.ts";
+
+function setUp(
+  inflight = 4,
+  asked: {
+    readonly isFrozen?: (board: string) => boolean;
+    readonly isOutdated?: (since: Instant) => boolean;
+  } = {},
+) {
+  const clock = new FakeClock();
+  const api = new SmallApi(clock);
+  const said: EventAction[] = [];
+  const ambient = { clock, random: new SeededRandom(), log: new RecordingLog() };
+  const executor = new Executor(ambient, {
+    client: api,
+    events: { record: (event) => said.push(event) },
+    inflight,
+    ...asked,
+  });
+  return { clock, api, said, executor, term: new TestTerm() };
+}
+
+const fails = (reason: string) => ({ ok: false, error: { reason } });
+
+describe("every write names the object that was seen", () => {
+  test("a patch carries uid and resourceVersion, beside what it changes in metadata", async () => {
+    const { api, executor, term } = setUp();
+    const target = api.put("web");
+    const action = patch(target, { metadata: { labels: { a: "b" } }, spec: {} });
+    const outcomes = await executor.execute([action], term);
+    const { uid, resourceVersion } = target;
+    expect(api.requests[0]?.body).toEqual({ metadata: { labels: { a: "b" }, uid, resourceVersion }, spec: {} });
+    expect(outcomes).toMatchObject([{ ok: true, object: { metadata: { uid } } }]);
+    expect(outcomes[0]?.action).toBe(action);
+  });
+
+  test("a deletion carries the uid, and the resourceVersion where the decision rests on it", async () => {
+    const { api, executor, term } = setUp();
+    const { resourceVersion, ...anyState } = api.put("web");
+    await executor.execute([{ do: "delete", target: anyState, gracePeriodSeconds: 0 }], term);
+    expect(api.requests[0]?.body).toEqual({ uid: "uid-web", gracePeriodSeconds: 0 });
+    api.put("api");
+    await executor.execute([deletion({ ...anyState, name: "api", uid: "uid-api", resourceVersion: "7" })], term);
+    expect(api.requests[1]?.body).toEqual({ uid: "uid-api", resourceVersion: "7" });
+  });
+
+  test("what somebody else changed in between stays a conflict", async () => {
+    const { api, executor, term } = setUp();
+    const seen = api.put("web");
+    api.put("web");
+    expect(await executor.execute([patch(seen, {})], term)).toMatchObject([fails("Conflict")]);
+  });
+
+  test("an object that is gone is deleted and evicted well enough", async () => {
+    const { api, executor, term } = setUp();
+    const target = api.put("web");
+    api.objects.clear();
+    const outcomes = await executor.execute([deletion(target), { do: "evict", target }], term);
+    expect(outcomes.map(({ ok }) => ok)).toEqual([true, true]);
+  });
+});
+
+describe("actions on one object", () => {
+  test("run one after the other, and build on each other's resourceVersion", async () => {
+    const { clock, api, executor, term } = setUp();
+    api.latency = 50;
+    const target = api.put("web");
+    const running = executor.execute([patch(target, { a: 1 }), patch(target, { b: 2 }), deletion(target)], term);
+    await clock.advance("1s");
+    expect((await running).map(({ ok }) => ok)).toEqual([true, true, true]);
+    expect(api.mostInflight).toBe(1);
+    expect(api.requests.map(({ verb }) => verb)).toEqual(["patch", "patch", "delete"]);
+    expect(api.objects.size).toBe(0);
+  });
+
+  test("end with the first that fails; the rest fares as that did", async () => {
+    const { api, said, executor, term } = setUp();
+    const target = api.put("web");
+    api.refuse = () => {
+      throw refusal("patch", 422, "Invalid");
+    };
+    const outcomes = await executor.execute(
+      [
+        patch(target, { a: 1 }),
+        patch(target, { b: 2 }),
+        { do: "event", about: target, severity: "Normal", reason: "Changed", message: "changed" },
+      ],
+      term,
+    );
+    expect(outcomes).toMatchObject([
+      fails("Invalid"),
+      { ok: false, error: { disposition: "drop" } },
+      { ok: false, error: { disposition: "drop" } },
+    ]);
+    expect(api.requests).toHaveLength(1);
+    expect(said).toEqual([]);
+  });
+
+  test("do not hold up those on others, up to the bound that all share", async () => {
+    const { clock, api, executor, term } = setUp(3);
+    api.latency = 50;
+    const targets = Array.from({ length: 20 }, (_, index) => api.put(`pod-${index}`));
+    const running = [0, 10].map((from) => executor.execute(targets.slice(from, from + 10).map(deletion), term));
+    await clock.advance("1s");
+    const outcomes = (await Promise.all(running)).flat();
+    expect(outcomes.every(({ ok }) => ok)).toBe(true);
+    expect(api.mostInflight).toBe(3);
+  });
+
+  test("tell their outcomes in the order of the decision", async () => {
+    const { api, executor, term } = setUp();
+    const [a, b] = [api.put("a"), api.put("b")];
+    const actions = [deletion(a), create("c"), patch(b, {}), create("d"), deletion(b)];
+    const outcomes = await executor.execute(actions, term);
+    expect(outcomes.map(({ action }) => action)).toEqual(actions);
+    expect(await executor.execute([], term)).toEqual([]);
+  });
+});
+
+describe("creations start slowly", () => {
+  test("1, 2, 4, … at once", async () => {
+    const { clock, api, executor, term } = setUp(100);
+    api.latency = 100;
+    const running = executor.execute(
+      Array.from({ length: 12 }, (_, index) => create(`pod-${index}`)),
+      term,
+    );
+    const sent: number[] = [];
+    for (let batch = 0; batch < 4; batch++) {
+      await clock.settle();
+      sent.push(api.requests.length);
+      await clock.advance(100);
+    }
+    expect(sent).toEqual([1, 3, 7, 12]);
+    expect((await running).every(({ ok }) => ok)).toBe(true);
+  });
+
+  test("and stop after the first batch with a failure", async () => {
+    const { api, executor, term } = setUp(100);
+    api.refuse = ({ name }) => {
+      if (name === "pod-2") throw refusal("create", 403, "Forbidden");
+    };
+    const outcomes = await executor.execute(
+      Array.from({ length: 12 }, (_, index) => create(`pod-${index}`)),
+      term,
+    );
+    expect(outcomes.map(({ ok }) => ok)).toEqual([true, true, false, ...new Array(9).fill(false)]);
+    expect(api.requests).toHaveLength(3);
+    expect(outcomes[11]).toMatchObject({ error: { disposition: "drop" } });
+  });
+
+  test("while deletions of the same decision go on", async () => {
+    const { api, executor, term } = setUp();
+    api.refuse = ({ verb }) => {
+      if (verb === "create") throw refusal("create", 403, "Forbidden");
+    };
+    const outcomes = await executor.execute([create("a"), create("b"), deletion(api.put("c"))], term);
+    expect(outcomes.map(({ ok }) => ok)).toEqual([false, false, true]);
+  });
+});
+
+describe("the fence", () => {
+  test("lets nothing through once the term is over, not even an Event", async () => {
+    const { api, said, executor, term } = setUp();
+    const target = api.put("web");
+    term.over = true;
+    const outcomes = await executor.execute(
+      [
+        deletion(target),
+        create("x"),
+        { do: "event", about: api.put("y"), severity: "Normal", reason: "R", message: "m" },
+      ],
+      term,
+    );
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ ok: false, error: expect.any(FencedError) });
+    expect(api.requests).toEqual([]);
+    expect(said).toEqual([]);
+  });
+
+  test("stops what waited in line when the term ended", async () => {
+    const { clock, api, executor, term } = setUp(1);
+    api.latency = 100;
+    const targets = ["a", "b", "c"].map((name) => api.put(name));
+    const running = executor.execute(targets.map(deletion), term);
+    await clock.advance(50);
+    term.over = true;
+    await clock.advance("1s");
+    expect((await running).map(({ ok }) => ok)).toEqual([true, false, false]);
+    expect(api.requests).toHaveLength(1);
+  });
+
+  test("is asked once more right before the bytes are sent", async () => {
+    const { api, executor, term } = setUp();
+    const target = api.put("web");
+    const deleteFromApi = api.delete.bind(api);
+    api.delete = async (...parameters) => {
+      // The process was stopped while the request waited for its connection.
+      term.over = true;
+      await deleteFromApi(...parameters);
+    };
+    expect(await executor.execute([deletion(target)], term)).toMatchObject([{ ok: false }]);
+    expect(api.requests).toEqual([]);
+    expect(api.objects.has("web")).toBe(true);
+  });
+
+  test("ends requests on the way with the term", async () => {
+    const { clock, api, executor, term } = setUp();
+    api.latency = 60_000;
+    const running = executor.execute([deletion(api.put("web"))], term);
+    await clock.advance("1s");
+    term.end();
+    await clock.settle();
+    expect(await running).toMatchObject([{ ok: false, error: { message: "over" } }]);
+    expect(clock.timers).toBe(0);
+  });
+});
+
+test("harmful acts that went through are counted for an hour", async () => {
+  const { clock, api, executor, term } = setUp();
+  const cause = { board: "pi-3", verdict: "dead", rule: "silent" };
+  const asking = { by: "daemonset", since: clock.now(), moved: () => {} };
+  await executor.execute([{ ...deletion(api.put("a")), cause }, deletion(api.put("b"))], term, asking);
+  api.refuse = () => {
+    throw refusal("delete", 500, "InternalError");
+  };
+  await executor.execute([{ ...deletion(api.put("c")), cause }], term, asking);
+  const counted = () => executor.acts(clock.now()).filter(({ total }) => total > 0);
+  expect(counted()).toEqual([{ act: "pod-replaced", lastHour: 1, total: 1 }]);
+  await clock.advance("66m");
+  expect(counted()).toEqual([{ act: "pod-replaced", lastHour: 0, total: 1 }]);
+});
+
+describe("evictions that were frozen after they were decided", () => {
+  const cause = { board: "pi-3", verdict: "unproven", rule: "silent" };
+  const other = { ...cause, board: "pi-4" };
+
+  test("are not sent, and the key comes back soon; other boards, and what no verdict caused, go on", async () => {
+    const { api, executor, term } = setUp(4, { isFrozen: (board) => board === "pi-3" });
+    const [a, b, c] = [api.put("a"), api.put("b"), api.put("c")];
+    const outcomes = await executor.execute(
+      [{ ...deletion(a), cause }, { ...deletion(b), cause: other }, deletion(c)],
+      term,
+    );
+    expect(outcomes.map(({ ok }) => ok)).toEqual([false, true, true]);
+    expect(outcomes[0]).toMatchObject({ error: { name: "FrozenError", disposition: "refresh" } });
+    expect([...api.objects.keys()].some((key) => key.endsWith("a"))).toBe(true);
+  });
+
+  test("are not sent either where the freeze comes while they wait in line for the first byte", async () => {
+    let isFrozen = false;
+    const { clock, api, executor, term } = setUp(1, { isFrozen: () => isFrozen });
+    const [a, b] = [api.put("a"), api.put("b")];
+    const work = executor.execute(
+      [
+        { ...deletion(a), cause },
+        { ...deletion(b), cause },
+      ],
+      term,
+    );
+    isFrozen = true;
+    await clock.advance("1m");
+    expect((await work).filter(({ ok }) => ok).length).toBeLessThan(2);
+    expect(api.objects.size).toBeGreaterThan(0);
+  });
+
+  test("marks go on: they take no pod away", async () => {
+    const { api, executor, term } = setUp(4, { isFrozen: () => true });
+    const mark = { ...patch(api.put("a"), { status: {} }), cause };
+    expect(await executor.execute([mark], term)).toMatchObject([{ ok: true }]);
+  });
+});
+
+describe("what a verdict permitted before an outage", () => {
+  const cause = { board: "pi-3", verdict: "unproven", rule: "silent" };
+  const looked: Instant = { mono: 1000, wall: 1000 };
+  const asking = { by: "taint-eviction", since: looked, moved: () => {} };
+
+  test("is not done after it, and the key comes back soon; what no verdict caused goes on", async () => {
+    const asked: Instant[] = [];
+    const { api, executor, term } = setUp(4, {
+      isOutdated: (since) => {
+        asked.push(since);
+        return true;
+      },
+    });
+    const [a, b, c] = [api.put("a"), api.put("b"), api.put("c")];
+    const mark = { ...patch(b, { status: {} }), cause };
+    const outcomes = await executor.execute([{ ...deletion(a), cause }, mark, deletion(c)], term, asking);
+    expect(outcomes.map(({ ok }) => ok)).toEqual([false, false, true]);
+    expect(outcomes[0]).toMatchObject({ error: { name: "OutdatedError", disposition: "refresh" } });
+    expect(api.requests.map(({ name }) => name)).toEqual(["c"]);
+    expect(asked).toEqual([looked, looked]);
+  });
+
+  test("is not done either where the outage comes while it waits in line for the first byte", async () => {
+    let isOver = false;
+    const { clock, api, executor, term } = setUp(1, { isOutdated: () => isOver });
+    api.latency = 30_000;
+    const harmful = ["a", "b"].map((name) => ({ ...deletion(api.put(name)), cause }));
+    const work = executor.execute(harmful, term, asking);
+    await clock.advance("1s");
+    isOver = true;
+    await clock.advance("1m");
+    expect((await work).map(({ ok }) => ok)).toEqual([true, false]);
+    expect([...api.objects.keys()]).toEqual(["b"]);
+  });
+});
+
+describe("a pass whose patience ends", () => {
+  const asking = { by: "judge", since: { mono: 0, wall: 0 }, moved: () => {}, patience: 100 };
+
+  test("has its writes postponed that were not begun by then; those that were sent go on", async () => {
+    const { clock, api, executor, term } = setUp(1);
+    api.latency = 150;
+    const running = executor.execute(
+      [patch(api.put("a"), {}), patch(api.put("b"), {}), patch(api.put("c"), {})],
+      term,
+      asking,
+    );
+    await clock.advance("1s");
+    const outcomes = await running;
+    expect(outcomes.map(({ ok }) => ok)).toEqual([true, false, false]);
+    expect(outcomes.filter((outcome) => !outcome.ok && isPostponed(outcome.error))).toHaveLength(2);
+    expect(api.requests).toHaveLength(1);
+    expect(clock.timers).toBe(0);
+  });
+
+  test("says its events nevertheless, and not those of writes that did not happen", async () => {
+    const { clock, api, said, executor, term } = setUp(1);
+    api.latency = 150;
+    const [a, b] = [api.put("a"), api.put("b")];
+    const about = (target: typeof a, reason: string) =>
+      ({ do: "event", about: target, severity: "Normal", reason, message: "" }) as const;
+    const actions = [patch(a, {}), about(b, "Before"), patch(b, {}), about(b, "After")];
+    const running = executor.execute(actions, term, asking);
+    await clock.advance("1s");
+    expect((await running).map((outcome) => outcome.ok || isPostponed(outcome.error))).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect(said.map(({ reason }) => reason)).toEqual(["Before"]);
+  });
+
+  test("is fenced, and not postponed, where its term ends first", async () => {
+    const { clock, api, executor, term } = setUp(1);
+    api.latency = 50;
+    const running = executor.execute([patch(api.put("a"), {}), patch(api.put("b"), {})], term, asking);
+    await clock.advance("10ms");
+    term.end();
+    await clock.advance("1s");
+    expect((await running).flatMap((outcome) => (outcome.ok ? [] : [isPostponed(outcome.error)]))).toEqual([
+      false,
+      false,
+    ]);
+  });
+});
