@@ -28,7 +28,7 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   "agent/status": { may: ["agent/base", "agent/config"] },
   "agent/commands": { may: ["agent/base", "agent/config", "agent/board", "storage"], types: ["agent/status"] },
-  "agent/local": { may: ["agent/base", "agent/commands", "agent/status"] },
+  "agent/commands/operator-api": { may: ["agent/base", "agent/commands", "agent/status"] },
   "agent/fleet": {
     may: ["agent/base", "agent/config", "agent/board", "storage"],
     types: ["agent/status", "agent/commands"],
@@ -74,7 +74,7 @@ const layers: Readonly<Record<string, Layer>> = {
     may: ["agent/base", "agent/api", "agent/board", "agent/client", "agent/runtime", "agent/controllers"],
     types: ["agent/informer"],
   },
-  "agent/controls": {
+  "agent/commands/operations": {
     may: [
       "agent/base",
       "agent/api",
@@ -96,7 +96,7 @@ const layers: Readonly<Record<string, Layer>> = {
       "agent/board",
       "agent/status",
       "agent/commands",
-      "agent/local",
+      "agent/commands/operator-api",
       "agent/fleet",
       "agent/doctor",
       "agent/upkeep",

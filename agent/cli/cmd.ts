@@ -1,7 +1,7 @@
 import { isRecord } from "../base/json.ts";
 import { nearest } from "../base/nearest.ts";
-import { publishedSchema } from "../commands/published-schema.ts";
-import { commands } from "../commands/registry.ts";
+import { publishedSchema } from "../commands/desk/published-schema.ts";
+import { commands } from "../commands/desk/registry.ts";
 import { exit } from "./exit-codes.ts";
 import { give } from "./give.ts";
 import type { Io, Run } from "./io.ts";

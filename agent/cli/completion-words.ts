@@ -1,4 +1,4 @@
-import { commands as orders } from "../commands/registry.ts";
+import { commands as orders } from "../commands/desk/registry.ts";
 import { settings } from "../config/settings.ts";
 import { checkIds } from "../doctor/examination.ts";
 import { familyNames } from "../replay/families.ts";

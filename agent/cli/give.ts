@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { isRecord, type JsonRecord } from "../base/json.ts";
 import { jsonText } from "../base/terminal-text.ts";
-import { isMutating } from "../commands/checks.ts";
-import { commands } from "../commands/registry.ts";
-import { giveCommand, SocketError } from "../local/control-client.ts";
+import { isMutating } from "../commands/desk/checks.ts";
+import { commands } from "../commands/desk/registry.ts";
+import { giveCommand, SocketError } from "../commands/operator-api/control-client.ts";
 import { exit } from "./exit-codes.ts";
 import type { Args, Io } from "./io.ts";
 import { runFolder } from "./load-config.ts";

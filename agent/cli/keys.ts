@@ -1,9 +1,9 @@
 import { basename, join } from "node:path";
 import { sentenceOf } from "../base/errors.ts";
-import { incomplete } from "../commands/checks.ts";
-import { parseEnvelope } from "../commands/envelope.ts";
-import type { Refusal } from "../commands/refusal.ts";
-import { kidPattern, newKeyPair, signatureOf } from "../commands/signature.ts";
+import { incomplete } from "../commands/desk/checks.ts";
+import { parseEnvelope } from "../commands/desk/envelope.ts";
+import type { Refusal } from "../commands/desk/refusal.ts";
+import { kidPattern, newKeyPair, signatureOf } from "../commands/desk/signature.ts";
 import { writeNew } from "../config/durable-file.ts";
 import { readText } from "../config/read-text.ts";
 import { exit } from "./exit-codes.ts";

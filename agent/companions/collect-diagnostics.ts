@@ -4,8 +4,8 @@ import type { Millis } from "../base/clock.ts";
 import { sentenceOf } from "../base/errors.ts";
 import type { JsonRecord } from "../base/json.ts";
 import { readFact } from "../board/read-fact.ts";
-import type { DiagnosticsOptions } from "../commands/board-controls.ts";
-import type { Effect } from "../commands/controls.ts";
+import type { DiagnosticsOptions } from "../commands/desk/board-controls.ts";
+import type { Effect } from "../commands/desk/controls.ts";
 import { etc } from "../config/load.ts";
 import type { CompanionParts } from "./companions.ts";
 

@@ -3,7 +3,7 @@ import { backoff } from "../base/backoff.ts";
 import { Bell } from "../base/bell.ts";
 import { elapsed, type Millis, sleep } from "../base/clock.ts";
 import type { JsonRecord } from "../base/json.ts";
-import type { Effect } from "../commands/controls.ts";
+import type { Effect } from "../commands/desk/controls.ts";
 import {
   committed,
   type Fault,

@@ -4,7 +4,7 @@ import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 import { hintOf, sentenceOf } from "../base/errors.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import type { ClockState } from "../board/clock-sync.ts";
-import type { Effect, SiteControls } from "../commands/controls.ts";
+import type { Effect, SiteControls } from "../commands/desk/controls.ts";
 import type { Config } from "../config/settings.ts";
 import type { MqttPart } from "../status/parts.ts";
 import type { Tls } from "./credentials.ts";

@@ -1,9 +1,9 @@
 import type { Outbox } from "../../storage/outbox.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Millis } from "../base/clock.ts";
-import type { SiteControls } from "../commands/controls.ts";
-import type { CommandTaker } from "../commands/desk.ts";
-import type { Answer } from "../commands/request.ts";
+import type { SiteControls } from "../commands/desk/controls.ts";
+import type { CommandTaker } from "../commands/desk/desk.ts";
+import type { Answer } from "../commands/desk/request.ts";
 import type { Incoming, Message } from "./link.ts";
 import type { Hearing, SiteEar } from "./site-ear.ts";
 import type { States } from "./states.ts";

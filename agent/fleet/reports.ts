@@ -2,7 +2,7 @@ import type { Memo } from "../../storage/memo.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { JsonRecord } from "../base/json.ts";
 import type { ClockState } from "../board/clock-sync.ts";
-import type { SiteControls } from "../commands/controls.ts";
+import type { SiteControls } from "../commands/desk/controls.ts";
 import type { Config } from "../config/settings.ts";
 import type { Status } from "../status/schema.ts";
 import { hashOf, leaderDocument, stampOf, timeToLive } from "./documents.ts";

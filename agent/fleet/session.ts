@@ -2,7 +2,7 @@ import type { Ambient } from "../base/ambient.ts";
 import { type Instant, type Millis, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import type { ClockState } from "../board/clock-sync.ts";
-import type { SiteControls } from "../commands/controls.ts";
+import type { SiteControls } from "../commands/desk/controls.ts";
 import { aclHint, sizeHint } from "./broker-hints.ts";
 import { type Cause, presence, type Session, stampOf } from "./documents.ts";
 import type { Drain } from "./drain.ts";

@@ -1,5 +1,5 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
-import type { Standing } from "../commands/controls.ts";
+import type { Standing } from "../commands/desk/controls.ts";
 
 /**
  * A new leader listens this much later: by then the former one, who looks at the election each second, does not any more.

@@ -1,5 +1,5 @@
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
-import type { SiteControls } from "../commands/controls.ts";
+import type { SiteControls } from "../commands/desk/controls.ts";
 import { aclHint } from "./broker-hints.ts";
 import { type Link, PublishError } from "./link.ts";
 import type { SiteEar } from "./site-ear.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Standing } from "../../agent/commands/controls.ts";
+import type { Standing } from "../../agent/commands/desk/controls.ts";
 import type { FleetBoard } from "../support/fleet-board.ts";
 import { rest } from "../support/rest.ts";
 import { lack, TestFleet } from "./site.ts";

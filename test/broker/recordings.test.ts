@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { newKeyPair, signatureOf } from "../../agent/commands/signature.ts";
+import { newKeyPair, signatureOf } from "../../agent/commands/desk/signature.ts";
 import type { ApiRequest, ApiResponse } from "../../simulator/site-api/exchange.ts";
 import type { AgentProcess } from "../support/agent-process.ts";
 import { LinkedSite } from "../support/linked-site.ts";

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { nodes, pods } from "../../agent/api/resources.ts";
 import type { Agent } from "../../agent/assemble.ts";
 import { statusParts } from "../../agent/cli/status-parts.ts";
-import type { Author, Effect } from "../../agent/commands/controls.ts";
+import type { Author, Effect } from "../../agent/commands/desk/controls.ts";
 import { realWall, type Setting } from "./simulation/schedule.ts";
 import type { SimBoard } from "./simulation/sim-board.ts";
 import { Site } from "./simulation/site.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { parseExposition } from "../agent/local/parse-exposition.ts";
+import { parseExposition } from "../agent/commands/operator-api/parse-exposition.ts";
 import { until } from "../support/agent-process.ts";
 import { LinkedSite } from "../support/linked-site.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { CommandTaker } from "../../../agent/commands/desk.ts";
-import type { Answer, Request, Taken } from "../../../agent/commands/request.ts";
+import type { CommandTaker } from "../../../agent/commands/desk/desk.ts";
+import type { Answer, Request, Taken } from "../../../agent/commands/desk/request.ts";
 import { Intake } from "../../../agent/fleet/intake.ts";
 import type { Incoming } from "../../../agent/fleet/link.ts";
 import { SiteEar } from "../../../agent/fleet/site-ear.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonRecord } from "../../../agent/base/json.ts";
-import type { Standing } from "../../../agent/commands/controls.ts";
+import type { Standing } from "../../../agent/commands/desk/controls.ts";
 import { loadConfig } from "../../../agent/config/load.ts";
 import { Reports } from "../../../agent/fleet/reports.ts";
 import { States } from "../../../agent/fleet/states.ts";

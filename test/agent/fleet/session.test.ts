@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Standing } from "../../../agent/commands/controls.ts";
+import type { Standing } from "../../../agent/commands/desk/controls.ts";
 import { loadConfig } from "../../../agent/config/load.ts";
 import { Drain } from "../../../agent/fleet/drain.ts";
 import { FleetEvents } from "../../../agent/fleet/events.ts";

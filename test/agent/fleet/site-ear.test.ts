@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Instant } from "../../../agent/base/clock.ts";
-import type { Standing } from "../../../agent/commands/controls.ts";
+import type { Standing } from "../../../agent/commands/desk/controls.ts";
 import { SiteEar } from "../../../agent/fleet/site-ear.ts";
 
 const at = (seconds: number): Instant => ({ mono: seconds * 1000, wall: 0 });

@@ -1,6 +1,6 @@
-import { parseEnvelope } from "../../../agent/commands/envelope.ts";
-import { reply } from "../../../agent/local/control-api.ts";
-import { RequestReader } from "../../../agent/local/http-request.ts";
+import { parseEnvelope } from "../../../agent/commands/desk/envelope.ts";
+import { reply } from "../../../agent/commands/operator-api/control-api.ts";
+import { RequestReader } from "../../../agent/commands/operator-api/http-request.ts";
 import { CommandLog } from "../../../storage/command-log.ts";
 import { CommandBoard, lastOf, order } from "../../support/command-desk.ts";
 import type { SeededRandom } from "../../support/seeded-random.ts";

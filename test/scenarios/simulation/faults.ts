@@ -1,5 +1,5 @@
 import type { Millis } from "../../../agent/base/clock.ts";
-import type { Author, Scope } from "../../../agent/commands/controls.ts";
+import type { Author, Scope } from "../../../agent/commands/desk/controls.ts";
 import type { HoldScope } from "../../../agent/holds/holds.ts";
 import type { Edge, Impairment } from "./edge.ts";
 import type { Span } from "./history.ts";

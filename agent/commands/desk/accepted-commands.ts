@@ -1,0 +1,166 @@
+import type { CommandRow } from "../../../storage/command-log.ts";
+import type { Ambient } from "../../base/ambient.ts";
+import { type Millis, sleep } from "../../base/clock.ts";
+import { readLastingEnd } from "../../base/lasting-end.ts";
+import { AnswerStream } from "./answer-stream.ts";
+import type { DeskState, Read } from "./checks.ts";
+import type { Author } from "./controls.ts";
+import type { DeskCounts } from "./desk-counts.ts";
+import type { End, Executions } from "./executions.ts";
+import { type Ledger, readAnswer } from "./ledger.ts";
+import type { LogLevels } from "./log-levels.ts";
+import type { Refusal } from "./refusal.ts";
+import type { Answer, Request, Taken } from "./request.ts";
+import type { Outcome, Responses, Ticket } from "./responses.ts";
+import { fateOf, originOf, scopeOf } from "./resume.ts";
+import { fingerprintOf } from "./signature.ts";
+
+export interface AcceptedCommandsParts {
+  readonly board: string;
+  readonly ledger: Ledger;
+  readonly levels: LogLevels;
+  readonly executions: Executions;
+  readonly responses: Responses;
+  readonly counts: DeskCounts;
+  readonly state: () => DeskState;
+  /** Why nothing can be written down at present. */
+  readonly obstacle: () => string | undefined;
+  /** Something happened that the status tells of. */
+  readonly changed: () => void;
+}
+
+/** A command as it arrived, with what the desk made out about it. */
+export interface Arrival {
+  readonly request: Request;
+  readonly author: Author;
+  readonly ticket: Ticket;
+  readonly hash: string;
+}
+
+const tidyPeriod: Millis = 60_000;
+
+/**
+ * The course of commands from their acceptance to their end, of this process and of the one before: each is written
+ * down, carried out once and answered.
+ */
+export class AcceptedCommands {
+  readonly #ambient: Ambient;
+  readonly #parts: AcceptedCommandsParts;
+  readonly #leftovers = new AnswerStream();
+
+  constructor(ambient: Ambient, parts: AcceptedCommandsParts) {
+    this.#ambient = ambient;
+    this.#parts = parts;
+  }
+
+  /** Takes up what the process before left behind, and keeps the log short. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { ledger, levels, executions, obstacle } = this.#parts;
+    let isTakenUp = false;
+    while (!signal.aborted) {
+      this.#guarded(() => {
+        // An end that cannot be written down would come again with the next process.
+        if (!isTakenUp && obstacle() === undefined) {
+          this.#takeUp(signal);
+          isTakenUp = true;
+        }
+        ledger.writeRest();
+        ledger.forget();
+      });
+      await sleep(this.#ambient.clock, tidyPeriod, signal);
+    }
+    await executions.end();
+    this.#guarded(() => levels.end());
+    ledger.writeRest();
+    this.#leftovers.end();
+  }
+
+  async *leftover(signal: AbortSignal): AsyncIterable<Answer> {
+    signal.addEventListener("abort", () => this.#leftovers.end(), { once: true });
+    yield* this.#leftovers;
+  }
+
+  /** From the commit in here on the command is carried out, whatever happens to this process. */
+  accept(command: Read, { request, author, ticket, hash }: Arrival): Exclude<Taken, "no answer"> | Refusal {
+    const { envelope, signature } = command;
+    const { ledger, responses, counts, changed } = this.#parts;
+    const answer = responses.to({ state: "accepted", code: 202 }, ticket);
+    const key = signature.is === "valid" ? fingerprintOf(signature.key.key) : undefined;
+    try {
+      ledger.admit({ request, envelope, by: author.by, hash, answer: answer.body, key });
+    } catch (error) {
+      return ledger.unavailable(error);
+    }
+    const { id, name } = ticket;
+    this.#ambient.log.info("command accepted", { id, name, ...author });
+    counts.moved({ id, name, state: "accepted", ...author });
+    changed();
+    const later = new AnswerStream();
+    void this.#carryOut(command, author, ticket, later).finally(() => later.end());
+    return { answer, later };
+  }
+
+  async #carryOut(command: Read, author: Author, ticket: Ticket, answers: AnswerStream): Promise<void> {
+    const { definition, envelope } = command;
+    const { ledger, executions, responses } = this.#parts;
+    let end: End;
+    try {
+      if (definition.class === "once") ledger.begin(envelope.id);
+      end = await executions.run(command, author, (progress) => answers.push(responses.to(progress, ticket)));
+    } catch (error) {
+      // That it may have begun could not be written down, so it was not begun.
+      end = { ...ledger.unavailable(error), state: "failed" };
+    }
+    // What ends because the agent ends is judged by the next process, as after a power cut.
+    if (end === "the next process" || (executions.isStopping && end.state !== "succeeded")) return;
+    answers.push(this.#settle(end, author, ticket));
+  }
+
+  #settle(outcome: Outcome, author: Author, ticket: Ticket): Answer {
+    const { id, name, origin } = ticket;
+    const { state, code } = outcome;
+    const { ledger, responses, counts, changed } = this.#parts;
+    const answer = responses.to(outcome, ticket);
+    this.#ambient.log.info("command ended", { id, name, state, code, by: author.by });
+    counts.answered(name, outcome);
+    counts.moved({ id, name, state, ...author });
+    // Who asked on the board itself is told on the connection that is open, or not at all.
+    ledger.settle(id, answer.body, origin === "local");
+    changed();
+    return answer;
+  }
+
+  /** A log that cannot be read or written at present is no reason to end the agent. */
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#ambient.log.warn("the log of commands cannot be looked after", { error });
+    }
+  }
+
+  /** What the process before this one had accepted: answers that may not have left, and commands without an end. */
+  #takeUp(signal: AbortSignal): void {
+    const { ledger, levels, responses, counts, changed } = this.#parts;
+    levels.begin();
+    counts.begin(ledger.latest(5));
+    changed();
+    const since = this.#ambient.clock.now();
+    const ticketOf = (row: CommandRow): Ticket => ({
+      ...{ id: row.id, name: row.name, scope: scopeOf(row), origin: originOf(row), since },
+      lapses: readLastingEnd(row.lapses),
+    });
+    for (const row of ledger.untold()) this.#leftovers.push(responses.again(readAnswer(row.answer), ticketOf(row)));
+    for (const row of ledger.unsettled()) void this.#finish(row, ticketOf(row), signal);
+  }
+
+  async #finish(row: CommandRow, ticket: Ticket, signal: AbortSignal): Promise<void> {
+    const { board, ledger, state } = this.#parts;
+    const answers = ticket.origin === "mqtt" ? this.#leftovers : new AnswerStream();
+    const fate = await fateOf(this.#ambient, row, { board, ledger, state }, signal);
+    if (fate?.do === "answer") answers.push(this.#settle(fate.outcome, { by: row.author, reason: undefined }, ticket));
+    if (fate?.do !== "carry out") return;
+    const author = { by: row.author, reason: fate.command.envelope.reason };
+    await this.#carryOut(fate.command, author, ticket, answers);
+  }
+}

@@ -1,0 +1,105 @@
+import { readTime } from "../../base/iso-time.ts";
+import { isRecord, type JsonRecord } from "../../base/json.ts";
+import type { Refusal } from "./refusal.ts";
+import { rejected } from "./refusal.ts";
+import { object, only, read, record, type TypeOf, text, whole, yesNo } from "./shape.ts";
+
+/** What both sides of the slash in a topic may be made of: nothing that a topic filter or a log could take amiss. */
+export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
+export const namePattern = /^[a-z][a-z-]{0,31}(\.[a-z][a-z-]{0,31})?$/;
+
+const written = text({
+  pattern:
+    /^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?Z$/,
+  most: 30,
+});
+
+const timestamp: typeof written = {
+  ...written,
+  problem: (value, at) =>
+    written.problem(value, at) ??
+    (readTime(String(value)) === undefined ? { field: at, message: "is a day that does not exist" } : undefined),
+};
+
+export const envelopeShape = record(
+  {
+    v: only(1),
+    id: text({ pattern: idPattern, most: 64 }),
+    name: text({ pattern: namePattern, most: 65 }),
+  },
+  {
+    args: object,
+    iat: timestamp,
+    exp: timestamp,
+    by: text({ pattern: /^[A-Za-z0-9][A-Za-z0-9._@:/-]*$/, most: 64 }),
+    reason: text({ pattern: /^\P{Cc}+$/u, most: 200 }),
+    if: record({}, { term: whole(0, 2 ** 53 - 1), configVersion: whole(0, 2 ** 53 - 1), bootId: text({ most: 64 }) }),
+    ctr: whole(0, 2 ** 53 - 1),
+    dryRun: yesNo,
+  },
+);
+
+export type Envelope = TypeOf<typeof envelopeShape>;
+
+/** A bigger command never reaches us: our CONNECT says so. */
+export const longestCommand = 65_536;
+
+const deepest = 10;
+
+/**
+ * Bytes to an envelope, rows 5 to 8 of docs/interfaces.md#order-of-checks. Nothing of what is refused was parsed deeper
+ * than ten levels.
+ */
+export function parseEnvelope(
+  payload: Uint8Array,
+  named: { readonly id: string; readonly name: string },
+): { readonly envelope: Envelope } | { readonly refusal: Refusal } {
+  const value = parseJson(payload);
+  if (typeof value === "string") return { refusal: rejected(400, "malformed", value) };
+  const version = Object.hasOwn(value, "v") ? value.v : undefined;
+  if (Number.isInteger(version) && version !== 1) {
+    return {
+      refusal: { ...rejected(426, "unsupported-version", "this agent speaks version 1"), result: { supported: [1] } },
+    };
+  }
+  const found = read(envelopeShape, value, "");
+  if ("problem" in found) {
+    return { refusal: { ...rejected(400, "schema", found.problem.message), field: found.problem.field } };
+  }
+  const envelope = found.value;
+  if (envelope.id !== named.id || envelope.name !== named.name) {
+    const field = envelope.id === named.id ? "/name" : "/id";
+    return { refusal: { ...rejected(400, "id-mismatch", "id and name must be those of the topic"), field } };
+  }
+  return { envelope };
+}
+
+/** An object, or what is wrong. */
+function parseJson(payload: Uint8Array): JsonRecord | string {
+  if (payload.length > longestCommand) return `longer than ${longestCommand} bytes`;
+  if (isDeep(payload)) return `nested deeper than ${deepest} levels`;
+  try {
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(payload));
+    return isRecord(value) ? value : "not an object";
+  } catch {
+    return "not JSON in UTF-8";
+  }
+}
+
+/** Counts brackets outside of texts, before anything is built from them. */
+function isDeep(payload: Uint8Array): boolean {
+  const [quote, backslash] = [0x22, 0x5c];
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < payload.length; at++) {
+    const byte = payload[at];
+    if (isText) {
+      if (byte === backslash) at++;
+      else if (byte === quote) isText = false;
+    } else if (byte === quote) isText = true;
+    else if (byte === 0x7b || byte === 0x5b) {
+      if (++depth > deepest) return true;
+    } else if (byte === 0x7d || byte === 0x5d) depth--;
+  }
+  return false;
+}

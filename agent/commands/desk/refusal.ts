@@ -1,0 +1,27 @@
+import type { JsonRecord } from "../../base/json.ts";
+
+/** Why a command is not carried out. rejected: nothing was done. expired: its time was over before it began. */
+export interface Refusal {
+  readonly state: "rejected" | "expired";
+  readonly code: number;
+  /** A word for programs; with the code it is the label of a metric. */
+  readonly error: string;
+  readonly message: string;
+  /** A JSON pointer into the command. */
+  readonly field?: string;
+  readonly retryAfterMs?: number;
+  readonly result?: JsonRecord;
+}
+
+export const rejected = (code: number, error: string, message: string): Refusal => ({
+  state: "rejected",
+  code,
+  error,
+  message,
+});
+
+export const correlationTooLong = rejected(
+  400,
+  "correlation-too-long",
+  "correlation data of more than 1024 bytes is not kept, and so not given back",
+);

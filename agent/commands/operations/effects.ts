@@ -1,0 +1,20 @@
+import { sentenceOf } from "../../base/errors.ts";
+import type { JsonRecord } from "../../base/json.ts";
+import { ApiError } from "../../client/api-error.ts";
+import { FencedError } from "../../election/fence.ts";
+import { LeaseNotWrittenError } from "../../election/lease-write.ts";
+import type { Effect } from "../desk/controls.ts";
+
+/** Whatever an attempt ended with: it may have been half done. */
+export function failed(error: unknown, result: JsonRecord = {}): Effect {
+  const [code, word] = kindOf(error);
+  return { outcome: "failed", code, error: word, message: sentenceOf(error), result };
+}
+
+function kindOf(error: unknown): readonly [code: number, error: string] {
+  if (error instanceof FencedError) return [503, "leadership-lost"];
+  if (error instanceof LeaseNotWrittenError) return [503, "not-written"];
+  if (!(error instanceof ApiError)) return [500, "internal"];
+  if (error.status === 0) return [503, "api-unavailable"];
+  return [error.status, error.status === 403 ? "forbidden" : "api-refused"];
+}

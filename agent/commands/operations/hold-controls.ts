@@ -1,0 +1,219 @@
+import type { Node } from "../../api/core.ts";
+import { type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { isoTime } from "../../base/iso-time.ts";
+import type { JsonRecord } from "../../base/json.ts";
+import { zoneName } from "../../controllers/node-lifecycle/zones.ts";
+import { sightOf } from "../../controllers/sight.ts";
+import { TooManyHoldsError } from "../../holds/hold-book.ts";
+import {
+  covers,
+  type Freeze,
+  freezeKey,
+  type Hold,
+  type HoldScope,
+  type Holds,
+  isRunning,
+  longestBy,
+  longestReason,
+} from "../../holds/holds.ts";
+import { CachedSiteView } from "../../site/site-view.ts";
+import { type Author, done, type Effect, refused, type Scope } from "../desk/controls.ts";
+import { failed } from "./effects.ts";
+import { type ControlParts, tellOf } from "./parts.ts";
+import { isEffect, scopeNamed, zoneNamed } from "./places.ts";
+
+type Edit = (holds: Holds, now: Instant) => Holds;
+
+/** What lasts for a while and for the whole site. Answered once the Lease holds it, for whichever board leads next. */
+export class HoldControls {
+  readonly #parts: ControlParts;
+
+  constructor(parts: ControlParts) {
+    this.#parts = parts;
+  }
+
+  async freeze(where: Scope, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
+    const scope = scopeNamed(where, this.#parts.caches);
+    if (isEffect(scope)) return scope;
+    const key = freezeKey(scope);
+    const now = this.#now();
+    const { recovery } = this.#parts.config.judgement;
+    const asked = holdUntil(now, ttl, author);
+    const freezeIn = ({ freezes }: Holds): Freeze => {
+      const hold = noShorter(asked, freezes.get(key));
+      return { ...hold, ...scope, slowEnd: shifted(hold.end, recovery) };
+    };
+    const edit: Edit = (holds) => ({ ...holds, freezes: new Map([...holds.freezes, [key, freezeIn(holds)]]) });
+    const result = () => ({
+      ...scope,
+      until: isoTime(Math.round(freezeIn(this.#parts.holds.ordered).end.wall)),
+      queued: this.#waiting(scope),
+    });
+    if (dryRun) return done(result());
+    return this.#change(edit, "at once", result, () =>
+      this.#tell("EvictionFrozen", `Evictions from ${told(scope)} frozen for ${ttl / 1000}s`, author),
+    );
+  }
+
+  async thaw(where: Scope, author: Author, dryRun: boolean): Promise<Effect> {
+    const { caches, config } = this.#parts;
+    const scope = scopeNamed(where, caches);
+    // A zone whose last board is gone can be thawed all the same.
+    const key = isEffect(scope) ? freezeKey(where) : freezeKey(scope);
+    const now = this.#now();
+    const freeze = this.#parts.holds.ordered.freezes.get(key);
+    const isFrozen = freeze !== undefined && isRunning(freeze, now);
+    if (!isFrozen && isEffect(scope)) return scope;
+    const result = () => ({
+      ...where,
+      wasFrozen: isFrozen,
+      stillFrozen: this.#frozen().filter((other) => other !== key),
+    });
+    if (!isFrozen || dryRun) return done(result());
+    const { recovery } = config.judgement;
+    const edit: Edit = (holds, at) => {
+      const before = holds.freezes.get(key);
+      if (before === undefined) return holds;
+      const thawed = { ...before, end: at, slowEnd: shifted(at, recovery) };
+      return { ...holds, freezes: new Map([...holds.freezes, [key, thawed]]) };
+    };
+    return this.#change(edit, "once written", result, () =>
+      this.#tell("EvictionThawed", `Evictions from ${told(where)} thawed`, author),
+    );
+  }
+
+  async pause(controller: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
+    const unknown = this.#unknown(controller);
+    if (unknown) return unknown;
+    const asked = holdUntil(this.#now(), ttl, author);
+    const pauseIn = ({ pauses }: Holds): Hold => noShorter(asked, pauses.get(controller));
+    const result = () => ({
+      controller,
+      until: isoTime(Math.round(pauseIn(this.#parts.holds.ordered).end.wall)),
+    });
+    if (dryRun) return done(result());
+    const edit: Edit = (holds) => ({ ...holds, pauses: new Map([...holds.pauses, [controller, pauseIn(holds)]]) });
+    return this.#change(edit, "at once", result, () =>
+      this.#tell("ControllerPaused", `Controller ${controller} paused for ${ttl / 1000}s`, author),
+    );
+  }
+
+  async resume(controller: string, author: Author, dryRun: boolean): Promise<Effect> {
+    const pause = this.#parts.holds.ordered.pauses.get(controller);
+    const isPaused = pause !== undefined && isRunning(pause, this.#now());
+    // One that the configuration switched off since can be resumed all the same.
+    const unknown = isPaused ? undefined : this.#unknown(controller);
+    if (unknown) return unknown;
+    const result = () => ({ controller, wasPaused: isPaused });
+    if (!isPaused || dryRun) return done(result());
+    const edit: Edit = (holds) => ({ ...holds, pauses: without(holds.pauses, controller) });
+    return this.#change(edit, "once written", result, () =>
+      this.#tell("ControllerResumed", `Controller ${controller} resumed`, author),
+    );
+  }
+
+  async confirmZoneDead(name: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
+    const found = zoneNamed(name, this.#parts.caches);
+    if (isEffect(found)) return found;
+    const { zone, boards } = found;
+    const wrong = notSilent(boards, this.#parts);
+    if (wrong) return wrong;
+    const hold = holdUntil(this.#now(), ttl, author);
+    const result = () => ({
+      zone,
+      until: isoTime(Math.round(hold.end.wall)),
+      boards: boards.map(({ metadata }) => metadata.name),
+    });
+    if (dryRun) return done(result());
+    const edit: Edit = (holds) => ({ ...holds, confirmed: new Map([...holds.confirmed, [zone, hold]]) });
+    return this.#change(edit, "once written", result, () =>
+      this.#tell("ZoneConfirmedDead", `Zone ${zone} confirmed to be dead for ${ttl / 1000}s`, author),
+    );
+  }
+
+  async #change(
+    edit: Edit,
+    effect: "at once" | "once written",
+    result: () => JsonRecord,
+    tell: () => void,
+  ): Promise<Effect> {
+    try {
+      await this.#parts.holds.change(edit, effect);
+    } catch (error) {
+      return error instanceof TooManyHoldsError ? tooMany : failed(error, result());
+    }
+    tell();
+    return done(result());
+  }
+
+  #unknown(controller: string): Effect | undefined {
+    const now = this.#now();
+    const known = this.#parts.work.loops.map((loop) => loop.stats(now).name);
+    if (known.includes(controller)) return undefined;
+    return refused(422, "unknown-controller", `no controller ${controller} runs here`, { known });
+  }
+
+  /** Boards in this scope that wait for their turn to be evicted. */
+  #waiting(scope: HoldScope): number {
+    return [...(this.#parts.work.site?.zones ?? [])]
+      .flatMap(([zone, { queue }]) => [...queue.waiting.keys()].map((board) => ({ board, zone: zoneName(zone) })))
+      .filter((place) => covers(scope, place)).length;
+  }
+
+  #frozen(): readonly string[] {
+    const now = this.#now();
+    return [...this.#parts.holds.ordered.freezes].flatMap(([key, freeze]) => (isRunning(freeze, now) ? [key] : []));
+  }
+
+  #tell(reason: string, message: string, author: Author): void {
+    tellOf(this.#parts, this.#parts.elector.lease, { reason, message }, author);
+  }
+
+  #now(): Instant {
+    return this.#parts.ambient.clock.now();
+  }
+}
+
+/** Why boards cannot be confirmed to be dead: somebody speaks for one of them, or we do not hear well enough to know. */
+export function notSilent(
+  boards: readonly Node[],
+  { ambient, caches, client, sight }: ControlParts,
+): Effect | undefined {
+  const pass = { now: ambient.clock.now(), signal: new AbortController().signal };
+  const { held, verdictOn } = sightOf(sight, new CachedSiteView({ caches, client }, pass));
+  const verdicts = boards.map(({ metadata: { name } }) => ({ board: name, ...verdictOn(name) }));
+  const alive = verdicts.filter(({ verdict }) => verdict === "alive" || verdict === "cut-off");
+  if (alive.length > 0) {
+    const names = alive.map(({ board }) => board);
+    return refused(409, "board-alive", `${names.slice(0, 3).join(", ")}: heard, or spoken for`, { alive: names });
+  }
+  const open = verdicts.filter(({ verdict }) => verdict !== "unproven" && verdict !== "dead");
+  if (open.length === 0) return undefined;
+  const why = held ?? open[0]?.rule ?? "nobody judges boards here";
+  return refused(409, "not-proven", `the silence is not proven: ${why}`, { boards: open.map(({ board }) => board) });
+}
+
+function holdUntil(now: Instant, ttl: Millis, { by, reason }: Author): Hold {
+  const text = { by: by.slice(0, longestBy), reason: reason?.slice(0, longestReason) };
+  return { end: shifted(now, ttl), ...text, foreign: {} };
+}
+
+/** Who asks again for less does not end what another asked for: thawing and resuming do that. */
+const noShorter = (asked: Hold, before: Hold | undefined): Hold =>
+  before !== undefined && before.end.mono > asked.end.mono ? { ...asked, end: before.end } : asked;
+
+const told = ({ scope, target }: HoldScope | (Scope & { readonly target?: string })): string =>
+  scope === "site" ? "the site" : `${scope} ${target}`;
+
+const tooMany = refused(
+  409,
+  "too-many-holds",
+  "more do not fit on the Lease; thaw or resume what is not needed any more",
+  {},
+);
+
+function without<T>(map: ReadonlyMap<string, T>, key: string): ReadonlyMap<string, T> {
+  const rest = new Map(map);
+  rest.delete(key);
+  return rest;
+}

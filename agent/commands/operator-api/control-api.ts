@@ -1,0 +1,115 @@
+import { isRecord, type JsonRecord } from "../../base/json.ts";
+import type { CommandTaker } from "../desk/desk.ts";
+import { localScope } from "../desk/registry.ts";
+import type { Answer } from "../desk/request.ts";
+import type { HttpRequest } from "./http-request.ts";
+
+export interface ControlParts {
+  readonly desk: CommandTaker;
+  /** What does not move that should; nothing: all loops live. */
+  readonly stuck: () => readonly string[];
+  /** What is missing before the agent can do its work on this board, whatever its links are like. */
+  readonly missing: () => readonly string[];
+  readonly status: () => JsonRecord | undefined;
+  readonly metrics: () => string;
+}
+
+/** `lines`: what follows is told as it comes, a JSON text on each line. */
+export type Reply =
+  | { readonly status: number; readonly type: string; readonly text: string; readonly headers?: readonly string[] }
+  | { readonly status: number; readonly type: string; readonly lines: AsyncIterable<JsonRecord> };
+
+const plain = "text/plain; charset=utf-8";
+const json = "application/json";
+const stream = "application/x-ndjson";
+
+/** docs/interfaces.md#ctlsock. */
+export async function reply(request: HttpRequest, parts: ControlParts): Promise<Reply> {
+  const { method, path } = request;
+  if (path === "/v1/cmd") return method === "POST" ? await command(request, parts) : notAllowed("POST");
+  const answer = reads.get(path);
+  if (!answer)
+    return { status: 404, type: plain, text: `there is ${[...reads.keys()].join(", ")}, and POST /v1/cmd\n` };
+  return method === "GET" || method === "HEAD" ? answer(parts) : notAllowed("GET, HEAD");
+}
+
+const notAllowed = (allow: string): Reply => ({
+  status: 405,
+  type: plain,
+  text: `only ${allow}\n`,
+  headers: [`Allow: ${allow}`],
+});
+
+const reads: ReadonlyMap<string, (parts: ControlParts) => Reply> = new Map([
+  ["/healthz", ({ stuck }) => verdict(stuck())],
+  ["/readyz", ({ stuck, missing }) => verdict([...missing(), ...stuck()])],
+  [
+    "/status",
+    ({ status }) => {
+      const found = status();
+      return found
+        ? { status: 200, type: json, text: `${JSON.stringify(found)}\n` }
+        : { status: 503, type: plain, text: "there is no status yet\n" };
+    },
+  ],
+  ["/metrics", ({ metrics }) => ({ status: 200, type: "text/plain; version=0.0.4; charset=utf-8", text: metrics() })],
+]);
+
+const verdict = (problems: readonly string[]): Reply =>
+  problems.length === 0
+    ? { status: 200, type: plain, text: "ok\n" }
+    : { status: 503, type: plain, text: problems.map((problem) => `${problem}\n`).join("") };
+
+/** The same envelope as from the fleet. Its name says which topic it would have come on. */
+async function command({ body, headers }: HttpRequest, { desk }: ControlParts): Promise<Reply> {
+  const { name, id, by, args } = peeked(body);
+  const taken = await desk.take({
+    origin: "local",
+    scope: localScope(name, args),
+    topic: "",
+    name,
+    id,
+    payload: body,
+    retained: false,
+    expirySeconds: undefined,
+    // Who may open the socket is the group's to say; which of them it is, we are told.
+    author: /^local:[0-9]{1,10}$/.test(by) ? by : "local:unknown",
+  });
+  if (taken === "no answer") {
+    return {
+      status: 400,
+      type: json,
+      text: `${JSON.stringify({ state: "rejected", code: 400, error: "malformed", message: "a command has an id and a name" })}\n`,
+    };
+  }
+  const { answer, later } = taken;
+  if (headers.get("accept") === stream) return { status: 200, type: stream, lines: bodies(answer, later) };
+  let last = answer;
+  for await (const next of later ?? []) last = next;
+  const { code } = last.body;
+  return {
+    status: last.isTerminal && typeof code === "number" ? code : 202,
+    type: json,
+    text: `${JSON.stringify(last.body)}\n`,
+  };
+}
+
+async function* bodies(first: Answer, later: AsyncIterable<Answer> | undefined): AsyncIterable<JsonRecord> {
+  yield first.body;
+  for await (const { body } of later ?? []) yield body;
+}
+
+/** Only to find its place; the desk reads the bytes itself. What is not there makes it malformed there. */
+function peeked(body: Uint8Array): { name: string; id: string; by: string; args: unknown } {
+  const unreadable = { name: "unreadable", id: "unreadable", by: "", args: undefined };
+  try {
+    const value: unknown = JSON.parse(Buffer.from(body).toString("utf8"));
+    if (!isRecord(value)) return unreadable;
+    const { name, id, by, args } = value;
+    return { name: textOf(name), id: textOf(id), by: textOf(by), args };
+  } catch {
+    return unreadable;
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");

@@ -1,0 +1,327 @@
+import type { Status } from "../../status/schema.ts";
+import type { Counts } from "../desk/desk-counts.ts";
+import type { Metric, Sample } from "./exposition.ts";
+
+/**
+ * The status in numbers. Names stay: one that was released is never given another meaning, and none is taken away. Base
+ * units, as Prometheus' conventions ask for: seconds, bytes, ratios.
+ */
+export const metricsOf = (status: Status, counts: Counts): readonly Metric[] => [
+  ...ofProcess(status),
+  ...ofLeadership(status),
+  ...ofLinks(status),
+  ...ofSite(status),
+  ...ofBoard(status),
+  ...ofCommands(counts),
+];
+
+const one = (value: number | undefined): readonly Sample[] => (value === undefined ? [] : [{ value }]);
+const seconds = (millis: number | undefined): number | undefined => (millis === undefined ? undefined : millis / 1000);
+const yes = (holds: boolean): number => (holds ? 1 : 0);
+
+const gauge = (name: string, help: string, samples: readonly Sample[]): Metric => ({
+  name: `siteward_${name}`,
+  help,
+  type: "gauge",
+  samples,
+});
+
+const counter = (name: string, help: string, samples: readonly Sample[]): Metric => ({
+  name: `siteward_${name}_total`,
+  help,
+  type: "counter",
+  samples,
+});
+
+function ofProcess({ version, startedAt, health, clock, memory, journal, config, writeFailures }: Status): Metric[] {
+  const conditions = new Map<string, { readonly labels: Record<string, string>; value: number }>();
+  for (const { type, severity } of health.conditions) {
+    const found = conditions.get(type) ?? { labels: { type, severity }, value: 0 };
+    found.value++;
+    conditions.set(type, found);
+  }
+  const levels = ["ok", "degraded", "critical"] as const;
+  return [
+    gauge("build_info", "The version of the agent.", [{ labels: { version }, value: 1 }]),
+    gauge("start_time_seconds", "When the agent started, in seconds since 1970.", one(Date.parse(startedAt) / 1000)),
+    gauge(
+      "health",
+      "1 for the level that the agent's health has.",
+      levels.map((level) => ({ labels: { level }, value: yes(health.level === level) })),
+    ),
+    gauge(
+      "ready",
+      "1 while the site is looked after as it should be, as far as this board can tell.",
+      one(yes(health.ready)),
+    ),
+    gauge("conditions", "Problems that the status tells of.", [...conditions.values()]),
+    gauge("clock_synced", "1 while the board knows the time.", one(clock && yes(clock.state === "synced"))),
+    gauge(
+      "api_clock_skew_seconds",
+      "The clock of the API server less that of the board.",
+      one(seconds(clock?.apiSkewMs)),
+    ),
+    gauge("memory_resident_bytes", "Resident memory of the agent.", one(memory?.rssBytes)),
+    gauge(
+      "memory_anonymous_bytes",
+      "Resident memory of the agent that no file stands for.",
+      one(memory?.anonymousBytes),
+    ),
+    gauge("memory_peak_bytes", "The most resident memory that the agent ever had.", one(memory?.peakBytes)),
+    gauge("memory_heap_bytes", "Memory that objects of the program take.", one(memory?.heapUsedBytes)),
+    gauge("database_bytes", "Size of the cache of the site's objects.", one(journal?.dbBytes)),
+    gauge("database_wal_bytes", "Size of the cache's write-ahead log.", one(journal?.walBytes)),
+    gauge("journal_rows", "Changes that were received and not applied yet.", one(journal?.depth)),
+    gauge("config_desired_version", "The number of the settings that the fleet desires.", one(config?.desiredVersion)),
+    gauge(
+      "config_applied_version",
+      "The number of the fleet's settings that are in force.",
+      one(config?.appliedVersion),
+    ),
+    counter("status_write_failures", "How often the status file could not be written.", one(writeFailures)),
+  ];
+}
+
+function ofLeadership({ leader, holds }: Status): Metric[] {
+  return [
+    gauge("leader", "1 while this board leads the site.", one(leader && yes(leader.role === "leader"))),
+    gauge(
+      "leader_known",
+      "1 while some board is known to lead the site.",
+      one(leader && yes(leader.holder !== undefined)),
+    ),
+    gauge("term", "The number of the site's present term.", one(leader?.term)),
+    gauge("lease_age_seconds", "Since the site's Lease was last seen to be renewed.", one(seconds(leader?.leaseAgeMs))),
+    gauge(
+      "lease_duration_seconds",
+      "For how long a renewal of the Lease counts.",
+      one(seconds(leader?.leaseDurationMs)),
+    ),
+    gauge(
+      "lease_renew_p95_seconds",
+      "95 of 100 renewals of the Lease took at most this long.",
+      one(seconds(leader?.renewP95Ms)),
+    ),
+    gauge(
+      "lease_missed_renewals",
+      "Attempts to renew the Lease that failed, one after the other.",
+      one(leader?.missedRenewals),
+    ),
+    gauge("freezes", "Orders to evict nothing that are in force.", one(holds?.freezes.length)),
+    gauge("pauses", "Controllers that are paused.", one(holds?.pauses.length)),
+  ];
+}
+
+function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
+  const { api, mqtt } = link ?? {};
+  const byResource = (value: (watch: (typeof watches)[number]) => number): readonly Sample[] =>
+    watches.map((watch) => ({ labels: { resource: watch.resource }, value: value(watch) }));
+  const byRequest = (value: (one: (typeof traffic)[number]) => number): readonly Sample[] =>
+    traffic.map((entry) => ({ labels: { resource: entry.resource, verb: entry.verb }, value: value(entry) }));
+  const outbox = mqtt ? (["state", "response", "event"] as const) : [];
+  return [
+    gauge("api_up", "1 while the API server answers.", one(api && yes(api.state === "up"))),
+    gauge("api_round_trip_p95_seconds", "95 of 100 requests took at most this long.", one(seconds(api?.rttP95Ms))),
+    gauge(
+      "api_failed_requests_last_hour",
+      "Requests to the API server of the last hour that had no answer.",
+      one(api?.failed1h),
+    ),
+    counter(
+      "api_outages",
+      "Outages of the API server that are over, as seen by this board.",
+      one(api && (api.lastOutage?.number ?? 0)),
+    ),
+    counter(
+      "api_requests",
+      "Requests to the API server.",
+      byRequest(({ requests }) => requests),
+    ),
+    counter(
+      "api_sent_bytes",
+      "Bytes sent to the API server.",
+      byRequest(({ sentBytes }) => sentBytes),
+    ),
+    counter(
+      "api_received_bytes",
+      "Bytes received from the API server.",
+      byRequest(({ receivedBytes }) => receivedBytes),
+    ),
+    gauge(
+      "watch_live",
+      "1 while a watch is open and not silent for too long.",
+      byResource(({ state }) => yes(state === "live")),
+    ),
+    gauge(
+      "watch_objects",
+      "Objects in the cache.",
+      byResource(({ objects }) => objects),
+    ),
+    counter(
+      "watch_restarts",
+      "How often a watch was opened again.",
+      byResource(({ restarts }) => restarts),
+    ),
+    counter(
+      "watch_lists",
+      "How often a collection was listed.",
+      byResource(({ lists }) => lists),
+    ),
+    counter(
+      "watch_rejected",
+      "Objects of the API server that could not be used.",
+      byResource(({ rejected }) => rejected),
+    ),
+    gauge("mqtt_up", "1 while the link to the fleet is up.", one(mqtt && yes(mqtt.state === "up"))),
+    gauge(
+      "mqtt_session",
+      "The number of the connection to the fleet, over all lives of the board.",
+      one(mqtt?.session),
+    ),
+    gauge(
+      "mqtt_round_trip_seconds",
+      "The last time between a message and its acknowledgement.",
+      one(seconds(mqtt?.rttMs)),
+    ),
+    gauge(
+      "outbox_messages",
+      "Messages that wait for the fleet.",
+      outbox.map((kind) => ({ labels: { class: kind }, value: mqtt?.outbox[kind] ?? 0 })),
+    ),
+    gauge("outbox_oldest_seconds", "The age of the oldest of them.", one(seconds(mqtt?.outbox.oldestMs))),
+    counter("outbox_dropped", "Messages to the fleet for which there was no room.", one(mqtt?.dropped)),
+  ];
+}
+
+const controllerStates = ["running", "standby", "off", "failing", "paused"] as const;
+
+function ofSite({ zones = [], boards, eviction, controllers = [] }: Status): Metric[] {
+  const byZone = (value: (zone: (typeof zones)[number]) => number): readonly Sample[] =>
+    zones.map((zone) => ({ labels: { zone: zone.name }, value: value(zone) }));
+  const byController = (value: (one: (typeof controllers)[number]) => number | undefined): readonly Sample[] =>
+    controllers.flatMap((entry) =>
+      one(value(entry)).map((sample) => ({ ...sample, labels: { controller: entry.name } })),
+    );
+  return [
+    gauge(
+      "zone_nodes",
+      "Boards of a zone.",
+      byZone(({ nodes }) => nodes),
+    ),
+    gauge(
+      "zone_ready_nodes",
+      "Boards of a zone that are ready.",
+      byZone(({ ready }) => ready),
+    ),
+    gauge(
+      "zone_evictions_per_second",
+      "How fast boards of a zone may be evicted; 0 also while it is frozen.",
+      byZone(({ rate }) => rate),
+    ),
+    gauge("eviction_queue", "Boards that wait to be evicted.", one(eviction?.queue)),
+    gauge("eviction_pending", "Pods whose toleration time runs.", one(eviction?.pending)),
+    gauge(
+      "eviction_due",
+      "Pods whose toleration time is over and that are still there: held, or not deleted yet.",
+      one(eviction?.due),
+    ),
+    gauge(
+      "eviction_queue_held",
+      "Boards that wait to be evicted and whose turn is held back.",
+      one(eviction?.queueHeld),
+    ),
+    gauge("pods_evicted_last_hour", "Pods that were evicted in the last hour.", one(eviction?.evicted1h)),
+    counter(
+      "acts",
+      "Harmful acts on boards, pods and endpoints, each kind by itself.",
+      (eviction?.acts ?? []).map(({ act, total }) => ({ labels: { act }, value: total })),
+    ),
+    gauge(
+      "boards_away",
+      "Boards that are not in use: lost, off (cordoned and silent), not-ready.",
+      boards
+        ? [
+            { labels: { state: "lost" }, value: boards.lost.count },
+            { labels: { state: "off" }, value: boards.off.count },
+            { labels: { state: "not-ready" }, value: boards.notReady.count },
+          ]
+        : [],
+    ),
+    gauge("boards_tainted", "Boards that carry a NoExecute taint of the agent.", one(boards?.tainted)),
+    gauge(
+      "eviction_held",
+      "1 while silent boards are not evicted after an outage.",
+      one(eviction && yes(eviction.held !== undefined)),
+    ),
+    gauge(
+      "controller_state",
+      "1 for the state that a controller is in.",
+      controllers.flatMap(({ name, state }) =>
+        controllerStates.map((each) => ({ labels: { controller: name, state: each }, value: yes(each === state) })),
+      ),
+    ),
+    gauge(
+      "controller_queue",
+      "Keys that wait for a controller.",
+      byController(({ queue }) => queue),
+    ),
+    gauge(
+      "controller_sync_p95_seconds",
+      "95 of 100 passes took at most this long.",
+      byController(({ syncP95Ms }) => seconds(syncP95Ms)),
+    ),
+    gauge(
+      "controller_errors_last_hour",
+      "Passes that failed in the last hour.",
+      byController(({ errors1h }) => errors1h),
+    ),
+  ];
+}
+
+function ofBoard({ board, journal }: Status): Metric[] {
+  const { throttled, storage } = board ?? {};
+  const causes = [...new Set([...(throttled?.now ?? []), ...(throttled?.sinceBoot ?? [])])].sort();
+  return [
+    gauge("board_temperature_celsius", "The temperature that the board's limits are about.", one(board?.tempC)),
+    gauge(
+      "board_throttled",
+      "1 while something slows the board down.",
+      causes.map((cause) => ({ labels: { cause }, value: yes(throttled?.now.includes(cause) ?? false) })),
+    ),
+    gauge(
+      "board_power_watts",
+      "What a rail of the board's power monitor carries.",
+      (board?.rails ?? []).map(({ label, milliwatts }) => ({ labels: { rail: label }, value: milliwatts / 1000 })),
+    ),
+    gauge("board_load1", "The load of the last minute.", one(board?.loadavg1)),
+    gauge("storage_free_bytes", "Free bytes where the state folder lies.", one(storage?.freeBytes)),
+    gauge("storage_wear_ratio", "Share of the storage's expected life that is used up.", one(storage?.wear)),
+    gauge("storage_read_only", "1 while the state folder cannot be written.", one(storage && yes(storage.readOnly))),
+    gauge(
+      "storage_written_last_day_bytes",
+      "Bytes that the agent wrote to the storage in the last day, or since its start.",
+      one(journal?.writtenBytes24h),
+    ),
+    gauge(
+      "state_volatile",
+      "1 where the state folder is lost with the power.",
+      one(journal?.persistence && yes(journal.persistence === "volatile")),
+    ),
+  ];
+}
+
+function ofCommands({ rejected, answered, replayed }: Counts): Metric[] {
+  return [
+    counter(
+      "cmd_ended",
+      "Commands that were carried out, by how they ended.",
+      answered.map(({ name, state, count }) => ({ labels: { name, state }, value: count })),
+    ),
+    counter(
+      "cmd_rejected",
+      "Commands that did not succeed, by what for; code 0: nobody could be answered.",
+      rejected.map(({ code, error, count }) => ({ labels: { code, error }, value: count })),
+    ),
+    counter("cmd_replayed", "Commands that came again and got their answer again.", one(replayed)),
+  ];
+}

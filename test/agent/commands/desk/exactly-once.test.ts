@@ -1,0 +1,306 @@
+import { expect, test } from "vitest";
+import type { CommandDesk } from "../../../../agent/commands/desk/desk.ts";
+import type { Answer, Request } from "../../../../agent/commands/desk/request.ts";
+import { CommandBoard, freeze, lastOf, order } from "../../../support/command-desk.ts";
+
+class PowerCut extends Error {}
+
+interface Step {
+  readonly step: string;
+  readonly when: "before" | "after";
+}
+
+/** Every point between two steps of a command at which the power may fail. */
+const steps = (written: readonly string[]): readonly Step[] =>
+  written.flatMap((step) => [
+    { step, when: "before" },
+    { step, when: "after" },
+  ]);
+
+/** Answers that nobody waits for, as far as they came. */
+function gathered(desk: CommandDesk): Answer[] {
+  const answers: Answer[] = [];
+  void (async () => {
+    for await (const answer of desk.leftover(new AbortController().signal)) answers.push(answer);
+  })();
+  return answers;
+}
+
+/**
+ * The power fails at the step; the process that follows gets the command again, as the broker gives it where it was not
+ * acknowledged, and also where it was. Returns what the site saw and what the fleet heard in the end.
+ */
+async function story(request: Request, { step, when }: Step) {
+  const board = new CommandBoard();
+  let isDead = false;
+  const dies = (at: string, moment: string): void => {
+    // From the cut on nothing of this process reaches the disk or the site.
+    if (isDead || (at === step && moment === when)) {
+      isDead = true;
+      throw new PowerCut("the power failed");
+    }
+  };
+  board.atWrite = dies;
+  board.effect = async (what) => {
+    dies("effect", "before");
+    board.effects.push(`effected ${what}`);
+    dies("effect", "after");
+    return { outcome: "done", result: {} };
+  };
+  void board.start().take(request);
+  await board.clock.advance("1s");
+  expect(isDead).toBe(true);
+
+  board.atWrite = () => undefined;
+  board.effect = async (what) => {
+    board.effects.push(`effected ${what}`);
+    return { outcome: "done", result: {} };
+  };
+  const next = board.start();
+  const leftovers = gathered(next);
+  const again = await next.take(request);
+  await board.clock.advance("1s");
+  const third = await lastOf(await next.take(request));
+  return {
+    effects: board.effects.filter((one) => one.startsWith("effected")).length,
+    heard: [...leftovers.map(({ body }) => body.state), again === "no answer" ? again : again.answer.body.state],
+    final: third,
+    board,
+  };
+}
+
+const once = (id: string): Request => order({ id, name: "leader.step-down", args: { holdOff: 30 } }, { scope: "site" });
+
+test.each(steps(["admit", "begin", "effect", "settle"]))(
+  "a command that may have its effect once, and the power fails $when $step",
+  async (step) => {
+    const { effects, heard, final } = await story(once(`S-${step.step}-${step.when}`), step);
+    const isBegun = step.step !== "admit" && !(step.step === "begin" && step.when === "before");
+    const isSettled = step.step === "settle" && step.when === "after";
+    if (!isBegun || isSettled) {
+      expect(effects).toBe(1);
+      expect(final).toMatchObject({ state: "succeeded", replayed: true });
+    } else {
+      // Whether it was effected nobody knows: it is said, and it is not tried a second time.
+      expect(effects).toBeLessThanOrEqual(1);
+      expect(effects).toBe(step.step === "begin" || (step.step === "effect" && step.when === "before") ? 0 : 1);
+      expect(final).toMatchObject({ state: "failed", code: 500, error: "interrupted", replayed: true });
+    }
+    expect(heard.at(-1)).not.toBe("no answer");
+  },
+);
+
+test.each(steps(["admit", "effect", "settle"]))(
+  "a command that may be repeated, and the power fails $when $step: in the end it has its effect and one answer",
+  async (step) => {
+    const { effects, final } = await story(freeze({ id: `I-${step.step}-${step.when}` }), step);
+    expect(effects).toBeGreaterThanOrEqual(1);
+    expect(effects).toBeLessThanOrEqual(2);
+    expect(final).toMatchObject({ state: "succeeded", code: 200, replayed: true });
+  },
+);
+
+test("a restart is answered by the next process", async () => {
+  const board = new CommandBoard();
+  const first = await board.start().take(order({ id: "R", name: "agent.restart" }));
+  expect(first).toMatchObject({ answer: { body: { state: "accepted", code: 202 }, isTerminal: false } });
+  await board.stop();
+  expect(board.effects).toEqual(["restart"]);
+  const answers = gathered(board.start());
+  await board.clock.advance("1s");
+  expect(answers.map(({ body }) => [body.id, body.state])).toEqual([["R", "succeeded"]]);
+  expect(board.effects).toEqual(["restart"]);
+});
+
+test("a terminal answer is given by each process until somebody says that it is on its way", async () => {
+  const board = new CommandBoard();
+  await board.start().take(freeze({ id: "F" }));
+  await board.clock.advance("1s");
+  const next = board.start();
+  const answers = gathered(next);
+  await board.clock.advance("1s");
+  expect(answers.map(({ body }) => body.state)).toEqual(["succeeded"]);
+  for (const answer of answers) next.told(answer);
+  const silent = gathered(board.start());
+  await board.clock.advance("1s");
+  expect(silent).toEqual([]);
+});
+
+test("a command of the site that outlived its process waits for the board to lead again", async () => {
+  const board = new CommandBoard();
+  board.effect = () => new Promise(() => undefined);
+  await board.start().take(freeze({ id: "F" }));
+  board.standing = { isLeader: false, leader: "edge-02", term: 17 };
+  board.effect = async () => ({ outcome: "done", result: {} });
+  const answers = gathered(board.start());
+  await board.clock.advance("30s");
+  expect(answers).toEqual([]);
+  board.standing = { isLeader: true, leader: "edge-02", term: 18 };
+  await board.clock.advance("2s");
+  expect(answers.map(({ body }) => [body.state, body.term])).toEqual([["succeeded", 18]]);
+});
+
+test("where another board leads by then, nobody knows whether it was effected, and that is said", async () => {
+  const board = new CommandBoard();
+  board.effect = () => new Promise(() => undefined);
+  await board.start().take(freeze({ id: "F" }));
+  board.standing = { isLeader: false, leader: "edge-05", term: 18 };
+  const answers = gathered(board.start());
+  await board.clock.advance("1s");
+  expect(answers.map(({ body }) => [body.state, body.error, body.result])).toEqual([
+    ["failed", "interrupted", { leader: "edge-05", term: 18 }],
+  ]);
+});
+
+test.each([16, 19, undefined])(
+  "a command of the site is not taken up in term %j, when others may have led since its own: they may have been told the contrary",
+  async (term) => {
+    const board = new CommandBoard();
+    board.effect = () => new Promise(() => undefined);
+    await board.start().take(order({ id: "T", name: "eviction.thaw" }, { scope: "site" }));
+    const begun = [...board.effects];
+    board.standing = { isLeader: true, leader: "edge-02", term };
+    const answers = gathered(board.start());
+    await board.clock.advance("2s");
+    expect(answers.map(({ body }) => [body.state, body.error, body.result])).toEqual([
+      ["failed", "interrupted", { leader: "edge-02", term }],
+    ]);
+    expect(board.effects).toEqual(begun);
+  },
+);
+
+test("a drain that was never begun is expired if its time is over when the board comes back", async () => {
+  const board = new CommandBoard();
+  board.atWrite = (step, when) => {
+    if (step === "begin" && when === "before") throw new PowerCut("the power failed");
+    if (step === "settle") throw new PowerCut("the power failed");
+  };
+  await board.start().take(order({ id: "D", name: "board.drain", args: { timeout: 60 } }));
+  await board.clock.advance("301s");
+  board.atWrite = () => undefined;
+  const answers = gathered(board.start());
+  await board.clock.advance("1s");
+  expect(answers.map(({ body }) => [body.state, body.code])).toEqual([["expired", 408]]);
+  expect(board.effects).toEqual([]);
+});
+
+test("an end that the disk refused is written down later, and known in between", async () => {
+  const board = new CommandBoard();
+  const desk = board.start();
+  board.atWrite = (step) => {
+    if (step === "settle") throw new Error("disk full");
+  };
+  expect(await lastOf(await desk.take(freeze({ id: "F" })))).toMatchObject({ state: "succeeded" });
+  expect(await lastOf(await desk.take(freeze({ id: "F" })))).toMatchObject({ state: "succeeded", replayed: true });
+  board.atWrite = () => undefined;
+  await board.clock.advance("61s");
+  expect(await lastOf(await board.start().take(freeze({ id: "F" })))).toMatchObject({
+    state: "succeeded",
+    replayed: true,
+  });
+  expect(board.effects).toHaveLength(1);
+});
+
+test("a drain tells how far it is, at most every five seconds, and can be called off", async () => {
+  const board = new CommandBoard();
+  board.effect = (_, { progress, signal }) =>
+    new Promise((resolve) => {
+      let evicted = 0;
+      const tick = (): void => {
+        progress?.({ evicted: ++evicted });
+        board.clock.after(1000, tick);
+      };
+      tick();
+      signal?.addEventListener("abort", () =>
+        resolve({ outcome: "failed", code: 500, error: "stopped", result: { evicted } }),
+      );
+    });
+  const desk = board.start();
+  const taken = await desk.take(order({ id: "D", name: "board.drain", args: { timeout: 600 } }));
+  const states: unknown[] = [];
+  void (async () => {
+    if (taken === "no answer") return;
+    for await (const { body } of taken.later ?? []) states.push([body.state, body.result]);
+  })();
+  await board.clock.advance("12s");
+  expect(states).toEqual([
+    ["running", { evicted: 6 }],
+    ["running", { evicted: 11 }],
+  ]);
+  expect(await lastOf(await desk.take(order({ name: "cmd.cancel", args: { id: "nothing" } })))).toMatchObject({
+    code: 409,
+    error: "not-cancellable",
+  });
+  expect(await lastOf(await desk.take(order({ name: "cmd.cancel", args: { id: "D" } })))).toMatchObject({ code: 200 });
+  await board.clock.advance("1ms");
+  expect(states.at(-1)).toEqual(["cancelled", { evicted: 13 }]);
+});
+
+test("the status tells who asked for what and why, also of what the process before took on", async () => {
+  const board = new CommandBoard();
+  const first = board.start();
+  await first.take(freeze({ id: "F", more: { reason: "CHG-1182" } }));
+  await board.clock.advance("1s");
+  expect(first.counts.latest).toMatchObject([{ id: "F", state: "succeeded", by: "ops:alice", reason: "CHG-1182" }]);
+  board.effect = () => new Promise(() => undefined);
+  await first.take(order({ id: "D", name: "board.drain", args: { timeout: 60 }, more: { reason: "CHG-1183" } }));
+  await board.stop();
+  const next = board.start();
+  expect(next.counts.latest.find(({ id }) => id === "D")).toMatchObject({ by: "ops:alice", reason: "CHG-1183" });
+});
+
+test("the log forgets what cannot come again, and refuses what it could not remember", async () => {
+  const board = new CommandBoard();
+  const desk = board.start();
+  const rows = () => board.database.prepare<{ rows: number }>("SELECT count(*) AS rows FROM commands").get()?.rows;
+  const local = { origin: "local", author: "local:0", expirySeconds: 60 } as const;
+  for (let n = 0; n < 2000; n++) await desk.take(order({ name: "board.cordon" }, local));
+  expect(rows()).toBe(2000);
+  expect(await lastOf(await desk.take(order({ name: "board.cordon" }, local)))).toMatchObject({ code: 507 });
+  await board.clock.advance("660s");
+  expect(rows()).toBe(0);
+  expect(await lastOf(await desk.take(order({ name: "board.cordon" }, local)))).toMatchObject({ code: 200 });
+});
+
+test("a level of the log goes back by itself, also when the agent or the board started in between", async () => {
+  const board = new CommandBoard();
+  await board.start().take(order({ name: "log.level", args: { level: "debug", ttl: 600 } }));
+  await board.clock.advance("300s");
+  await board.stop();
+  board.start();
+  expect(board.levels).toEqual(["debug", "debug"]);
+  await board.clock.advance("296s");
+  expect(board.levels).toEqual(["debug", "debug"]);
+  await board.clock.advance("2s");
+  expect(board.levels).toEqual(["debug", "debug", undefined]);
+});
+
+test("a command that never ends does not hold the agent up when it ends, and is taken up by the next one", async () => {
+  const board = new CommandBoard();
+  board.effect = () => new Promise(() => undefined);
+  const taken = await board.start().take(freeze({ id: "F" }));
+  const states: unknown[] = [];
+  const ended = (async () => {
+    if (taken === "no answer") return;
+    for await (const { body } of taken.later ?? []) states.push(body.state);
+  })();
+  await board.stop();
+  await ended;
+  expect(states).toEqual([]);
+  board.effect = async () => ({ outcome: "done", result: {} });
+  const answers = gathered(board.start());
+  await board.clock.advance("1s");
+  expect(answers.map(({ body }) => body.state)).toEqual(["succeeded"]);
+});
+
+test("a command whose own end was near is known for as long as the broker may deliver it again", async () => {
+  const board = new CommandBoard();
+  const desk = board.start();
+  const near = freeze({ id: "F", more: { exp: "2026-11-20T12:05:00Z" } }, { expirySeconds: 86_400 });
+  expect(await lastOf(await desk.take(near))).toMatchObject({ state: "succeeded" });
+  await board.clock.advance("23h");
+  expect(await lastOf(await desk.take(near))).toMatchObject({ state: "succeeded", replayed: true });
+  await board.clock.advance("90m");
+  expect(await lastOf(await desk.take(near))).toMatchObject({ state: "expired" });
+  expect(board.effects).toHaveLength(1);
+});

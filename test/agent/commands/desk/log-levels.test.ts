@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+import { LogLevels } from "../../../../agent/commands/desk/log-levels.ts";
+import { Database } from "../../../../storage/database.ts";
+import { Memo } from "../../../../storage/memo.ts";
+import { stateMigrations } from "../../../../storage/schema.ts";
+import { pragmas } from "../../../storage/things.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { RecordingLog } from "../../../support/recording-log.ts";
+import { SeededRandom } from "../../../support/seeded-random.ts";
+
+const minute = 60_000;
+
+/** A board over several boots: its disk stays, its clocks do not. */
+class Board {
+  readonly memo = new Memo(Database.open({ file: ":memory:", migrations: stateMigrations, pragmas }));
+  readonly levels: (string | undefined)[] = [];
+  boots = 0;
+  clock = new FakeClock();
+
+  boot(wall: string, isSynced: boolean): LogLevels {
+    this.boots++;
+    // The monotonic clock begins anew; this one begins a thousand seconds after the boot.
+    this.clock = new FakeClock(wall);
+    const { clock, boots } = this;
+    const ambient = { clock, random: new SeededRandom(), log: new RecordingLog() };
+    const moment = () => ({ now: clock.now(), bootId: `boot-${boots}`, isSynced });
+    const setLogLevel = (level: string | undefined, component?: string): void =>
+      void this.levels.push(component === undefined ? level : `${level} of ${component}`);
+    const board = { setLogLevel };
+    const levels = new LogLevels(ambient, { memo: this.memo, board, moment });
+    levels.begin();
+    return levels;
+  }
+}
+
+test("a level ends by itself, and the disk knows it", async () => {
+  const board = new Board();
+  board.boot("2026-11-20T12:00:00Z", true).set({ level: "debug", component: undefined, ttl: 10 * minute });
+  await board.clock.advance("10m");
+  expect(board.levels).toEqual(["debug", undefined]);
+  expect([...board.memo.entries("log-level")]).toEqual([]);
+});
+
+test("after a reboot with the right time it lasts until it was to last", async () => {
+  const board = new Board();
+  board.boot("2026-11-20T12:00:00Z", true).set({ level: "debug", component: undefined, ttl: 60 * minute });
+  board.boot("2026-11-20T12:50:00Z", true);
+  await board.clock.advance("9m59s");
+  expect(board.levels).toEqual(["debug", "debug"]);
+  await board.clock.advance("1s");
+  expect(board.levels).toEqual(["debug", "debug", undefined]);
+});
+
+test("after a power cut without the time, what was left counts from the boot", async () => {
+  const board = new Board();
+  board.boot("2026-11-20T12:00:00Z", true).set({ level: "debug", component: undefined, ttl: 60 * minute });
+  board.boot("1970-01-01T00:00:00Z", false);
+  // A thousand seconds of this boot are over when the agent starts.
+  await board.clock.advance(60 * minute - 1_000_000 - 1000);
+  expect(board.levels).toEqual(["debug", "debug"]);
+  await board.clock.advance("1s");
+  expect(board.levels).toEqual(["debug", "debug", undefined]);
+});
+
+test("the latest order holds, and one that is over by the next start is not even begun", () => {
+  const board = new Board();
+  const levels = board.boot("2026-11-20T12:00:00Z", true);
+  levels.set({ level: "debug", component: undefined, ttl: 60 * minute });
+  levels.set({ level: "error", component: undefined, ttl: minute });
+  board.boot("2026-11-20T13:00:00Z", true);
+  expect(board.levels).toEqual(["debug", "error", undefined]);
+});
+
+test("the level of one component is that one's, also after a restart, until the next order", async () => {
+  const board = new Board();
+  board.boot("2026-11-20T12:00:00Z", true).set({ level: "debug", component: "pod-gc", ttl: 10 * minute });
+  const next = board.boot("2026-11-20T12:05:00Z", true);
+  expect(board.levels).toEqual(["debug of pod-gc", "debug of pod-gc"]);
+  next.set({ level: "warn", component: undefined, ttl: minute });
+  await board.clock.advance("1m");
+  expect(board.levels.slice(2)).toEqual(["warn", undefined]);
+});

@@ -1,0 +1,130 @@
+import { generateKeyPairSync } from "node:crypto";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { isDisabled, readPolicy } from "../../../../agent/commands/desk/policy.ts";
+import { isSignatureOf, newKeyPair, readPublicKey, signatureOf } from "../../../../agent/commands/desk/signature.ts";
+import { fits, forbids, readTrust } from "../../../../agent/commands/desk/trust.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "siteward-trust-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const put = (name: string, text: string): string => {
+  const file = path.join(folder, name);
+  writeFileSync(file, text);
+  return file;
+};
+
+test("a signature holds for these bytes on this topic under this key, written in the one way there is", () => {
+  const [ours, theirs] = [newKeyPair(), newKeyPair()];
+  const payload = Buffer.from('{"v":1}');
+  const sig = signatureOf("sw1/a/b/c/cmd/ping/1", payload, ours.privateKey);
+  const key = readPublicKey(ours.publicKey);
+  expect(isSignatureOf(sig, "sw1/a/b/c/cmd/ping/1", payload, key)).toBe(true);
+  expect(isSignatureOf(sig, "sw1/a/b/d/cmd/ping/1", payload, key)).toBe(false);
+  expect(isSignatureOf(sig, "sw1/a/b/c/cmd/ping/1", Buffer.from('{"v":1} '), key)).toBe(false);
+  expect(isSignatureOf(sig, "sw1/a/b/c/cmd/ping/1", payload, readPublicKey(theirs.publicKey))).toBe(false);
+  for (const other of [
+    "",
+    "=",
+    `${sig}=`,
+    `${sig} `,
+    sig.slice(0, -1),
+    `${sig}A`,
+    "ü".repeat(43),
+    Buffer.from(sig, "base64url").toString("base64"),
+  ]) {
+    expect(isSignatureOf(other, "sw1/a/b/c/cmd/ping/1", payload, key), other).toBe(other === sig);
+  }
+});
+
+test("without a folder, or without keys in it, nothing is installed", () => {
+  expect(readTrust(path.join(folder, "none"))).toMatchObject({ isInstalled: false, problems: [] });
+  put("README", "no key");
+  expect(readTrust(folder)).toMatchObject({ isInstalled: false });
+});
+
+test("a key is called like its file and may do everything, unless a file beside it says less", () => {
+  put("alice.pub", newKeyPair().publicKey);
+  put("bob.pub", newKeyPair().publicKey);
+  put("bob.yaml", 'commands: ["eviction.*", "ping"]\nscopes: [site]\nnot_after: 2027-01-01T00:00:00Z\n');
+  const { keys, problems, isInstalled } = readTrust(folder);
+  expect([isInstalled, problems, [...keys.keys()]]).toEqual([true, [], ["alice", "bob"]]);
+  const [alice, bob] = [keys.get("alice"), keys.get("bob")];
+  if (!alice || !bob) throw new Error("not read");
+  const [before, after] = [Date.parse("2026-12-31T23:59:59Z"), Date.parse("2027-01-01T00:00:01Z")];
+  expect(forbids(alice, "board.drain", "board", after)).toBeUndefined();
+  expect(forbids(bob, "eviction.freeze", "site", before)).toBeUndefined();
+  expect(forbids(bob, "evictions", "site", before)).toBeDefined();
+  expect(forbids(bob, "eviction.freeze", "board", before)).toContain("scope board");
+  expect(forbids(bob, "leader.step-down", "site", before)).toBeDefined();
+  expect(forbids(bob, "eviction.freeze", "site", after)).toContain("ended");
+});
+
+test.each([
+  ["no key", "hello"],
+  ["a private key", newKeyPair().privateKey],
+  [
+    "a key of another kind",
+    generateKeyPairSync("ec", {
+      namedCurve: "P-256",
+      publicKeyEncoding: { type: "spki", format: "pem" },
+      privateKeyEncoding: { type: "pkcs8", format: "pem" },
+    }).publicKey,
+  ],
+])("a file that holds %s is a problem, and from then on unsigned commands are refused all the same", (_, text) => {
+  put("ops.pub", text);
+  const trust = readTrust(folder);
+  expect(trust).toMatchObject({ isInstalled: true });
+  expect([trust.keys.size, trust.problems.length]).toEqual([0, 1]);
+});
+
+test.each([
+  ["a misspelt limit", "command: [ping]\n"],
+  ["a scope that is none", "scopes: [everywhere]\n"],
+  ["a time that is none", "not_after: 2027-99-99\n"],
+  ["an end on a day that does not exist", "not_after: 2027-02-30\n"],
+  ["broken YAML", "commands: [ping\n"],
+  ["nothing", ""],
+])("a key with %s beside it may do nothing", (_, text) => {
+  put("ops.pub", newKeyPair().publicKey);
+  put("ops.yaml", text);
+  const { keys, problems, isInstalled } = readTrust(folder);
+  expect([isInstalled, keys.size, problems.length]).toEqual([true, 0, 1]);
+});
+
+test("patterns are whole names or whole beginnings of names", () => {
+  expect(fits("*", "ping")).toBe(true);
+  expect(fits("board.*", "board.drain")).toBe(true);
+  expect(fits("board.*", "boards.drain")).toBe(false);
+  expect(fits("board", "board.drain")).toBe(false);
+});
+
+test("the policy of a board disables commands and names hosts; without one everything is allowed", () => {
+  const text =
+    'apiVersion: siteward.dev/v1\nkind: CommandPolicy\ndisabled: ["board.*"]\ndiagnostics:\n  uploadHosts: ["files.example.org:8443"]\n';
+  const policy = readPolicy(put("policy.yaml", text));
+  expect(policy).toMatchObject({ problem: undefined, uploadHosts: ["files.example.org:8443"] });
+  expect([isDisabled(policy, "board.drain"), isDisabled(policy, "ping")]).toEqual([true, false]);
+  expect(readPolicy(path.join(folder, "none.yaml"))).toMatchObject({ problem: undefined, disabled: [] });
+});
+
+test.each([
+  ["a key that nobody knows", "apiVersion: siteward.dev/v1\nkind: CommandPolicy\nallow: [ping]\n"],
+  ["another kind", "apiVersion: siteward.dev/v1\nkind: AgentConfiguration\n"],
+  ["an empty file", ""],
+  ["broken YAML", "disabled: ["],
+])("a policy with %s is a problem, not an open door", (_, text) => {
+  expect(readPolicy(put("policy.yaml", text)).problem).toContain("policy.yaml");
+});
+
+test.skipIf(process.getuid?.() === 0)("a policy that may not be read is not taken for absent", () => {
+  const file = put("policy.yaml", "");
+  chmodSync(file, 0);
+  expect(readPolicy(file).problem).toContain("no permission");
+});
+if (process.getuid?.() === 0) console.info("run as root: that files without permission are refused cannot be tried");
