@@ -3,7 +3,7 @@ import { perform } from "./perform.ts";
 import { processIo } from "./process-io.ts";
 import { runCommand } from "./run-command.ts";
 
-export { run } from "./run.ts";
+export { run } from "../process/run.ts";
 
 /**
  * `siteward run`, and nothing of the other commands: the build makes a bundle of its own of this file. Code that is shared

@@ -1,5 +1,5 @@
+import { exit } from "../base/exit-codes.ts";
 import { type Command, configOption, jsonOption } from "./command.ts";
-import { exit } from "./exit-codes.ts";
 
 /** Commands of whoever looks after a board: to set it up, to find out what is wrong, to take siteward off again. */
 export const careCommands: readonly Command[] = [
@@ -33,7 +33,7 @@ export const careCommands: readonly Command[] = [
       "siteward enroll --kubeconfig plant7.yaml --site plant7",
       "siteward enroll --root /mnt/card --kubeconfig plant7.yaml --site plant7 --board edge-02",
     ],
-    load: async () => (await import("./enroll.ts")).run,
+    load: async () => (await import("./commands/enroll.ts")).run,
   },
   {
     name: "doctor",
@@ -50,7 +50,7 @@ export const careCommands: readonly Command[] = [
     ],
     exits: [exit.ok, exit.failed, exit.usage],
     examples: ["siteward doctor", "siteward doctor --only api,clock", "siteward doctor --offline --json"],
-    load: async () => (await import("./doctor.ts")).run,
+    load: async () => (await import("./commands/doctor.ts")).run,
   },
   {
     name: "release",
@@ -64,7 +64,7 @@ export const careCommands: readonly Command[] = [
       { name: "yes", summary: "Do not ask." },
     ],
     exits: [exit.ok, exit.failed, exit.usage, exit.permission, exit.config],
-    load: async () => (await import("./release.ts")).run,
+    load: async () => (await import("./commands/release.ts")).run,
   },
   {
     name: "diag collect",
@@ -79,14 +79,14 @@ export const careCommands: readonly Command[] = [
     ],
     exits: [exit.ok, exit.failed, exit.usage, exit.permission],
     examples: ["siteward diag collect -o /tmp/edge-02.tar.gz"],
-    load: async () => (await import("./diag.ts")).collect,
+    load: async () => (await import("./commands/diag.ts")).collect,
   },
   {
     name: "journal stats",
     summary: "Tell what is in the agent's databases.",
     options: [configOption, jsonOption],
     exits: [exit.ok, exit.failed, exit.permission, exit.config],
-    load: async () => (await import("./journal.ts")).stats,
+    load: async () => (await import("./commands/journal.ts")).stats,
   },
   {
     name: "journal tail",
@@ -94,14 +94,14 @@ export const careCommands: readonly Command[] = [
     details: "Usually there are none: a change is applied in the transaction that stores it. What waits is a burst.",
     options: [configOption, jsonOption, { name: "lines", short: "n", value: "N", summary: "How many (default: 20)." }],
     exits: [exit.ok, exit.failed, exit.usage, exit.permission, exit.config],
-    load: async () => (await import("./journal.ts")).tail,
+    load: async () => (await import("./commands/journal.ts")).tail,
   },
   {
     name: "journal verify",
     summary: "Read the databases from end to end and tell whether they are sound.",
     options: [configOption],
     exits: [exit.ok, exit.failed, exit.permission, exit.config],
-    load: async () => (await import("./journal.ts")).verify,
+    load: async () => (await import("./commands/journal.ts")).verify,
   },
   {
     name: "journal compact",
@@ -109,6 +109,6 @@ export const careCommands: readonly Command[] = [
     details: "While the agent runs it does that itself (siteward cmd journal.compact); otherwise this command does.",
     options: [configOption],
     exits: [exit.ok, exit.failed, exit.permission, exit.config],
-    load: async () => (await import("./journal.ts")).compact,
+    load: async () => (await import("./commands/journal.ts")).compact,
   },
 ];

@@ -1,4 +1,4 @@
-import type { Run } from "./io.ts";
+import type { Run } from "../base/io.ts";
 
 export interface Option {
   readonly name: string;

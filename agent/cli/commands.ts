@@ -1,6 +1,6 @@
+import { exit } from "../base/exit-codes.ts";
 import { careCommands } from "./care-commands.ts";
 import { type Command, configOption, jsonOption } from "./command.ts";
-import { exit } from "./exit-codes.ts";
 import { configRollback, operatorCommands } from "./operator-commands.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -34,7 +34,7 @@ export const commands: readonly Command[] = [
     ],
     exits: [exit.ok, exit.failed, exit.usage],
     examples: ["siteward up", "siteward up --boards 5 --scenario zone-outage", "siteward up --for 5m --plain"],
-    load: async () => (await import("./up.ts")).run,
+    load: async () => (await import("./commands/up.ts")).run,
   },
   {
     name: "status",
@@ -52,14 +52,14 @@ export const commands: readonly Command[] = [
     ],
     exits: [exit.ok, exit.failed, exit.critical, exit.notRunning, exit.unreadable, exit.usage],
     examples: ["siteward status --wait ready --timeout 2m", "siteward status --json"],
-    load: async () => (await import("./status.ts")).run,
+    load: async () => (await import("./commands/status.ts")).run,
   },
   {
     name: "config show",
     summary: "Print the configuration that is in force.",
     options: [configOption, { name: "origin", summary: "Tell with each value where it comes from." }, jsonOption],
     exits: [exit.ok, exit.config],
-    load: async () => (await import("./config.ts")).show,
+    load: async () => (await import("./commands/config.ts")).show,
   },
   {
     name: "config check",
@@ -67,7 +67,7 @@ export const commands: readonly Command[] = [
     words: { show: "FILE", least: 1, most: 1 },
     options: [],
     exits: [exit.ok, exit.config],
-    load: async () => (await import("./config.ts")).check,
+    load: async () => (await import("./commands/config.ts")).check,
   },
   configRollback,
   {
@@ -77,21 +77,21 @@ export const commands: readonly Command[] = [
     options: [configOption],
     exits: [exit.ok, exit.usage, exit.config],
     examples: ["siteward config explain nodeLifecycle.gracePeriod"],
-    load: async () => (await import("./config.ts")).explain,
+    load: async () => (await import("./commands/config.ts")).explain,
   },
   {
     name: "config reference",
     summary: "Print the reference of all settings as Markdown.",
     options: [],
     exits: [exit.ok],
-    load: async () => (await import("./config.ts")).reference,
+    load: async () => (await import("./commands/config.ts")).reference,
   },
   {
     name: "config schema",
     summary: "Print the JSON schema of the configuration file, for editors.",
     options: [{ name: "profile", summary: "The schema of firmware profiles instead." }],
     exits: [exit.ok],
-    load: async () => (await import("./config.ts")).schema,
+    load: async () => (await import("./commands/config.ts")).schema,
   },
   {
     name: "config example",
@@ -99,7 +99,7 @@ export const commands: readonly Command[] = [
     options: [],
     exits: [exit.ok],
     examples: ["siteward config example > /etc/siteward/siteward.yaml"],
-    load: async () => (await import("./config.ts")).example,
+    load: async () => (await import("./commands/config.ts")).example,
   },
   {
     name: "harden",
@@ -110,7 +110,7 @@ export const commands: readonly Command[] = [
     options: [configOption, { name: "write", summary: "Write it to /etc/systemd/system/siteward.service.d." }],
     exits: [exit.ok, exit.failed, exit.usage, exit.permission, exit.config],
     examples: ["siteward harden", "siteward harden --write && systemctl daemon-reload && systemctl restart siteward"],
-    load: async () => (await import("./harden.ts")).run,
+    load: async () => (await import("./commands/harden.ts")).run,
   },
   {
     name: "profile list",
@@ -120,14 +120,14 @@ export const commands: readonly Command[] = [
       "the same id. One with a mistake is named and left out; the command ends with 78 then.",
     options: [jsonOption],
     exits: [exit.ok, exit.config],
-    load: async () => (await import("./profile.ts")).list,
+    load: async () => (await import("./commands/profile.ts")).list,
   },
   {
     name: "profile detect",
     summary: "Tell which board this is, and which profile fits it.",
     options: [jsonOption],
     exits: [exit.ok, exit.config],
-    load: async () => (await import("./profile.ts")).detect,
+    load: async () => (await import("./commands/profile.ts")).detect,
   },
   {
     name: "profile show",
@@ -135,7 +135,7 @@ export const commands: readonly Command[] = [
     words: { show: "[ID]", least: 0, most: 1 },
     options: [],
     exits: [exit.ok, exit.failed, exit.usage, exit.config],
-    load: async () => (await import("./profile.ts")).show,
+    load: async () => (await import("./commands/profile.ts")).show,
   },
   {
     name: "profile apply",
@@ -148,7 +148,7 @@ export const commands: readonly Command[] = [
     options: [{ name: "print", summary: "Print what would be written, and write nothing." }],
     exits: [exit.ok, exit.failed, exit.usage, exit.permission, exit.config],
     examples: ["siteward profile apply", "siteward profile apply --print raspberry-pi-5"],
-    load: async () => (await import("./profile.ts")).apply,
+    load: async () => (await import("./commands/profile.ts")).apply,
   },
   {
     name: "broker-acl",
@@ -170,14 +170,14 @@ export const commands: readonly Command[] = [
     ],
     exits: [exit.ok, exit.usage],
     examples: ["siteward broker-acl --fleet acme --operators ops plant7/edge-01,edge-02 > /etc/mosquitto/acl"],
-    load: async () => (await import("./broker-acl.ts")).run,
+    load: async () => (await import("./commands/broker-acl.ts")).run,
   },
   {
     name: "inventory",
     summary: "Tell what this board is made of: system, processor, memory, disks.",
     options: [jsonOption],
     exits: [exit.ok, exit.internal],
-    load: async () => (await import("./inventory.ts")).run,
+    load: async () => (await import("./commands/inventory.ts")).run,
   },
   {
     name: "replay",
@@ -194,7 +194,7 @@ export const commands: readonly Command[] = [
     ],
     exits: [exit.ok, exit.failed, exit.usage],
     examples: ["siteward replay case.json", "siteward replay test/cases", "siteward replay --schema HD"],
-    load: async () => (await import("./replay.ts")).run,
+    load: async () => (await import("./commands/replay.ts")).run,
   },
   ...operatorCommands,
   ...careCommands,
@@ -203,7 +203,7 @@ export const commands: readonly Command[] = [
     summary: "Print the version.",
     options: [{ ...jsonOption, summary: "Print JSON, with the versions of Node and the platform." }],
     exits: [exit.ok],
-    load: async () => (await import("./version.ts")).run,
+    load: async () => (await import("../process/version.ts")).run,
   },
   {
     name: "completion",
@@ -212,7 +212,7 @@ export const commands: readonly Command[] = [
     options: [],
     exits: [exit.ok, exit.usage],
     examples: ["siteward completion bash > /etc/bash_completion.d/siteward"],
-    load: async () => (await import("./completion.ts")).run,
+    load: async () => (await import("./commands/completion.ts")).run,
   },
   {
     name: "man",
@@ -220,7 +220,7 @@ export const commands: readonly Command[] = [
     options: [],
     exits: [exit.ok],
     examples: ["siteward man | man -l -"],
-    load: async () => (await import("./man.ts")).run,
+    load: async () => (await import("./commands/man.ts")).run,
   },
   {
     name: "help",
@@ -228,7 +228,7 @@ export const commands: readonly Command[] = [
     words: { show: "[COMMAND]", least: 0, most: 2 },
     options: [],
     exits: [exit.ok, exit.usage],
-    load: async () => (await import("./help.ts")).run,
+    load: async () => (await import("./commands/help.ts")).run,
   },
 ];
 

@@ -1,5 +1,5 @@
-import { exit } from "./exit-codes.ts";
-import type { Io } from "./io.ts";
+import { exit } from "../base/exit-codes.ts";
+import type { Io } from "../base/io.ts";
 import { parse } from "./parse.ts";
 import { perform } from "./perform.ts";
 
@@ -11,7 +11,7 @@ export async function dispatch(io: Io, argv: readonly string[]): Promise<number>
     return exit.usage;
   }
   if (request.do === "help") {
-    const { helpOf } = await import("./help.ts");
+    const { helpOf } = await import("./commands/help.ts");
     io.stdout.write(helpOf(request.of));
     return exit.ok;
   }

@@ -1,5 +1,5 @@
+import { exit } from "../base/exit-codes.ts";
 import type { Command, Option } from "./command.ts";
-import { exit } from "./exit-codes.ts";
 
 /** Of what is given to the agent over its socket. */
 const orderOptions: readonly Option[] = [
@@ -34,7 +34,7 @@ export const configRollback: Command = {
     'siteward config rollback --reason "no renewals since version 43"',
     'siteward config rollback --to 41 --reason "CHG-1182" --dry-run',
   ],
-  load: async () => (await import("./config-rollback.ts")).rollback,
+  load: async () => (await import("./commands/config-rollback.ts")).rollback,
 };
 
 /** Commands to agents: on the board itself, and signed for boards elsewhere. */
@@ -57,7 +57,7 @@ export const operatorCommands: readonly Command[] = [
       `siteward cmd eviction.freeze '{"ttl":3600}' --reason "radio maintenance"`,
       "siteward cmd --schema eviction.freeze",
     ],
-    load: async () => (await import("./cmd.ts")).run,
+    load: async () => (await import("./commands/cmd.ts")).run,
   },
   {
     name: "keygen",
@@ -65,7 +65,7 @@ export const operatorCommands: readonly Command[] = [
     words: { show: "NAME", least: 1, most: 1 },
     options: [{ name: "dir", value: "FOLDER", summary: "Where to write NAME.key and NAME.pub (default: here)." }],
     exits: [exit.ok, exit.failed, exit.usage],
-    load: async () => (await import("./keys.ts")).keygen,
+    load: async () => (await import("./commands/keys.ts")).keygen,
   },
   {
     name: "sign",
@@ -80,6 +80,6 @@ export const operatorCommands: readonly Command[] = [
     ],
     exits: [exit.ok, exit.failed, exit.usage],
     examples: ["siteward sign --key alice.key --topic sw1/acme/plant7/_site/cmd/eviction.freeze/F1 f1.json"],
-    load: async () => (await import("./keys.ts")).sign,
+    load: async () => (await import("./commands/keys.ts")).sign,
   },
 ];

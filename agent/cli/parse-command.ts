@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
+import type { Args } from "../base/io.ts";
 import { nearest } from "../base/nearest.ts";
 import { type Command, helpOption, type Option } from "./command.ts";
-import type { Args } from "./io.ts";
 
 /** What a command line asks for. */
 export type Request =

@@ -1,7 +1,7 @@
 import { ConfigError, hintOf, isForbidden, sentenceOf } from "../base/errors.ts";
+import { exit } from "../base/exit-codes.ts";
+import type { Args, Io } from "../base/io.ts";
 import type { Command } from "./command.ts";
-import { exit } from "./exit-codes.ts";
-import type { Args, Io } from "./io.ts";
 
 /** Loads a command and runs it, to its exit code. What it fails with is told in one line, with what to do about it. */
 export async function perform(io: Io, command: Command, args: Args): Promise<number> {

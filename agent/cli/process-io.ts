@@ -1,10 +1,10 @@
 import { hostname } from "node:os";
 import { fileURLToPath } from "node:url";
 import { SystemClock } from "../base/clock.ts";
+import { Interrupted, type Io } from "../base/io.ts";
 import { SystemRandom } from "../base/random.ts";
 import { serviceVariables } from "../base/service-variables.ts";
 import { lifeline } from "../board/runtime-flags.ts";
-import { Interrupted, type Io } from "./io.ts";
 import { terminalOutput } from "./terminal-output.ts";
 
 /** What surrounds this process, for its one command. `main`: the address of the file that was started. */

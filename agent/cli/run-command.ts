@@ -1,5 +1,5 @@
+import { exit } from "../base/exit-codes.ts";
 import { type Command, configOption } from "./command.ts";
-import { exit } from "./exit-codes.ts";
 
 export const runCommand: Command = {
   name: "run",
@@ -10,5 +10,5 @@ export const runCommand: Command = {
     "that cannot be used is refused, and the former one stays.",
   options: [configOption],
   exits: [exit.ok, exit.failed, exit.usage, exit.internal, exit.config],
-  load: async () => (await import("./run.ts")).run,
+  load: async () => (await import("../process/run.ts")).run,
 };

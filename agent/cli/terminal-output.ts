@@ -1,5 +1,5 @@
+import type { Output } from "../base/io.ts";
 import { jsonText, lineOf, type Text, terminalText } from "../base/terminal-text.ts";
-import type { Output } from "./io.ts";
 
 /** A stream as commands write to it. Whatever comes from outside passes here on its way to a terminal. */
 export function terminalOutput(

@@ -3,7 +3,7 @@ import type { StateFolder } from "../../storage/state-folder.ts";
 import type { Agent } from "../assemble.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant } from "../base/clock.ts";
-import type { Io } from "../cli/io.ts";
+import type { Io } from "../base/io.ts";
 import type { Config } from "../config/settings.ts";
 import type { Status } from "../status/schema.ts";
 import type { Told } from "../status/told.ts";

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { nodes, pods } from "../../agent/api/resources.ts";
 import type { Agent } from "../../agent/assemble.ts";
-import { statusParts } from "../../agent/cli/status-parts.ts";
 import type { Author, Effect } from "../../agent/commands/desk/controls.ts";
+import { statusParts } from "../../agent/process/status-parts.ts";
 import { realWall, type Setting } from "./simulation/schedule.ts";
 import type { SimBoard } from "./simulation/sim-board.ts";
 import { Site } from "./simulation/site.ts";

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { statusParts } from "../../agent/cli/status-parts.ts";
-import { statusRows } from "../../agent/cli/status-rows.ts";
+import { statusRows } from "../../agent/cli/commands/status-rows.ts";
+import { statusParts } from "../../agent/process/status-parts.ts";
 import { problems } from "../../agent/status/health.ts";
 import type { Parts } from "../../agent/status/parts.ts";
 import { snapshot } from "../../agent/status/snapshot.ts";

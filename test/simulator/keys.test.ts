@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { keysIn } from "../../agent/cli/keyboard.ts";
+import { keysIn } from "../../agent/cli/commands/keyboard.ts";
 import { wishOf } from "../../simulator/keys.ts";
 import type { BoardPicture, SitePicture } from "../../simulator/site-picture.ts";
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../../agent/base/clock.ts";
-import type { Io } from "../../agent/cli/io.ts";
+import type { Io } from "../../agent/base/io.ts";
 import { terminalOutput } from "../../agent/cli/terminal-output.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { SeededRandom } from "./seeded-random.ts";

@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { run as complete } from "../../../agent/cli/commands/completion.ts";
+import { helpOf } from "../../../agent/cli/commands/help.ts";
+import { manPage } from "../../../agent/cli/commands/man.ts";
 import { commands, groups } from "../../../agent/cli/commands.ts";
-import { run as complete } from "../../../agent/cli/completion.ts";
 import { dispatch } from "../../../agent/cli/dispatch.ts";
-import { helpOf } from "../../../agent/cli/help.ts";
-import { manPage } from "../../../agent/cli/man.ts";
 import { recordingIo } from "../../support/recording-io.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "siteward-completion-"));

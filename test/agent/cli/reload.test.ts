@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SystemClock } from "../../../agent/base/clock.ts";
-import { run } from "../../../agent/cli/run.ts";
+import { run } from "../../../agent/process/run.ts";
 import type { Status } from "../../../agent/status/schema.ts";
 import { until } from "../../support/agent-process.ts";
 import { recordingIo } from "../../support/recording-io.ts";

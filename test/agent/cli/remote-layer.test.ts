@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import type { JsonRecord } from "../../../agent/base/json.ts";
-import { configOf } from "../../../agent/cli/load-config.ts";
 import { readRemote, startRemote, writeRemote } from "../../../agent/config/remote-file.ts";
 import { blank } from "../../../agent/config/remote-record.ts";
+import { configOf } from "../../../agent/process/load-config.ts";
 
 const folders: string[] = [];
 afterEach(() => {

@@ -1,8 +1,8 @@
 import type { BoardFiles } from "../../../agent/board/board-files.ts";
 import { inventoryFrom } from "../../../agent/board/inventory.ts";
 import { readBoard } from "../../../agent/board/read-board.ts";
-import { judged } from "../../../agent/cli/status-reader.ts";
-import { shortLine, statusText } from "../../../agent/cli/status-view.ts";
+import { judged } from "../../../agent/cli/commands/status-reader.ts";
+import { shortLine, statusText } from "../../../agent/cli/commands/status-view.ts";
 import { readStatus } from "../../../agent/status/schema.ts";
 import { bareStatus } from "../../support/bare-status.ts";
 import { ensure, jsonIn, type Target } from "../target.ts";

@@ -1,0 +1,43 @@
+import { exit } from "../../base/exit-codes.ts";
+import type { Io, Run } from "../../base/io.ts";
+import { isRecord } from "../../base/json.ts";
+import { nearest } from "../../base/nearest.ts";
+import { publishedSchema } from "../../commands/desk/published-schema.ts";
+import { commands } from "../../commands/desk/registry.ts";
+import { give } from "./give.ts";
+
+/** `siteward cmd NAME [JSON]`: a command for the agent on this board, over its socket. */
+export const run: Run = async (io, args) => {
+  const [name, json] = args.words;
+  if (args.flags.has("schema")) return printSchema(io, name);
+  if (name === undefined) return usage(io, `cmd needs NAME, one of ${[...commands.keys()].join(", ")}`);
+  if (!commands.has(name)) return usage(io, unknown(name));
+  const given = json === undefined ? {} : parsed(json);
+  if (!isRecord(given)) return usage(io, `cmd: ${JSON.stringify(json)} is not a JSON object, such as '{"ttl":600}'`);
+  return await give(io, args, { name, args: given });
+};
+
+function printSchema(io: Io, name: string | undefined): number {
+  const schema = publishedSchema(name);
+  if (!schema) return usage(io, unknown(name ?? ""));
+  io.stdout.json(schema, 2);
+  return exit.ok;
+}
+
+function usage({ stderr }: Io, problem: string): number {
+  stderr.line(`siteward: ${problem}`);
+  return exit.usage;
+}
+
+function unknown(name: string): string {
+  const similar = nearest(name, commands.keys());
+  return `cmd: there is no command ${JSON.stringify(name)}${similar === undefined ? "" : `; did you mean ${similar}?`}`;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

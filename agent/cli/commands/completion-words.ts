@@ -1,0 +1,45 @@
+import type { Io } from "../../base/io.ts";
+import { commands as orders } from "../../commands/desk/registry.ts";
+import { settings } from "../../config/settings.ts";
+import { checkIds } from "../../doctor/examination.ts";
+import { profilesOf } from "../../process/load-config.ts";
+import { familyNames } from "../../replay/families.ts";
+import type { Command, Option } from "../command.ts";
+import { firstWords } from "../parse.ts";
+import { pathsIn } from "./config.ts";
+
+/** What a shell offers for words and for values: the tables as they are when the script is made. */
+export interface CompletionWords {
+  /** Words that can only be one of these: "bash|zsh|fish", a command, a setting. */
+  choicesOf(command: Command): readonly string[];
+  /** Values that are offered; a value of which none is known is anybody's guess. */
+  valuesOf(command: Command, option: Option): readonly string[];
+  /** Several values may stand there, with commas between them. */
+  isList(option: Option): boolean;
+}
+
+export function completionWords(io: Pick<Io, "home">): CompletionWords {
+  const profiles = profilesOf(io).profiles.map(({ id }) => id);
+  const words: Readonly<Record<string, () => readonly string[]>> = {
+    help: firstWords,
+    "config explain": () => [...pathsIn(settings)],
+    cmd: () => [...orders.keys()],
+    // Of a case; with --schema of its families.
+    replay: () => familyNames,
+    "profile show": () => profiles,
+    "profile apply": () => profiles,
+  };
+  return {
+    choicesOf: ({ name, words: { show = "" } = {} }) => {
+      if (Object.hasOwn(words, name)) return words[name]?.() ?? [];
+      return /^[a-z]+(\|[a-z]+)+$/.test(show) ? show.split("|") : [];
+    },
+    valuesOf: ({ name }, { choices, known, ...option }) =>
+      choices ?? known ?? (name === "doctor" && option.name === "only" ? checksAndGroups() : []),
+    isList: ({ value = "" }) => value.endsWith(",..."),
+  };
+}
+
+const checksAndGroups = (): readonly string[] => [
+  ...new Set(checkIds.flatMap((id) => [id.slice(0, id.indexOf(".")), id])),
+];

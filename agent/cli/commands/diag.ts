@@ -1,0 +1,48 @@
+import { join, resolve } from "node:path";
+import { parseDuration } from "../../base/duration.ts";
+import { exit } from "../../base/exit-codes.ts";
+import type { Args, Io } from "../../base/io.ts";
+import { archiveName, collectDiagnostics } from "../../doctor/diagnostics.ts";
+import { examine } from "../../doctor/examination.ts";
+import { configOf as configFor } from "../../doctor/patient.ts";
+import { knownSecrets } from "../../doctor/secrets.ts";
+import { runFolder } from "../../process/load-config.ts";
+import { version } from "../../process/version.ts";
+import { patientOf } from "./doctor.ts";
+
+/** One file to send to whoever helps. */
+export async function collect(io: Io, { values, flags }: Args): Promise<number> {
+  const logsSince = parseDuration(values.get("since") ?? "2d");
+  if (logsSince === undefined) {
+    io.stderr.line("siteward: diag collect: --since takes a duration such as 6h or 2d");
+    return exit.usage;
+  }
+  if (process.getuid?.() !== 0)
+    io.stderr.line("siteward: diag collect: this user is not root: what only root may read is not in it");
+  const { patient, close } = patientOf(io, values.get("config"));
+  try {
+    const config = configFor(patient);
+    const { configuration, ambient, files, program, env, etc } = patient;
+    const folder = config?.run.folder ?? runFolder(io);
+    const parts = {
+      version,
+      config,
+      origins: "loaded" in configuration ? configuration.loaded.origins : undefined,
+      statusFile: join(folder, "status.json"),
+      isRunning: patient.status?.isFresh === true,
+      read: files.read,
+      program,
+      findings: () => examine(patient, { offline: flags.has("offline") }),
+      secrets: knownSecrets(config, { env, etc }),
+      logsSince,
+    };
+    const file = resolve(values.get("output") ?? archiveName(config?.board.name ?? io.hostname, io.clock.now().wall));
+    const archive = await collectDiagnostics(ambient, parts, file, io.signal);
+    io.stdout.line(archive.file);
+    io.stdout.line(`  ${archive.bytes} bytes, sha256 ${archive.sha256}`);
+    io.stdout.line(`  ${archive.entries.length} files; secrets were taken out: look through it before you send it`);
+    return exit.ok;
+  } finally {
+    close();
+  }
+}

@@ -1,0 +1,93 @@
+import { exit, meanings } from "../../base/exit-codes.ts";
+import type { Args, Io } from "../../base/io.ts";
+import { nearest } from "../../base/nearest.ts";
+import { wrap } from "../../base/wrap.ts";
+import { type Command, helpOption, type Option } from "../command.ts";
+import { commands, commandsUnder, groups } from "../commands.ts";
+
+const width = 96;
+
+export async function run(io: Io, { words }: Args): Promise<number> {
+  const name = words.join(" ");
+  if (name === "") {
+    io.stdout.write(helpOf(undefined));
+    return exit.ok;
+  }
+  const found = commands.find((command) => command.name === name) ?? (Object.hasOwn(groups, name) ? name : undefined);
+  if (found) {
+    io.stdout.write(helpOf(found));
+    return exit.ok;
+  }
+  const similar = nearest(name, [...commands.map((command) => command.name), ...Object.keys(groups)]);
+  const meant = similar === undefined ? "" : `; did you mean ${similar}?`;
+  io.stderr.line(`siteward: ${JSON.stringify(name)} is not a command${meant} (see: siteward help)`);
+  return exit.usage;
+}
+
+/** The help of a command, of a group of commands, or of the program. */
+export function helpOf(subject: Command | string | undefined): string {
+  if (subject === undefined) return programHelp();
+  return typeof subject === "string" ? groupHelp(subject) : commandHelp(subject);
+}
+
+function programHelp(): string {
+  const singles = commands.filter(({ name }) => !name.includes(" "));
+  const lines = [...singles, ...Object.entries(groups).map(([name, summary]) => ({ name: `${name} ...`, summary }))];
+  return [
+    "siteward looks after the boards of a Kubernetes edge site: one small agent on every board.",
+    "",
+    "Usage: siteward COMMAND [OPTIONS]",
+    "",
+    "Commands:",
+    ...columns(lines.map(({ name, summary }) => [name, summary])),
+    "",
+    "Try it without a cluster: siteward up",
+    "Help of a command:        siteward COMMAND --help",
+    "",
+    "Exit codes:",
+    ...columns(Object.entries(meanings)),
+    "",
+  ].join("\n");
+}
+
+function groupHelp(group: string): string {
+  return [
+    groups[group] ?? "",
+    "",
+    `Usage: siteward ${group} COMMAND [OPTIONS]`,
+    "",
+    "Commands:",
+    ...columns(commandsUnder(group).map(({ name, summary }) => [name, summary])),
+    "",
+  ].join("\n");
+}
+
+function commandHelp({ name, summary, details, words, options, exits, examples }: Command): string {
+  return [
+    summary,
+    ...(details ? ["", ...wrap(details, width)] : []),
+    "",
+    `Usage: siteward ${name}${options.length > 0 ? " [OPTIONS]" : ""}${words ? ` ${words.show}` : ""}`,
+    "",
+    "Options:",
+    ...columns([...options, helpOption].map((option) => [synopsis(option), option.summary])),
+    ...(examples ? ["", "Examples:", ...examples.map((example) => `  ${example}`)] : []),
+    "",
+    "Exit codes:",
+    ...columns(exits.map((code) => [String(code), meanings[code] ?? ""])),
+    "",
+  ].join("\n");
+}
+
+/** "-c, --config FILE", "--watch [SECONDS]". */
+export function synopsis({ name, short, value, bare }: Option): string {
+  const shown = value === undefined ? "" : bare === undefined ? ` ${value}` : ` [${value}]`;
+  return `${short === undefined ? "" : `-${short}, `}--${name}${shown}`;
+}
+
+function columns(rows: readonly (readonly [string, string])[]): string[] {
+  const wide = Math.max(...rows.map(([left]) => left.length)) + 4;
+  return rows.flatMap(([left, right]) =>
+    wrap(right, width - wide).map((line, at) => `  ${(at === 0 ? left : "").padEnd(wide - 2)}${line}`),
+  );
+}

@@ -1,0 +1,63 @@
+import type { Disposed } from "../../base/errors.ts";
+import type { Output } from "../../base/io.ts";
+import { cleaned } from "../../base/terminal-text.ts";
+
+/** Asks a person who sits at a terminal. Rejects with `Declined` where the person leaves (Ctrl-C, Ctrl-D). */
+export interface Prompt {
+  /** "": just Enter. */
+  ask(question: string): Promise<string>;
+  /** What is typed is not shown. */
+  secret(question: string): Promise<string>;
+  close(): void;
+}
+
+export class Declined extends Error implements Disposed {
+  override readonly name = "Declined";
+  readonly disposition = "exit";
+
+  constructor() {
+    super("left without an answer; nothing was done");
+  }
+}
+
+/** Whether somebody can be asked: both ways lead to a terminal. */
+export const canAsk = (stdout: Output): boolean => stdout.isTTY && process.stdin.isTTY === true;
+
+export async function promptOf(stdout: Output, signal: AbortSignal): Promise<Prompt> {
+  const [{ createInterface }, { Writable }] = await Promise.all([
+    import("node:readline/promises"),
+    import("node:stream"),
+  ]);
+  let isMuted = false;
+  const output = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      if (!isMuted) stdout.echo(chunk.toString());
+      done();
+    },
+  });
+  const lines = createInterface({ input: process.stdin, output, terminal: true });
+  const gone = new AbortController();
+  lines.once("close", () => gone.abort());
+  const answer = async (question: string): Promise<string> => {
+    try {
+      return (await lines.question(cleaned(question), { signal: AbortSignal.any([signal, gone.signal]) })).trim();
+    } catch {
+      stdout.line("");
+      throw new Declined();
+    }
+  };
+  return {
+    ask: answer,
+    secret: async (question) => {
+      stdout.write(question);
+      isMuted = true;
+      try {
+        return await answer("");
+      } finally {
+        isMuted = false;
+        stdout.line("");
+      }
+    },
+    close: () => lines.close(),
+  };
+}

@@ -1,0 +1,71 @@
+import { exit } from "../../base/exit-codes.ts";
+import type { Args, Io } from "../../base/io.ts";
+import { silent } from "../../base/logger.ts";
+import { identityOf } from "../../board/identity.ts";
+import { KubeClient } from "../../client/kube-client.ts";
+import { RequestLimiter } from "../../client/request-limiter.ts";
+import { Traffic } from "../../client/traffic.ts";
+import { leaseNamespaces } from "../../config/claim-settings.ts";
+import { askedCredentials, transportOf } from "../../process/api-access.ts";
+import { configOf } from "../../process/load-config.ts";
+import { version } from "../../process/version.ts";
+import { SiteRelease } from "../../release/site-release.ts";
+import { canAsk, promptOf } from "./prompt.ts";
+
+/** Takes siteward off a site: its boards belong to the next judge afterwards. Restarts nothing. */
+export async function run(io: Io, { flags, values }: Args): Promise<number> {
+  const { config } = configOf(io, values.get("config"));
+  const ambient = { clock: io.clock, random: io.random, log: silent };
+  const credentials = askedCredentials(io, config, ambient);
+  // Before anybody is asked to confirm what could not be done.
+  await credentials.access();
+  const dryRun = flags.has("dry-run");
+  if (!dryRun && !flags.has("yes") && !(await isConfirmed(io, config.site.name))) return exit.usage;
+  const transport = transportOf(io, config, ambient, credentials);
+  const client = new KubeClient(ambient, {
+    transport: transport.send,
+    traffic: new Traffic(),
+    limiter: new RequestLimiter(ambient, config.client),
+    timeouts: { ...config.client.timeouts, watch: config.client.timeouts.list },
+    userAgent: `siteward/${version} (release)`,
+  });
+  try {
+    const release = new SiteRelease(ambient, {
+      client,
+      site: config.site,
+      namespace: config.leader.namespace,
+      leaseNamespaces: leaseNamespaces(config.leader),
+      identity: identityOf(`release-by-${config.board.name}`, io.random),
+      dryRun,
+      tell: (line) => io.stdout.line(line),
+    });
+    const { nodes, changed } = await release.run(io.signal);
+    io.stdout.write(
+      dryRun
+        ? `${changed} of ${nodes} Nodes would be changed; nothing was\n`
+        : `${nodes} Nodes looked at, ${changed} changed; no pod was touched and nothing restarted\n` +
+            "next: turn on again what --controllers of kube-controller-manager turned off for siteward\n",
+    );
+    return exit.ok;
+  } finally {
+    transport.close();
+  }
+}
+
+async function isConfirmed(io: Io, site: string): Promise<boolean> {
+  if (!canAsk(io.stdout)) {
+    io.stderr.line("siteward: release: say --yes, or --dry-run to see what would be done");
+    return false;
+  }
+  const prompt = await promptOf(io.stdout, io.signal);
+  try {
+    const typed = await prompt.ask(
+      `Nobody judges the boards of this site afterwards. Type its name (${site}) to go on: `,
+    );
+    if (typed === site) return true;
+    io.stderr.line("siteward: release: nothing was done");
+    return false;
+  } finally {
+    prompt.close();
+  }
+}

@@ -1,0 +1,19 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Disposed } from "../../base/errors.ts";
+import { replaceDurably } from "../../config/durable-file.ts";
+
+class NotWritten extends Error implements Disposed {
+  override readonly name = "NotWritten";
+  readonly disposition = "exit";
+}
+
+/** Puts a file that systemd reads into its place: whole, and readable by everybody, as such files are. */
+export function writeSystemFile(file: string, text: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
+    replaceDurably(file, text, 0o644);
+  } catch (cause) {
+    throw new NotWritten(`${file} cannot be written`, { cause });
+  }
+}

@@ -1,0 +1,40 @@
+import { createHash } from "node:crypto";
+import type { Ambient } from "../base/ambient.ts";
+import type { Io } from "../base/io.ts";
+import type { Credentials } from "../client/credentials.ts";
+import { HttpTransport } from "../client/http-transport.ts";
+import { defaultHealth } from "../client/http2-wire.ts";
+import { meantCredentials } from "../client/meant-credentials.ts";
+import type { ProxySettings } from "../client/proxy.ts";
+import { etc } from "../config/load.ts";
+import type { Config } from "../config/settings.ts";
+
+export function transportOf(io: Io, config: Config, ambient: Ambient, credentials: Credentials): HttpTransport {
+  return new HttpTransport(ambient, {
+    credentials,
+    proxies: proxiesOf(io, config.api.proxy),
+    health: defaultHealth,
+    timeout: config.client.timeouts.write,
+  });
+}
+
+export const proxiesOf = ({ env }: Pick<Io, "env">, configured: string | undefined): ProxySettings => ({
+  proxy: configured ?? env.HTTPS_PROXY ?? env.https_proxy,
+  except: env.NO_PROXY ?? env.no_proxy,
+});
+
+/** Those that the agent of this process uses. */
+export const credentialsOf = ({ env }: Pick<Io, "env">, { api }: Config, ambient: Ambient): Credentials =>
+  meantCredentials(ambient, { api, asker: "agent", places: { env, etc } });
+
+/** Those of the agent of this board, for a person who asks about it. */
+export const askedCredentials = ({ env }: Pick<Io, "env">, { api }: Config, ambient: Ambient): Credentials =>
+  meantCredentials(ambient, { api, asker: "person", places: { env, etc } });
+
+/** Stands for the cluster behind it, where that may not be asked for its name. */
+export async function addressOf(credentials: Credentials): Promise<string> {
+  const { server, tls } = await credentials.access();
+  return createHash("sha256")
+    .update(`${server.href}\n${tls.ca ?? ""}`)
+    .digest("hex");
+}

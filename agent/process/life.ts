@@ -1,0 +1,183 @@
+import type { OpenedState } from "../../storage/open.ts";
+import type { StateFolder } from "../../storage/state-folder.ts";
+import { Agent } from "../assemble.ts";
+import type { Ambient } from "../base/ambient.ts";
+import type { Instant } from "../base/clock.ts";
+import type { Io } from "../base/io.ts";
+import type { Progress } from "../base/progress.ts";
+import { TaskGroup } from "../base/tasks.ts";
+import { bootId, hardware } from "../board/facts.ts";
+import { readFact } from "../board/read-fact.ts";
+import type { Credentials } from "../client/credentials.ts";
+import type { HttpTransport } from "../client/http-transport.ts";
+import { type Companion, companions } from "../companions/companions.ts";
+import type { ProcessControls } from "../companions/process-controls.ts";
+import type { Config } from "../config/settings.ts";
+import type { Status } from "../status/schema.ts";
+import type { StatusFile } from "../status/status-file.ts";
+import type { Told } from "../status/told.ts";
+import type { AgentViews } from "../views.ts";
+import { addressOf, credentialsOf, transportOf } from "./api-access.ts";
+import { loadControllers } from "./load-controllers.ts";
+import { version } from "./version.ts";
+
+export interface LifeParts {
+  readonly io: Io;
+  readonly config: Config;
+  readonly controls: ProcessControls;
+  readonly status: StatusFile;
+  /** The state folder, or what stands in for it. */
+  readonly open: () => StateFolder;
+  /** Why the cache was thrown away before this life, where it was. */
+  readonly rebuilt: Error | undefined;
+  readonly opened: (state: OpenedState) => void;
+  /** Everything is there, and told in the status. Says nothing about any link. */
+  readonly begun: () => void;
+}
+
+/** One life of the assembled agent and of what runs beside it: from the opened state folder to the closed one. */
+export class Life {
+  readonly #ambient: Ambient;
+  readonly #parts: LifeParts;
+  readonly #credentials: Credentials;
+  readonly #transport: HttpTransport;
+  #folder: StateFolder | undefined;
+  #agent: Agent | undefined;
+  #beside: readonly Companion[] = [];
+  /** When a change could last have been committed. */
+  #probed: Instant | undefined;
+
+  constructor(ambient: Ambient, parts: LifeParts) {
+    const { io, config } = parts;
+    this.#ambient = ambient;
+    this.#parts = parts;
+    this.#credentials = credentialsOf(io, config, ambient);
+    this.#transport = transportOf(io, config, ambient, this.#credentials);
+  }
+
+  /** Until the signal aborts: then everything is given back and written. Rejects with what made going on impossible. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { open, status } = this.#parts;
+    try {
+      const folder = open();
+      this.#folder = folder;
+      if (folder.standsIn === undefined) this.#tellOpened(folder);
+      await this.#live(folder, signal);
+      status.write();
+      folder.close();
+    } catch (error) {
+      this.#folder?.abandon();
+      throw causeOf(error);
+    } finally {
+      this.#agent = undefined;
+      this.#beside = [];
+      this.#transport.close();
+    }
+  }
+
+  /** Undefined: it has not begun, or is over. */
+  views(now: Instant): AgentViews | undefined {
+    return this.#agent?.views(now);
+  }
+
+  told(now: Instant): readonly Told[] {
+    return this.#beside.flatMap((companion) => companion.told?.(now) ?? []);
+  }
+
+  written(status: Status): void {
+    for (const companion of this.#beside) companion.written?.(status);
+  }
+
+  /** How far its loops have come; looks whether the database takes a change. */
+  progress(now: Instant): readonly Progress[] {
+    if (!this.#agent) return [];
+    try {
+      this.#folder?.state.database.probe();
+      this.#probed = now;
+    } catch (error) {
+      this.#ambient.log.debug("no change can be committed", { error });
+    }
+    return [...this.#agent.progress(now), { name: "database", at: this.#probed ?? "idle" }];
+  }
+
+  /** Undefined as long as there is no agent that could. */
+  get leads(): boolean | undefined {
+    return this.#agent && this.#agent.elector.view().role === "leader";
+  }
+
+  /** Gives back memory whose content can be read or made again. */
+  shed(): void {
+    this.#agent?.shed();
+  }
+
+  /** For the next request the credentials are read anew. What is wrong with them makes this reject, and changes nothing. */
+  async renewConnection(): Promise<void> {
+    await this.#credentials.access();
+    this.#transport.renew();
+  }
+
+  async #live(folder: StateFolder, signal: AbortSignal): Promise<void> {
+    const { io, status, controls, rebuilt, begun } = this.#parts;
+    const config = folder.standsIn === undefined ? this.#parts.config : reduced(this.#parts.config);
+    const boot = bootId(readFact);
+    const agent = new Agent(this.#ambient, {
+      config,
+      folder,
+      transport: this.#transport.send,
+      address: () => addressOf(this.#credentials),
+      controllers: loadControllers,
+      bootId: boot,
+      place: `${hardware(readFact) ?? boot} ${folder.copy}`,
+      version,
+      rebuilt,
+      news: () => status.news(),
+    });
+    this.#agent = agent;
+    const surroundings = {
+      ambient: this.#ambient,
+      config,
+      agent,
+      folder,
+      io,
+      controls,
+      bootId: boot,
+      version,
+    };
+    this.#beside = await companions({ ...surroundings, status: () => status.last, news: () => status.news() });
+    this.#probed = this.#ambient.clock.now();
+    status.write();
+    begun();
+    const tasks = new TaskGroup(signal);
+    tasks.start("agent", (inner) => agent.run(inner));
+    tasks.start("status", (inner) => status.run(inner));
+    for (const companion of this.#beside) tasks.start(companion.name, (inner) => companion.run(inner));
+    await tasks.join();
+  }
+
+  #tellOpened({ state, cache }: StateFolder): void {
+    const { log } = this.#ambient;
+    const { setAside } = state;
+    if (setAside) {
+      const { file, why } = setAside;
+      log.error("what the agent remembered was damaged and is kept aside", { file, error: why });
+    }
+    if (cache.rebuilt) log.warn("the cache cannot be used and is filled again", { error: cache.rebuilt });
+    this.#parts.opened(state);
+  }
+}
+
+/**
+ * On a makeshift. It is in memory, and small: nothing is mirrored there. Events are counted and not kept, as if there were no
+ * room for them: numbers that are lost with the power would be given twice. The fleet is told how many when there is room.
+ */
+const reduced = (config: Config): Config => {
+  const { mqtt } = config;
+  return { ...config, standby: "cold", mqtt: { ...mqtt, outbox: { ...mqtt.outbox, eventRows: 0 } } };
+};
+
+/** A task group names the task that failed, as the groups around it do; what it failed with is what a person can use. */
+function causeOf(error: unknown): unknown {
+  let at = error;
+  while (at instanceof Error && !("disposition" in at) && at.cause !== undefined) at = at.cause;
+  return at;
+}

@@ -1,0 +1,31 @@
+import type { Ambient } from "../base/ambient.ts";
+import type { Io, Run } from "../base/io.ts";
+import { FieldLogger } from "../base/logger.ts";
+import { readFact } from "../board/read-fact.ts";
+import { startRemote } from "../config/remote-file.ts";
+import type { RemoteRecord } from "../config/remote-record.ts";
+import { notifierOf, numberIn } from "../status/sd-notify.ts";
+import { ServiceManager } from "../status/service-manager.ts";
+import { Lives } from "./lives.ts";
+import { configOf } from "./load-config.ts";
+import { ProcessLog } from "./process-log.ts";
+
+/** `siteward run`: the agent of this board, until it is told to stop. */
+export const run: Run = async (io, args) => {
+  const load = (record?: RemoteRecord) => configOf(io, args.values.get("config"), readFact, record && (() => record));
+  // A trial of the fleet's settings with which processes end does not begin for ever.
+  const loaded = configOf(io, args.values.get("config"), readFact, startRemote);
+  const log = new ProcessLog(io, loaded.config);
+  const ambient: Ambient = { clock: io.clock, random: io.random, log: new FieldLogger(log) };
+  for (const warning of loaded.warnings) ambient.log.warn("configuration", { warning });
+  const notifier = notifierOf({ env: io.env, pid: process.pid });
+  const service = new ServiceManager(ambient, { notifier });
+  return await new Lives(ambient, { io, log, loaded, load, service, watchdogPeriod: watchdogPeriod(io.env) }).run();
+};
+
+/** As sd_watchdog_enabled(3) reads it. */
+function watchdogPeriod({ WATCHDOG_USEC: period, WATCHDOG_PID: pid }: Io["env"]): number | undefined {
+  if (pid !== undefined && numberIn(pid) !== process.pid) return undefined;
+  const microseconds = numberIn(period);
+  return microseconds ? microseconds / 1000 : undefined;
+}

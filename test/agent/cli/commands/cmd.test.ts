@@ -1,0 +1,258 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { SystemClock } from "../../../../agent/base/clock.ts";
+import { dispatch } from "../../../../agent/cli/dispatch.ts";
+import { isSignatureOf, readPublicKey } from "../../../../agent/commands/desk/signature.ts";
+import { readTrust } from "../../../../agent/commands/desk/trust.ts";
+import { ControlSocket } from "../../../../agent/commands/operator-api/control-socket.ts";
+import { CommandBoard } from "../../../support/command-desk.ts";
+import { type RecordingIo, recordingIo } from "../../../support/recording-io.ts";
+import { RecordingLog } from "../../../support/recording-log.ts";
+import { SeededRandom } from "../../../support/seeded-random.ts";
+
+let folder: string;
+let file: string;
+let board: CommandBoard;
+let stop: AbortController;
+let running: Promise<void>;
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "siteward-cmd-"));
+  file = path.join(folder, "ctl.sock");
+  board = new CommandBoard();
+  stop = new AbortController();
+  const socket = new ControlSocket(
+    { clock: new SystemClock(), random: new SeededRandom(), log: new RecordingLog() },
+    { file, desk: board.start(), stuck: () => [], missing: () => [], status: () => undefined, metrics: () => "" },
+  );
+  running = socket.run(stop.signal);
+  await expect.poll(() => existsSync(file)).toBe(true);
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+  rmSync(folder, { recursive: true });
+});
+
+async function siteward(...argv: readonly string[]): Promise<{ readonly code: number; readonly io: RecordingIo }> {
+  const io = recordingIo({ env: { SITEWARD_RUN_FOLDER: folder }, clock: new SystemClock() });
+  return { code: await dispatch(io, argv), io };
+}
+
+const why = ["--reason", "a test"] as const;
+
+test("a command prints its result for programs and how it went for people", async () => {
+  const { code, io } = await siteward(
+    "cmd",
+    "eviction.freeze",
+    '{"scope":"zone","target":"plant7-a","ttl":600}',
+    "--reason",
+    "radio",
+  );
+  expect(code).toBe(0);
+  expect(JSON.parse(io.out())).toEqual({ what: "freeze plant7-a 600000" });
+  expect(io.err()).toMatch(/^accepted\nsucceeded after \d+ ms\n$/);
+  const row = board.database.prepare<{ author: string }>("SELECT author FROM commands").get();
+  expect(row?.author).toBe(`local:${process.getuid?.()}`);
+});
+
+test("a rehearsal changes nothing", async () => {
+  const { code, io } = await siteward("cmd", "board.drain", '{"timeout":60}', "--dry-run", ...why);
+  expect([code, JSON.parse(io.out())]).toEqual([0, { plan: "drain" }]);
+  expect(board.effects).toEqual([]);
+});
+
+test("what the board refuses ends with 1, and says why and where", async () => {
+  const wrong = await siteward("cmd", "eviction.freeze", '{"ttl":5}', ...why);
+  expect([wrong.code, wrong.io.err()]).toEqual([
+    1,
+    "siteward: rejected: must be a whole number from 60 to 86400 (/args/ttl)\n",
+  ]);
+  board.standing = { isLeader: false, leader: "edge-05", term: 18 };
+  const elsewhere = await siteward("cmd", "eviction.thaw", "--json", ...why);
+  expect(elsewhere.code).toBe(1);
+  expect(JSON.parse(elsewhere.io.out())).toMatchObject({ error: "not-leader", result: { leader: "edge-05" } });
+});
+
+test("who stops waiting for a drain is told how to call it off", async () => {
+  board.effect = () => new Promise(() => undefined);
+  const io = recordingIo({ env: { SITEWARD_RUN_FOLDER: folder }, clock: new SystemClock() });
+  const given = dispatch(io, ["cmd", "board.drain", '{"timeout":60}', ...why]);
+  await expect.poll(() => board.effects).toEqual(["drain"]);
+  io.stop.abort(new Error("SIGINT"));
+  expect(await given).toBe(1);
+  expect(io.err()).toMatch(/it goes on, unless: cmd cmd\.cancel '\{"id":"[0-9a-f-]{36}"\}' --reason TEXT\n$/);
+});
+
+test("a restart is accepted, and that is all that this process can say", async () => {
+  const given = siteward("cmd", "agent.restart", ...why);
+  await expect.poll(() => board.effects).toEqual(["restart"]);
+  const { code, io } = await given;
+  expect(code).toBe(0);
+  expect(io.err()).toContain("the next process takes it up");
+});
+
+test.each([
+  [["cmd"], "cmd needs NAME, one of ping, status.get"],
+  [["cmd", "eviction.freze"], "did you mean eviction.freeze?"],
+  [["cmd", "ping", "{"], "is not a JSON object"],
+  [["cmd", "ping", "[]"], "is not a JSON object"],
+  [["cmd", "--schema", "nothing"], "there is no command"],
+  [["cmd", "board.cordon"], "board.cordon changes something: say why, for the log and the status: --reason TEXT"],
+  [["cmd", "board.cordon", "--dry-run"], "--reason TEXT"],
+  [["config", "rollback"], "--reason TEXT"],
+  [["config", "rollback", "--to", "latest", ...why], "--to takes the number of a version"],
+  [["config", "rollback", "--to", "-1", ...why], "--to needs a value"],
+])("%j is wrong usage, and nothing happens", async (argv, told) => {
+  const { code, io } = await siteward(...argv);
+  expect(code).toBe(64);
+  expect(io.err()).toContain(told);
+  expect(board.effects).toEqual([]);
+});
+
+test.each([
+  [[], "roll back undefined"],
+  [["--to", "41"], "roll back 41"],
+])("an operator on the board goes back to settings that were good: %j", async (to, effect) => {
+  board.effect = async () => ({ outcome: "done", result: { version: 41, desiredVersion: 43 } });
+  const { code, io } = await siteward("config", "rollback", ...to, "--reason", "no renewals since 43");
+  expect([code, io.out()]).toEqual([
+    0,
+    "version 41 of the fleet's settings is in force in a moment; the fleet's next version after 43 is taken again\n",
+  ]);
+  expect(board.effects).toEqual([effect]);
+  expect(board.log.lines.find(({ message }) => message === "command accepted")?.fields).toMatchObject({
+    name: "config.rollback",
+    by: `local:${process.getuid?.()}`,
+    reason: "no renewals since 43",
+  });
+});
+
+test("where there is nothing to go back to it ends with 1, and what there is stands beside it", async () => {
+  board.effect = async () => ({
+    outcome: "refused",
+    code: 404,
+    error: "no-such-version",
+    message: "there is no such version to go back to",
+    result: { good: [41, 40] },
+  });
+  const { code, io } = await siteward("config", "rollback", "--to", "7", ...why);
+  expect([code, JSON.parse(io.out())]).toEqual([1, { good: [41, 40] }]);
+  expect(io.err()).toContain("siteward: rejected: there is no such version to go back to");
+});
+
+test("the schema of a command is printed without an agent", async () => {
+  stop.abort();
+  const { code, io } = await siteward("cmd", "--schema", "eviction.freeze");
+  expect(code).toBe(0);
+  expect(JSON.parse(io.out())).toMatchObject({
+    properties: { name: { const: "eviction.freeze" } },
+    required: ["v", "id", "name", "args", "reason"],
+  });
+});
+
+test("without an agent at the socket it is 69, and a next step", async () => {
+  const { code, io } = await siteward("cmd", "ping", "--socket", path.join(folder, "none.sock"));
+  expect([code, io.err()]).toEqual([
+    69,
+    `siteward: the agent does not answer at ${folder}/none.sock\n  Is it running? systemctl status siteward\n`,
+  ]);
+});
+
+const main = path.resolve(import.meta.dirname, "../../../../agent/main.ts");
+const asNobody = (...argv: readonly string[]) =>
+  spawnSync("setpriv", ["--reuid", "65534", "--regid", "65534", "--clear-groups", process.execPath, main, ...argv], {
+    encoding: "utf8",
+  });
+const canBeNobody = process.getuid?.() === 0 && asNobody("version").status === 0;
+if (!canBeNobody) console.info("another user cannot run the program here: the permission of the socket is not tried");
+
+test.runIf(canBeNobody)("a user who is not in the socket's group is told so, with 77", () => {
+  const { status, stderr } = asNobody("cmd", "ping", "--socket", file);
+  expect(status).toBe(77);
+  expect(stderr).toContain("Join the group of the socket");
+});
+
+test("an operator makes a pair of keys once, and his secret is his alone", async () => {
+  const made = await siteward("keygen", "alice", "--dir", folder);
+  expect(made.code).toBe(0);
+  expect(statSync(path.join(folder, "alice.key")).mode & 0o777).toBe(0o600);
+  expect([...readTrust(folder).keys.keys()]).toEqual(["alice"]);
+  const before = readFileSync(path.join(folder, "alice.key"), "utf8");
+  const again = await siteward("keygen", "alice", "--dir", folder);
+  expect(again.code).toBe(1);
+  expect(again.io.err()).toContain("is there already: take another name or folder");
+  expect(readFileSync(path.join(folder, "alice.key"), "utf8")).toBe(before);
+  expect((await siteward("keygen", "../alice", "--dir", folder)).code).toBe(64);
+  expect((await siteward("keygen", "bob", "--dir", path.join(folder, "none"))).code).toBe(1);
+});
+
+test("what an operator signs is what a board believes", async () => {
+  await siteward("keygen", "alice", "--dir", folder);
+  const topic = "sw1/acme/plant7/_site/cmd/eviction.freeze/F1";
+  const payload = path.join(folder, "f1.json");
+  const text = `{"v":1,"id":"F1","name":"eviction.freeze","args":{"ttl":600},"reason":"radio","ctr":1}\n`;
+  writeFileSync(payload, text);
+  const { code, io } = await siteward(
+    "sign",
+    "--key",
+    path.join(folder, "alice.key"),
+    "--topic",
+    topic,
+    payload,
+    "--json",
+  );
+  expect(code).toBe(0);
+  const { kid, sig } = JSON.parse(io.out());
+  expect(kid).toBe("alice");
+  const key = readPublicKey(readFileSync(path.join(folder, "alice.pub"), "utf8"));
+  expect(isSignatureOf(sig, topic, Buffer.from(text), key)).toBe(true);
+});
+
+test.each([
+  ["another id than the topic's", '{"v":1,"id":"F2","name":"ping","ctr":1}', "those of the topic"],
+  ["no end and no number", '{"v":1,"id":"F1","name":"ping"}', "it needs exp or ctr"],
+  ["something that is no command", "hello", "not JSON"],
+])("nothing is signed that has %s", async (_, text, why) => {
+  await siteward("keygen", "alice", "--dir", folder);
+  const payload = path.join(folder, "f1.json");
+  writeFileSync(payload, text);
+  const { code, io } = await siteward(
+    "sign",
+    "--key",
+    path.join(folder, "alice.key"),
+    "--topic",
+    "sw1/acme/plant7/edge-02/cmd/ping/F1",
+    payload,
+  );
+  expect([code, io.out()]).toEqual([1, ""]);
+  expect(io.err()).toContain(why);
+});
+
+test("nothing is signed for a site that no leader would take: one that changes something needs a number", async () => {
+  await siteward("keygen", "alice", "--dir", folder);
+  const payload = path.join(folder, "f1.json");
+  const signFor = async (board: string, more: object) => {
+    const [name, exp] = ["board.cordon", "2026-11-20T12:05:00Z"];
+    writeFileSync(payload, JSON.stringify({ v: 1, id: "F1", name, reason: "CHG-1182", exp, ...more }));
+    const topic = `sw1/acme/plant7/${board}/cmd/${name}/F1`;
+    const { code, io } = await siteward("sign", "--key", path.join(folder, "alice.key"), "--topic", topic, payload);
+    return `${code} ${io.err()}`;
+  };
+  expect(await signFor("_site", {})).toMatch(/^1 .*no board would take this.*needs a number.*\(\/ctr\)/);
+  expect(await signFor("_site", { ctr: 1 })).toBe("0 ");
+  expect(await signFor("edge-02", {})).toBe("0 ");
+});
+
+test("a signature needs a key, a topic and a file that can be read", async () => {
+  const [topic, payload] = ["sw1/acme/plant7/edge-02/cmd/ping/F1", path.join(folder, "f1.json")];
+  expect((await siteward("sign", payload)).code).toBe(64);
+  expect((await siteward("sign", "--key", "x", "--topic", "sw1/acme/cmd", payload)).code).toBe(64);
+  expect((await siteward("sign", "--key", path.join(folder, "none"), "--topic", topic, payload)).code).toBe(1);
+  writeFileSync(payload, '{"v":1,"id":"F1","name":"ping","ctr":1}');
+  expect((await siteward("sign", "--key", payload, "--topic", topic, payload)).code).toBe(1);
+});

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { shifted } from "../../../agent/base/clock.ts";
+import { ConfigError } from "../../../agent/base/errors.ts";
+import { afterFailure, type Failed } from "../../../agent/process/after-failure.ts";
+import { StorageError, type StorageErrorKind } from "../../../storage/errors.ts";
+
+const start = { mono: 5_000_000, wall: 0 };
+const cache = (kind: StorageErrorKind): StorageError => new StorageError(kind, { file: "/s/cache.db" });
+const state = (kind: StorageErrorKind): StorageError =>
+  new StorageError(kind, { file: "/s/state.db", disposable: false });
+const at = (minutes: number, error: unknown): Failed => ({ error, at: shifted(start, minutes * 60_000) });
+
+test.each<[what: string, error: unknown, next: object]>([
+  ["a cache that is damaged is made anew", cache("damaged"), { do: "again", rebuild: true }],
+  ["a damaged state is set aside, and a new one begun", state("damaged"), { do: "again", rebuild: false }],
+  ["a full disk is looked at again", cache("full"), { do: "wait", pause: 2000 }],
+  ["a full disk of the state too", state("full"), { do: "wait", pause: 2000 }],
+  ["a disk that went read-only may come back", state("io"), { do: "wait", pause: 2000 }],
+  ["somebody who looks into the cache goes away", cache("busy"), { do: "wait", pause: 2000 }],
+  ["another agent with this folder stays", state("busy"), { do: "end" }],
+  ["a newer version's file is left to a person", cache("newer"), { do: "end" }],
+  [
+    "a folder that cannot be made is a matter of the configuration",
+    new StorageError("io", { file: "/s", disposable: false, isPlace: true }),
+    { do: "end" },
+  ],
+  ["so is a configuration that cannot be used", new ConfigError(["no"]), { do: "end" }],
+  ["what nobody foresaw ends the process", new Error("?"), { do: "end" }],
+])("%s", (_, error, next) => {
+  expect(afterFailure(error, [], start)).toEqual(next);
+});
+
+test("a disk that eats three files within an hour is given no fourth; an hour later it is", () => {
+  const before = [at(0, cache("damaged")), at(10, state("damaged")), at(20, cache("damaged"))];
+  expect(afterFailure(cache("damaged"), before.slice(0, 2), shifted(start, 30 * 60_000))).toMatchObject({
+    do: "again",
+  });
+  expect(afterFailure(cache("damaged"), before, shifted(start, 59 * 60_000))).toEqual({ do: "end" });
+  expect(afterFailure(cache("damaged"), before, shifted(start, 61 * 60_000))).toMatchObject({ do: "again" });
+});
+
+test("a disk that stays full is looked at less and less often, down to once a minute", () => {
+  const failures: Failed[] = [];
+  const pauses = Array.from({ length: 8 }, () => {
+    const next = afterFailure(cache("full"), failures, start);
+    failures.push(at(0, cache("full")));
+    return next.do === "wait" ? next.pause / 1000 : next;
+  });
+  expect(pauses).toEqual([2, 4, 8, 16, 32, 60, 60, 60]);
+  expect(afterFailure(cache("full"), failures, shifted(start, 2 * 3_600_000))).toEqual({ do: "wait", pause: 2000 });
+});
