@@ -47,7 +47,7 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   "agent/enroll": { may: ["agent/base", "agent/client", "agent/config", "agent/fleet"] },
   simulator: { may: ["agent/base", "agent/api", "storage"] },
-  "agent/replay": {
+  "test/replay": {
     may: [
       "agent/base",
       "agent/api",

@@ -179,23 +179,6 @@ export const commands: readonly Command[] = [
     exits: [exit.ok, exit.internal],
     load: async () => (await import("./commands/inventory.ts")).run,
   },
-  {
-    name: "replay",
-    summary: "Run a behaviour case through the rules of the agent, without a cluster.",
-    details:
-      "A case is a JSON file: what is there, what happens, and when. The very functions that judge a site run it on a " +
-      "clock of its own, and the outcome is printed as JSON. Where the case says what it expects, the exit code tells " +
-      "whether that came true, and each difference is printed. A folder stands for all *.json in it, - for standard " +
-      "input. With --schema the words are names of families, and everything that a case of them may say is printed.",
-    words: { show: "CASE.json|FOLDER|-...", least: 0, most: 10_000 },
-    options: [
-      { name: "schema", summary: "Print the JSON schema of cases and outcomes: of all families, or of those named." },
-      { ...jsonOption, summary: "Print one line of JSON for each case: id, verdict, differences, outcome." },
-    ],
-    exits: [exit.ok, exit.failed, exit.usage],
-    examples: ["siteward replay case.json", "siteward replay test/cases", "siteward replay --schema HD"],
-    load: async () => (await import("./commands/replay.ts")).run,
-  },
   ...operatorCommands,
   ...careCommands,
   {

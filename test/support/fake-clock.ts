@@ -1,6 +1,6 @@
 import type { Millis } from "../../agent/base/clock.ts";
 import { parseDuration } from "../../agent/base/duration.ts";
-import { VirtualClock } from "../../agent/replay/virtual-time.ts";
+import { VirtualClock } from "../replay/virtual-time.ts";
 
 /** "90s" or milliseconds. */
 export type Span = Millis | string;

@@ -3,7 +3,6 @@ import { commands as orders } from "../../commands/desk/registry.ts";
 import { settings } from "../../config/settings.ts";
 import { checkIds } from "../../doctor/examination.ts";
 import { profilesOf } from "../../process/load-config.ts";
-import { familyNames } from "../../replay/families.ts";
 import type { Command, Option } from "../command.ts";
 import { firstWords } from "../parse.ts";
 import { pathsIn } from "./config.ts";
@@ -24,8 +23,6 @@ export function completionWords(io: Pick<Io, "home">): CompletionWords {
     help: firstWords,
     "config explain": () => [...pathsIn(settings)],
     cmd: () => [...orders.keys()],
-    // Of a case; with --schema of its families.
-    replay: () => familyNames,
     "profile show": () => profiles,
     "profile apply": () => profiles,
   };

@@ -62,12 +62,14 @@ function groupHelp(group: string): string {
   ].join("\n");
 }
 
-function commandHelp({ name, summary, details, words, options, exits, examples }: Command): string {
+/** The help of one command. `typed`: what a user types to run it. */
+export function commandHelp(command: Command, typed = `siteward ${command.name}`): string {
+  const { summary, details, words, options, exits, examples } = command;
   return [
     summary,
     ...(details ? ["", ...wrap(details, width)] : []),
     "",
-    `Usage: siteward ${name}${options.length > 0 ? " [OPTIONS]" : ""}${words ? ` ${words.show}` : ""}`,
+    `Usage: ${typed}${options.length > 0 ? " [OPTIONS]" : ""}${words ? ` ${words.show}` : ""}`,
     "",
     "Options:",
     ...columns([...options, helpOption].map((option) => [synopsis(option), option.summary])),

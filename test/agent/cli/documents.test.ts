@@ -91,7 +91,6 @@ test("bash offers commands, then what belongs to the command", () => {
   expect(offered(["cmd", "board.c"])).toEqual(["board.confirm-dead", "board.cordon"]);
   expect(offered(["profile", "show", "jetson-orin"])).toEqual(["jetson-orin-nano", "jetson-orin-nx"]);
   expect(offered(["profile", "apply", "generic-s"])).toEqual(["generic-small"]);
-  expect(offered(["replay", "--schema", "Z"])).toEqual(["ZS"]);
   expect(offered(["doctor", "--only", "clock"])).toEqual(["clock", "clock.skew", "clock.sync"]);
   expect(offered(["doctor", "--only", "api,clock.s"])).toEqual(["api,clock.skew", "api,clock.sync"]);
   expect(offered(["completion", ""]).filter((word) => !word.startsWith("-"))).toEqual(["bash", "fish", "zsh"]);
@@ -110,7 +109,7 @@ const hasShell = (shell: string): boolean => spawnSync(shell, ["-c", "true"]).st
 for (const shell of ["zsh", "fish"])
   if (!hasShell(shell)) console.info(`${shell} is not installed: its completion is not tried`);
 
-test.runIf(hasShell("fish"))("fish offers checks, commands, profiles and families", () => {
+test.runIf(hasShell("fish"))("fish offers checks, commands and profiles", () => {
   const script = path.join(folder, "siteward.fish");
   writeFileSync(script, scriptFor("fish"));
   const offers = (line: string): string[] =>
@@ -126,7 +125,6 @@ test.runIf(hasShell("fish"))("fish offers checks, commands, profiles and familie
   expect(offers("siteward doctor --only api,clock.s")).toEqual(["api,clock.skew", "api,clock.sync"]);
   expect(offers("siteward cmd board.c")).toEqual(["board.confirm-dead", "board.cordon"]);
   expect(offers("siteward profile show jetson-orin")).toEqual(["jetson-orin-nano", "jetson-orin-nx"]);
-  expect(offers("siteward replay ZS")).toEqual(["ZS"]);
 });
 
 /** What zsh makes of these lines when TAB is pressed behind each, in a terminal of its own. */
@@ -152,7 +150,7 @@ function zshCompletes(lines: readonly string[]): string[] {
   return readFileSync(made, "utf8").trimEnd().split("\n");
 }
 
-test.runIf(hasShell("zsh"))("zsh completes options, checks, commands, profiles and families", () => {
+test.runIf(hasShell("zsh"))("zsh completes options, checks, commands and profiles", () => {
   expect(
     zshCompletes([
       "siteward doctor --only clock.sy",
@@ -161,7 +159,6 @@ test.runIf(hasShell("zsh"))("zsh completes options, checks, commands, profiles a
       "siteward config rollback --rea",
       "siteward cmd board.cor",
       "siteward profile show jetson-orin-na",
-      "siteward replay Z",
     ]).map((line) => line.replace(/,? *$/, "")),
   ).toEqual([
     "siteward doctor --only clock.sync",
@@ -170,7 +167,6 @@ test.runIf(hasShell("zsh"))("zsh completes options, checks, commands, profiles a
     "siteward config rollback --reason",
     "siteward cmd board.cordon",
     "siteward profile show jetson-orin-nano",
-    "siteward replay ZS",
   ]);
 });
 

@@ -105,8 +105,6 @@ beforeAll(async () => {
   writeFileSync(at("siteward.yaml"), json(config));
   writeFileSync(at("evil.yaml"), json({ ...config, [evil]: evil, log: { level: evil }, site: { name: evil } }));
   writeFileSync(at("torn.yaml"), `site: {name: "${evil}`);
-  writeFileSync(at("case.json"), json({ id: "c", family: "ZS", given: { ready: ["U"] }, expect: { state: evil } }));
-  writeFileSync(at("evil-case.json"), json({ id: evil, family: evil, [evil]: 1 }));
   writeFileSync(at("command.json"), json({ v: 1, id: evil, name: evil, [evil]: evil }));
   const parts = healthy({
     zones: [{ name: "z", state: "Normal", nodes: 2, ready: 1, rate: 0.1 }],
@@ -183,17 +181,6 @@ const lines: Readonly<Record<string, readonly Line[]>> = {
   "profile apply": [shown(evil)],
   "broker-acl": [shown("--fleet", "f", "--operators", evil, "s/b"), shown("--fleet", "f", evil)],
   inventory: [quiet(), quiet("--json")],
-  replay: [
-    shown(() => at("case.json")),
-    shown(
-      () => at("case.json"),
-      () => at("evil-case.json"),
-    ),
-    shown("--json", () => at("case.json")),
-    quiet(() => at("evil-case.json")),
-    shown("--schema", evil),
-    shown(() => at(evil)),
-  ],
   version: [quiet(), quiet("--json")],
   completion: [shown(evil), quiet("bash")],
   man: [quiet()],

@@ -13,7 +13,7 @@ import { kindOf } from "../../../agent/informer/kinds.ts";
 import type { Lister } from "../../../agent/informer/lister.ts";
 import { heard, opened, proven, unheard } from "../../../agent/informer/watch-health.ts";
 import type { Controller, Seen, SiteView } from "../../../agent/loop/controller.ts";
-import { lifecycleSettings } from "../../../agent/replay/settings.ts";
+import { lifecycleSettings } from "../../replay/settings.ts";
 import { node, pod } from "../../support/builders.ts";
 
 const now: Instant = { mono: 60_000, wall: 1_800_000_000_000 };

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { readCase } from "../../../agent/replay/case.ts";
-import { replay } from "../../../agent/replay/replay.ts";
+import { readCase } from "../../replay/case.ts";
+import { replay } from "../../replay/replay.ts";
 import { type Target, taken, takenLater } from "../target.ts";
 
 const root = path.resolve(import.meta.dirname, "../../cases");

@@ -5,8 +5,8 @@ import { daemonSets, nodes, pods } from "../../../../agent/api/resources.ts";
 import { daemonBinding } from "../../../../agent/controllers/daemon-binding/controller.ts";
 import { nothingTaken, refusals, takenWith } from "../../../../agent/controllers/daemon-binding/fit.ts";
 import { needsOf } from "../../../../agent/controllers/daemon-binding/pod-needs.ts";
-import { CaseTime } from "../../../../agent/replay/site/case-time.ts";
-import { Site } from "../../../../agent/replay/site/site.ts";
+import { CaseTime } from "../../../replay/site/case-time.ts";
+import { Site } from "../../../replay/site/site.ts";
 import { node, pod, taint } from "../../../support/builders.ts";
 
 const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "agent", uid: "uid-agent", controller: true };

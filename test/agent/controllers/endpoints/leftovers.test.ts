@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { endpoints } from "../../../../agent/api/resources.ts";
 import { endpointsOfServices } from "../../../../agent/controllers/endpoints/controller.ts";
-import { nobodyJudges } from "../../../../agent/replay/families/services/sight.ts";
-import { CaseTime } from "../../../../agent/replay/site/case-time.ts";
-import { Site } from "../../../../agent/replay/site/site.ts";
+import { nobodyJudges } from "../../../replay/families/services/sight.ts";
+import { CaseTime } from "../../../replay/site/case-time.ts";
+import { Site } from "../../../replay/site/site.ts";
 
 const handmade = (name: string) => ({
   metadata: { name, namespace: "default", uid: `uid-${name}`, resourceVersion: "1" },

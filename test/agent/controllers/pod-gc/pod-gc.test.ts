@@ -9,9 +9,9 @@ import { firstToGo } from "../../../../agent/controllers/pod-gc/ended.ts";
 import { freezeKey, type HoldScope, noHolds } from "../../../../agent/holds/holds.ts";
 import { noQuarantine } from "../../../../agent/judgement/link.ts";
 import type { ControlLoop } from "../../../../agent/loop/control-loop.ts";
-import { lifecycleSettings } from "../../../../agent/replay/settings.ts";
-import { CaseTime } from "../../../../agent/replay/site/case-time.ts";
-import { Site } from "../../../../agent/replay/site/site.ts";
+import { lifecycleSettings } from "../../../replay/settings.ts";
+import { CaseTime } from "../../../replay/site/case-time.ts";
+import { Site } from "../../../replay/site/site.ts";
 import { node, pod } from "../../../support/builders.ts";
 
 /*

@@ -4,9 +4,9 @@ import { endpointSlices, endpoints, nodes, pods, services } from "../../../../ag
 import { endpointSlicesOfServices } from "../../../../agent/controllers/endpoint-slice/controller.ts";
 import { endpointsOfServices } from "../../../../agent/controllers/endpoints/controller.ts";
 import { firstMemory, type SiteMemory } from "../../../../agent/controllers/node-lifecycle/memory.ts";
-import { lifecycleSettings } from "../../../../agent/replay/settings.ts";
-import { CaseTime } from "../../../../agent/replay/site/case-time.ts";
-import { Site } from "../../../../agent/replay/site/site.ts";
+import { lifecycleSettings } from "../../../replay/settings.ts";
+import { CaseTime } from "../../../replay/site/case-time.ts";
+import { Site } from "../../../replay/site/site.ts";
 import { node } from "../../../support/builders.ts";
 import { service, webPod } from "./objects.ts";
 

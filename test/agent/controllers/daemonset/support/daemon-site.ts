@@ -7,9 +7,9 @@ import { daemonSet } from "../../../../../agent/controllers/daemonset/controller
 import { hashLabel } from "../../../../../agent/controllers/daemonset/daemon-pod.ts";
 import { presentHash, revisionData } from "../../../../../agent/controllers/daemonset/history.ts";
 import type { SiteMemory } from "../../../../../agent/controllers/node-lifecycle/memory.ts";
-import { lifecycleSettings } from "../../../../../agent/replay/settings.ts";
-import { CaseTime } from "../../../../../agent/replay/site/case-time.ts";
-import { Site } from "../../../../../agent/replay/site/site.ts";
+import { lifecycleSettings } from "../../../../replay/settings.ts";
+import { CaseTime } from "../../../../replay/site/case-time.ts";
+import { Site } from "../../../../replay/site/site.ts";
 import { node } from "../../../../support/builders.ts";
 
 type Spec = NonNullable<DaemonSet["spec"]>;

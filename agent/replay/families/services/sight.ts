@@ -1,5 +1,0 @@
-import type { SightParts } from "../../../controllers/sight.ts";
-import { lifecycleSettings } from "../../settings.ts";
-
-/** Nobody judges the boards. */
-export const nobodyJudges: SightParts = { settings: lifecycleSettings({}), judge: () => "by nobody" };

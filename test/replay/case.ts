@@ -1,0 +1,84 @@
+import { isRecord } from "../../agent/base/json.ts";
+import { json, list, number, optional, quoted, record, text } from "./form.ts";
+import { MalformedCase } from "./malformed.ts";
+
+/** The envelope of a case. What is inside of `config`, `given` and the events is for its family to read. */
+export interface Case {
+  readonly id: string;
+  readonly family: string;
+  readonly note: string | undefined;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly given: Readonly<Record<string, unknown>>;
+  readonly steps: readonly Step<unknown>[];
+  /** `undefined`: nothing is expected, the outcome itself is wanted. */
+  readonly expect: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface Step<Event> {
+  /** Milliseconds on the case's own clock, which starts at 0. */
+  readonly atMs: number;
+  readonly event: Event;
+}
+
+/** A year of fake time: beyond it a number is a slip of the fingers. */
+export const latest = 366 * 86_400_000;
+
+export const atMs = number({
+  about: "When it happens: milliseconds of monotonic time since the case began.",
+  min: 0,
+  max: latest,
+});
+
+const step = record({ atMs, event: json({ about: "What happens; of the family's own form." }) }, { about: "A step." });
+
+export const envelope = {
+  id: text({
+    about: "The name of the case, as reports show it.",
+    pattern: /^[^\p{Cc}]+$/u,
+    takes: "a text of one line",
+    examples: ["HD-01"],
+  }),
+  family: text({ about: "The family, which says what given, events and outcome mean.", examples: ["HD"] }),
+  note: optional(text({ about: "A sentence for people: what the case is about, and which rule it follows from." })),
+  config: optional(json({ about: "Parameters that differ from the family's defaults." })),
+  given: optional(json({ about: "What is there when the case begins." })),
+  steps: optional(list(step, { about: "What happens, in the order of time; events of one instant in their order." })),
+  expect: optional(json({ about: "What the outcome must hold; without it the outcome is printed." })),
+};
+
+const form = record(envelope, { about: "A case." });
+
+/** The case that a text holds. Throws a MalformedCase with everything that is wrong with the envelope. */
+export function readCase(source: string): Case {
+  const { note, config = {}, given = {}, steps = [], expect, ...names } = form.read(parsed(source), "case");
+  for (const [index, { atMs }] of steps.entries()) {
+    const before = steps[index - 1]?.atMs ?? 0;
+    if (atMs < before) {
+      throw new MalformedCase([`case.steps[${index}].atMs is ${atMs}, before the step that stands in front of it`]);
+    }
+  }
+  return { ...names, note, config, given, steps, expect };
+}
+
+/** Deeper than any Kubernetes object; what compares and prints cases goes down by recursion. */
+const deepest = 100;
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  let level = [value];
+  for (let depth = 0; depth <= levels && level.length > 0; depth++) {
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+  }
+  return level.length > 0;
+}
+
+function parsed(source: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(source.replace(/^\uFEFF/, ""));
+  } catch (error) {
+    throw new MalformedCase([`it is no JSON: ${error instanceof Error ? error.message : String(error)}`]);
+  }
+  if (isDeeperThan(deepest, value)) throw new MalformedCase([`it is nested more than ${deepest} levels deep`]);
+  if (!isRecord(value)) throw new MalformedCase([`a case is a JSON object, not ${quoted(value)}`]);
+  return value;
+}

@@ -1,0 +1,115 @@
+import { expect, test } from "vitest";
+import { terminalText } from "../../agent/base/terminal-text.ts";
+import { type Difference, differences, printDifferences } from "./diff.ts";
+import { canonical } from "./outcome.ts";
+
+const printed = (found: readonly Difference[]): string => terminalText(printDifferences(found), false);
+
+const outcome = {
+  state: "Normal",
+  qps: 0.1,
+  empty: [],
+  taints: [
+    { atMs: 0, node: "a" },
+    { atMs: 10_040, node: "b" },
+  ],
+  zones: new Map([["", { waiting: new Set(["a", "b"]), gone: undefined }]]),
+};
+
+const paths = (expected: object): readonly string[] => differences(expected, outcome).map(({ path }) => path);
+
+test.each<[object, readonly string[]]>([
+  [{}, []],
+  [{ state: "Normal", qps: 0.1 }, []],
+  [{ state: "normal" }, ["state"]],
+  [{ stat: "Normal" }, ["stat"]],
+  // Null matches what is not there; what is there is not null.
+  [{ zones: { "": { gone: null } }, nothing: null }, []],
+  [{ qps: null }, ["qps"]],
+  // Lists match as a whole, their items as far as they are named.
+  [{ taints: [{ node: "a" }, { node: "b" }] }, []],
+  [{ taints: [{ node: "b" }, { node: "a" }] }, ["taints[0].node", "taints[1].node"]],
+  [{ taints: [{ node: "a" }] }, ["taints"]],
+  [{ empty: [] }, []],
+  [{ empty: {} }, ["empty"]],
+  [{ zones: { "": { waiting: ["a", "b"] } } }, []],
+  [{ zones: { "": { waiting: ["a"] } } }, ['zones[""].waiting']],
+])("%j: %j", (expected, wrong) => {
+  expect(paths(expected)).toEqual(wrong);
+});
+
+test.each<[object, boolean]>([
+  [{ about: 10_000, within: 40 }, true],
+  [{ about: 10_000, within: 39 }, false],
+  [{ notBefore: 10_040 }, true],
+  [{ notBefore: 10_041 }, false],
+  [{ notAfter: 10_040 }, true],
+  [{ notAfter: 10_039 }, false],
+  [{ notBefore: 10_000, notAfter: 10_100 }, true],
+])("a time that is like %j: %j", (matcher, holds) => {
+  expect(paths({ taints: [{}, { atMs: matcher }] })).toEqual(holds ? [] : ["taints[1].atMs"]);
+});
+
+test.each<[object, boolean]>([
+  [{ contains: [{ node: "b" }] }, true],
+  [{ contains: [{ node: "c" }] }, false],
+  [{ contains: [] }, true],
+  [{ inAnyOrder: [{ node: "b" }, { node: "a" }] }, true],
+  [{ inAnyOrder: [{ node: "b" }] }, false],
+  [{ inAnyOrder: [{ node: "b" }, { node: "b" }] }, false],
+  // The first would do for either; it has to be left to the one that nothing else does for.
+  [{ inAnyOrder: [{}, { node: "a" }] }, true],
+  [{ excludes: [{ node: "c" }, { node: "a", atMs: 1 }] }, true],
+  [{ excludes: [{ node: "c" }, { node: "b" }] }, false],
+  [{ size: 2 }, true],
+  [{ size: 3 }, false],
+])("a list that is like %j: %j", (matcher, holds) => {
+  expect(paths({ taints: matcher })).toEqual(holds ? [] : ["taints"]);
+});
+
+test("a matcher for a number is none for what is no number", () => {
+  expect(paths({ state: { notBefore: 0 } })).toEqual(["state"]);
+  expect(paths({ nothing: { notBefore: 0 } })).toEqual(["nothing"]);
+});
+
+test("a matcher that is written wrongly is named", () => {
+  expect(() => paths({ qps: { about: 1 } })).toThrow(/expect\.qps: .* needs a number within/);
+});
+
+test("an outcome is the same text in whatever order it was found, without what is not there", () => {
+  expect(JSON.stringify(canonical({ b: 1, a: { d: undefined, c: Number.POSITIVE_INFINITY } }))).toBe(
+    '{"a":{"c":"Infinity"},"b":1}',
+  );
+});
+
+test("a difference is told with its place, what was expected and what was found", () => {
+  expect(printed(differences({ qps: 1, none: 2 }, outcome))).toBe(
+    "  qps\n    expected  1\n    found     0.1\n  none\n    expected  2\n    found     nothing\n",
+  );
+});
+
+test("of a list that differs the items are shown as far as the expectation speaks of them, one to a line", () => {
+  const writes = Array.from({ length: 3 }, (_, index) => ({
+    atMs: 45_000 + index,
+    object: `node/a-board-with-a-long-name-${index}`,
+    conditions: [{ type: "Ready", message: "a hundred words" }],
+  }));
+  expect(printed(differences({ writes: [{ object: "node/x" }] }, { writes }))).toBe(
+    [
+      "  writes",
+      '    expected  [{"object":"node/x"}]',
+      "    found     [",
+      '                {"object":"node/a-board-with-a-long-name-0"},',
+      '                {"object":"node/a-board-with-a-long-name-1"},',
+      '                {"object":"node/a-board-with-a-long-name-2"}',
+      "              ]",
+      "",
+    ].join("\n"),
+  );
+});
+
+test("a value of thousands of lines is cut short", () => {
+  const told = printed(differences({ list: [] }, { list: Array.from({ length: 5000 }, String) }));
+  expect(told.split("\n").length).toBeLessThan(70);
+  expect(told).toContain("... and 4942 lines more");
+});

@@ -1,0 +1,101 @@
+import type { Pod } from "../../../../agent/api/core.ts";
+import { pods, resourceName } from "../../../../agent/api/resources.ts";
+import type { Millis } from "../../../../agent/base/clock.ts";
+import { targetOf } from "../../../../agent/controllers/daemonset/daemon-pod.ts";
+import type { SetMemory } from "../../../../agent/controllers/daemonset/memory.ts";
+import type { SetState } from "../../../../agent/controllers/daemonset/pass.ts";
+import type { Action, Outcome } from "../../../../agent/execution/actions.ts";
+import type { Controller } from "../../../../agent/loop/controller.ts";
+
+interface Coming {
+  readonly atMs: Millis;
+  readonly pod: string;
+  readonly node: string | undefined;
+}
+
+interface ShownPass {
+  readonly atMs: Millis;
+  /** Boards for which a pod was to be made, and pods that were to go. */
+  readonly create: readonly (string | undefined)[];
+  readonly delete: readonly string[];
+  readonly attempted: number;
+  readonly refused: number;
+  readonly skipped: number;
+  /** As kube-controller-manager counts: those of all creations and deletions that did not go through. */
+  readonly lowered: number;
+}
+
+/** Looks on while the controller works: what it asked for, also where it was refused or not even tried. */
+export class PassLog {
+  readonly shown: ShownPass[] = [];
+  /** When the set was looked at; once for each instant. */
+  readonly looks: Millis[] = [];
+  readonly created: Coming[] = [];
+  readonly deleted: Coming[] = [];
+  readonly #now: () => Millis;
+  /** The boards of pods by name, also of those that are gone. */
+  readonly #boards = new Map<string, string | undefined>();
+
+  constructor(now: () => Millis) {
+    this.#now = now;
+  }
+
+  knows({ metadata, ...pod }: Pod): void {
+    this.#boards.set(metadata.name, targetOf({ metadata, ...pod }));
+  }
+
+  watched(controller: Controller<SetState, SetMemory>): Controller<SetState, SetMemory> {
+    const { remember } = controller;
+    if (remember === undefined) return controller;
+    return {
+      ...controller,
+      decide: (state, memory, now) => {
+        const at = this.#now();
+        if (this.looks.at(-1) !== at) this.looks.push(at);
+        return controller.decide(state, memory, now);
+      },
+      remember: (decision, outcomes, now) => {
+        this.#saw(outcomes);
+        return remember(decision, outcomes, now);
+      },
+    };
+  }
+
+  #saw(outcomes: readonly Outcome[]): void {
+    const creations = outcomes.filter(({ action }) => isOfPods(action) && action.do === "create");
+    const deletions = outcomes.filter(({ action }) => isOfPods(action) && action.do === "delete");
+    if (creations.length + deletions.length === 0) return;
+    const skipped = creations.filter((outcome) => !outcome.ok && outcome.error.name === "NotAttemptedError").length;
+    const atMs = this.#now();
+    for (const outcome of creations) {
+      const pod = outcome.ok ? outcome.object?.metadata.name : undefined;
+      if (pod !== undefined) this.created.push({ atMs, pod, node: boardOfNew(outcome.action) });
+    }
+    for (const { ok, action } of deletions) {
+      if (!ok || action.do !== "delete") continue;
+      const { name } = action.target;
+      this.deleted.push({ atMs, pod: name, node: this.#boards.get(name) });
+    }
+    this.shown.push({
+      atMs,
+      create: creations.map(({ action }) => boardOfNew(action)),
+      delete: deletions.map(({ action }) => (action.do === "delete" ? action.target.name : "")),
+      attempted: creations.length - skipped,
+      refused: creations.filter(({ ok }) => !ok).length - skipped,
+      skipped,
+      lowered: [...creations, ...deletions].filter(({ ok }) => !ok).length,
+    });
+  }
+}
+
+const isOfPods = (action: Action): boolean =>
+  action.do === "create"
+    ? resourceName(action.resource) === resourceName(pods)
+    : action.do === "delete" && resourceName(action.target.resource) === resourceName(pods);
+
+/** The board that a pod is made for, as its affinity says. */
+function boardOfNew(action: Action): string | undefined {
+  if (action.do !== "create") return undefined;
+  const [, board] = /"metadata\.name","operator":"In","values":\["([^"]+)"\]/.exec(JSON.stringify(action.object)) ?? [];
+  return board;
+}

@@ -1,0 +1,169 @@
+import type { Millis } from "../../../../agent/base/clock.ts";
+import type { FormOf } from "../../form.ts";
+import { MalformedCase } from "../../malformed.ts";
+import { CaseTime } from "../../site/case-time.ts";
+import { VirtualClock } from "../../virtual-time.ts";
+import { Candidate, type Led, type Race, type Seen, type Told } from "./candidate.ts";
+import type { CandidateGiven, Config, Event, given } from "./forms.ts";
+import { LeaseApi } from "./lease-api.ts";
+
+type Given = FormOf<typeof given>;
+type Other = NonNullable<Given["others"]>[number];
+
+const usual: ReadonlyMap<string, CandidateGiven> = new Map([["baz", {}]]);
+
+/** Candidates and one Lease, on a clock of their own. */
+export class Election {
+  readonly clock: VirtualClock;
+  readonly api: LeaseApi;
+  readonly led: Led[] = [];
+  readonly told: Told[] = [];
+  readonly seen: Seen[] = [];
+  readonly #time: CaseTime;
+  readonly #race: Race;
+  readonly #given: ReadonlyMap<string, CandidateGiven>;
+  readonly #candidates = new Map<string, Candidate>();
+
+  constructor(config: Config, { lease = null, candidates = usual, others = [], faults = [] }: Given) {
+    this.#time = new CaseTime(config.startTime);
+    this.clock = new VirtualClock(this.#time.begin);
+    this.api = new LeaseApi(this.clock, this.#time);
+    this.#race = { clock: this.clock, api: this.api, config, led: this.led, told: this.told, seen: this.seen };
+    this.#given = candidates;
+    if (lease) this.api.write({ holder: "", ...lease });
+    for (const fault of faults) this.api.break(fault);
+    for (const other of others) this.clock.after(other.fromMs ?? 0, () => this.#renewOther(other));
+    for (const [name, one] of candidates) this.clock.after(one.startsAtMs ?? 0, () => this.#startOnce(name, one));
+  }
+
+  /** Up to the step and no further: what is due at its very instant comes after it. */
+  async happen(atMs: Millis, event: Event): Promise<void> {
+    await this.clock.approach(atMs - this.clock.now().mono);
+    this.#happen(event);
+    await this.clock.advance(0);
+  }
+
+  get leaders(): readonly string[] {
+    return [...this.#candidates.values()].filter(({ leads }) => leads).map(({ name }) => name);
+  }
+
+  get lease(): object | undefined {
+    const { metadata, spec = {} } = this.api.lease ?? {};
+    if (metadata === undefined) return undefined;
+    const { holderIdentity, leaseDurationSeconds, leaseTransitions, acquireTime, renewTime } = spec;
+    return {
+      holder: holderIdentity ?? "",
+      leaseDurationSeconds,
+      leaseTransitions,
+      acquiredMs: this.#time.msOf(acquireTime),
+      renewedMs: this.#time.msOf(renewTime),
+      resourceVersion: metadata.resourceVersion,
+    };
+  }
+
+  get candidates(): ReadonlyMap<string, object> {
+    return new Map([...this.#candidates].map(([name, candidate]) => [name, candidate.shown]));
+  }
+
+  #happen(event: Event): void {
+    switch (event.do) {
+      case "write":
+        this.api.write(event);
+        break;
+      case "renew":
+        this.api.write({});
+        break;
+      case "deleteLease":
+        this.api.lease = undefined;
+        break;
+      case "fault":
+        this.api.break(event);
+        break;
+      case "heal":
+        this.api.heal();
+        break;
+      case "look":
+        break;
+      case "start": {
+        const { do: _do, candidate, ...changed } = event;
+        this.#candidates.get(candidate)?.kill();
+        this.#start(candidate, { ...this.#givenOf(candidate), ...changed });
+        break;
+      }
+      default:
+        this.#happenTo(this.#candidate(event.candidate), event);
+    }
+  }
+
+  #happenTo(candidate: Candidate, event: Extract<Event, { candidate: string }>): void {
+    switch (event.do) {
+      case "stop":
+        candidate.stop();
+        break;
+      case "kill":
+        candidate.kill();
+        break;
+      case "suspend":
+        candidate.clock.suspend();
+        break;
+      case "resume":
+        candidate.clock.resume();
+        break;
+      case "cut":
+        candidate.link.cut = event.what ?? "both";
+        break;
+      case "restore":
+        candidate.link.cut = undefined;
+        break;
+      case "hint":
+        candidate.hint();
+        break;
+      case "stepDown":
+        candidate.stepDown(event.restMs);
+        break;
+      case "standing":
+        candidate.setStanding(event.why);
+        break;
+      case "setWall":
+        candidate.clock.wallAhead = event.aheadMs;
+        break;
+      case "start":
+        break;
+      default:
+        event satisfies never;
+    }
+  }
+
+  #startOnce(name: string, given: CandidateGiven): void {
+    if (!this.#candidates.has(name)) this.#start(name, given);
+  }
+
+  #start(name: string, given: CandidateGiven): void {
+    const candidate = new Candidate(this.#race, name, given);
+    this.#candidates.set(name, candidate);
+    candidate.start();
+  }
+
+  #renewOther(other: Other): void {
+    const { holder, leaseDurationSeconds, everyMs, untilMs } = other;
+    this.api.write({ holder, ...(leaseDurationSeconds !== undefined && { leaseDurationSeconds }) });
+    const next = this.clock.now().mono + everyMs;
+    if (everyMs > 0 && next <= untilMs) this.clock.after(everyMs, () => this.#renewOther(other));
+  }
+
+  /** What happens to it at the very instant at which it starts happens to one that runs. */
+  #candidate(name: string): Candidate {
+    const given = this.#givenOf(name);
+    const { startsAtMs = 0 } = given;
+    if (startsAtMs === this.clock.now().mono) this.#startOnce(name, given);
+    const found = this.#candidates.get(name);
+    if (found) return found;
+    throw new MalformedCase([`${name} has not started yet; it starts at ${startsAtMs} ms`]);
+  }
+
+  #givenOf(name: string): CandidateGiven {
+    const found = this.#given.get(name);
+    if (found) return found;
+    throw new MalformedCase([`there is no candidate ${JSON.stringify(name)} in given.candidates`]);
+  }
+}

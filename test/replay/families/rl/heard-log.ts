@@ -1,0 +1,52 @@
+import type { Clock, Millis } from "../../../../agent/base/clock.ts";
+import { sentenceOf } from "../../../../agent/base/errors.ts";
+import type { Fields, Level, Logger } from "../../../../agent/base/logger.ts";
+
+/** A try that failed. */
+export interface Interruption {
+  readonly atMs: Millis;
+  readonly error: string;
+  /** By the reflector's own pace; a time that the server asked for may be longer. */
+  readonly waitMs: Millis;
+  readonly level: Level;
+}
+
+/** Keeps what the reflector says of tries that failed. */
+export class HeardLog implements Logger {
+  readonly interruptions: Interruption[] = [];
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  error(message: string, fields?: Fields): void {
+    this.#hear("error", message, fields);
+  }
+
+  warn(message: string, fields?: Fields): void {
+    this.#hear("warn", message, fields);
+  }
+
+  info(message: string, fields?: Fields): void {
+    this.#hear("info", message, fields);
+  }
+
+  debug(message: string, fields?: Fields): void {
+    this.#hear("debug", message, fields);
+  }
+
+  child(): Logger {
+    return this;
+  }
+
+  #hear(level: Level, message: string, { error, wait }: Fields = {}): void {
+    if (message !== "watch interrupted" || typeof wait !== "number") return;
+    this.interruptions.push({
+      atMs: Math.round(this.#clock.now().mono),
+      error: sentenceOf(error),
+      waitMs: wait,
+      level,
+    });
+  }
+}

@@ -1,0 +1,5 @@
+import type { SightParts } from "../../../../agent/controllers/sight.ts";
+import { lifecycleSettings } from "../../settings.ts";
+
+/** Nobody judges the boards. */
+export const nobodyJudges: SightParts = { settings: lifecycleSettings({}), judge: () => "by nobody" };

@@ -1,0 +1,51 @@
+import type { Instant, Millis } from "../../../agent/base/clock.ts";
+import { readTime } from "../../../agent/base/iso-time.ts";
+import { isRecord } from "../../../agent/base/json.ts";
+import { type Form, number, optional, text } from "../form.ts";
+import { MalformedCase } from "../malformed.ts";
+
+const standard = "2026-01-01T00:00:00Z";
+
+/** Three hundred years: as far as the clock of a board may be off, or a timestamp from the case's own time. */
+const farthest = 1e13;
+
+export const remoteTime = (about: string): Form<number> => number({ about, min: -farthest, max: farthest });
+
+export const startTime = optional(
+  text({
+    about:
+      "The wall clock at 0 ms, in RFC 3339. Only timestamps inside of objects depend on it; nothing is judged by them. " +
+      `Default ${standard}.`,
+    examples: [standard],
+  }),
+);
+
+/** Between the times of a case, in milliseconds since it began, and the timestamps of objects. */
+export class CaseTime {
+  readonly begin: Instant;
+
+  constructor(start = standard) {
+    const wall = readTime(start);
+    const year = wall === undefined ? Number.NaN : new Date(wall).getUTCFullYear();
+    if (wall === undefined || !(year >= 1000 && year <= 9000))
+      throw new MalformedCase([`case.config.startTime takes a time such as ${standard}`]);
+    this.begin = { mono: 0, wall };
+  }
+
+  /** As objects carry it: whole seconds where it is whole seconds. */
+  stamp(ms: Millis): string {
+    return new Date(this.begin.wall + ms).toISOString().replace(".000Z", "Z");
+  }
+
+  /** `undefined`: it is no timestamp. */
+  msOf(stamp: unknown): Millis | undefined {
+    const wall = typeof stamp === "string" ? Date.parse(stamp) : Number.NaN;
+    return Number.isNaN(wall) ? undefined : wall - this.begin.wall;
+  }
+}
+
+/** Times are told in whole milliseconds: a token's due time is a fraction that nobody means. */
+export const ms = ({ mono }: Instant): Millis => Math.round(mono);
+
+/** A Kubernetes object as it is, in place of the short form. */
+export const isWhole = (value: unknown): boolean => isRecord(value) && isRecord(value.metadata);

@@ -1,0 +1,342 @@
+import { isJsonObject, isSameJson, type JsonObject, numberAt } from "../../../agent/api/json.ts";
+import { type KubeObject, keyOf, type NewObject } from "../../../agent/api/meta.ts";
+import { parseObject } from "../../../agent/api/parse.ts";
+import { pods, type Resource, resourceName } from "../../../agent/api/resources.ts";
+import { timestamp } from "../../../agent/api/timestamps.ts";
+import type { Clock, Instant } from "../../../agent/base/clock.ts";
+import { ApiError, type Verb } from "../../../agent/client/api-error.ts";
+import type { Writer } from "../../../agent/execution/executor.ts";
+import { kindOf } from "../../../agent/informer/kinds.ts";
+import type { Lister } from "../../../agent/informer/lister.ts";
+import type { WatchHealth } from "../../../agent/informer/watch-health.ts";
+import type { Seen } from "../../../agent/loop/controller.ts";
+import type { Cache, Caches, Reader } from "../../../agent/site/site-view.ts";
+import { mergeSchemaOf } from "../../../simulator/patches/merge-keys.ts";
+import { mergedObject } from "../../../simulator/patches/merge-patch.ts";
+import { applyStrategicMerge } from "../../../simulator/patches/strategic-merge.ts";
+import { MalformedCase } from "../malformed.ts";
+import { meets, refusal, withoutKind } from "./answers.ts";
+
+/** A request to write, and what became of it. */
+export interface Write {
+  readonly verb: "create" | "patch" | "delete" | "evict" | "bind";
+  readonly resource: Resource<KubeObject>;
+  readonly key: string;
+  readonly subresource: "status" | undefined;
+  /** As it was sent, with its preconditions. */
+  readonly body: object;
+  readonly before: KubeObject | undefined;
+  readonly after: KubeObject | undefined;
+  /** "Conflict", "NotFound": why it did not go through. */
+  readonly refused: string | undefined;
+}
+
+export interface MemoryApiParts {
+  /** Answers why a write shall fail: "Conflict", "InternalError". */
+  refuse(write: {
+    readonly resource: Resource<KubeObject>;
+    readonly key: string;
+    readonly subresource?: string;
+  }): string | undefined;
+  wrote(write: Write): void;
+  /** One object was read past the caches. */
+  asked?(read: { readonly resource: Resource<KubeObject>; readonly key: string }): void;
+}
+
+interface Table {
+  readonly resource: Resource<KubeObject>;
+  readonly objects: Map<string, KubeObject>;
+  readonly listeners: Set<(changes: readonly Seen<KubeObject>[]) => void>;
+  /** Keys of what the API has and the caches do not show. */
+  readonly unseen: Set<string>;
+}
+
+/**
+ * An API server that is a few maps, with watches that never fail and deliver at once. Patches merge, preconditions hold
+ * and the status is a subresource, as on a real one; caches trim and keep quiet about heartbeats, as the informers do.
+ */
+export class MemoryApi implements Writer, Reader, Caches {
+  readonly #clock: Clock;
+  readonly #parts: MemoryApiParts;
+  readonly #tables = new Map<string, Table>();
+  /** Keys of objects about which no question is answered. */
+  readonly unanswered = new Set<string>();
+  #version = 0;
+  #deafSince: Instant | undefined;
+  #restoredAt: Instant | undefined;
+  /** Names that were made up for objects that came without one. */
+  #names = 0;
+
+  constructor({ clock }: { readonly clock: Clock }, parts: MemoryApiParts) {
+    this.#clock = clock;
+    this.#parts = parts;
+  }
+
+  // What happens to the site without us.
+
+  find<T extends KubeObject>(resource: Resource<T>, key: string): T | undefined {
+    // A table holds what was put under its own resource.
+    return this.#table(resource).objects.get(key) as T | undefined;
+  }
+
+  all<T extends KubeObject>(resource: Resource<T>): readonly T[] {
+    const { objects } = this.#table(resource);
+    return [...objects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object as T);
+  }
+
+  /** Creates or replaces. What lacks a uid gets one; what changes nothing keeps its version. */
+  put(resource: Resource<KubeObject>, object: object): KubeObject {
+    const fresh: unknown = structuredClone(object);
+    const { metadata } = isJsonObject(fresh) ? fresh : {};
+    if (!isJsonObject(fresh) || !isJsonObject(metadata))
+      throw new MalformedCase([`a ${resource.kind} has no metadata`]);
+    const namespace = resource.namespaced ? { namespace: metadata.namespace ?? "default" } : {};
+    const key = `${resource.namespaced ? `${namespace.namespace}/` : ""}${metadata.name}`;
+    const before = this.#table(resource).objects.get(key);
+    const uid = metadata.uid ?? before?.metadata.uid ?? `${resource.plural}-${key}-${this.#version + 1}`;
+    return this.#store(resource, before, { ...fresh, metadata: { ...namespace, ...metadata, uid } });
+  }
+
+  remove(resource: Resource<KubeObject>, key: string): KubeObject | undefined {
+    const { objects } = this.#table(resource);
+    const before = objects.get(key);
+    if (before === undefined) return undefined;
+    objects.delete(key);
+    this.#tell(resource, { key, before, after: undefined });
+    return before;
+  }
+
+  /** The caches lose sight of an object that goes on to exist, or see it again. */
+  show(resource: Resource<KubeObject>, key: string, isSeen: boolean): void {
+    const { objects, unseen } = this.#table(resource);
+    const object = objects.get(key);
+    if (object === undefined || unseen.has(key) !== isSeen) return;
+    if (isSeen) unseen.delete(key);
+    this.#tell(resource, { key, before: isSeen ? undefined : object, after: isSeen ? object : undefined });
+    if (!isSeen) unseen.add(key);
+  }
+
+  /** The watches break, and nothing is answered; or they are open again. */
+  cut(isCut: boolean): void {
+    if (isCut) this.#deafSince ??= this.#clock.now();
+    else if (this.#deafSince !== undefined) {
+      this.#deafSince = undefined;
+      this.#restoredAt = this.#clock.now();
+    }
+  }
+
+  // What the agent asks.
+
+  informer<T extends KubeObject>(resource: Resource<T>): Cache<T> {
+    const table = this.#table(resource);
+    const now = this.#clock.now();
+    const health: WatchHealth = {
+      connected: this.#deafSince === undefined,
+      lastHeard: this.#deafSince ?? now,
+      lastProof: this.#deafSince ?? now,
+      restoredAt: this.#restoredAt,
+      deafSince: this.#deafSince,
+    };
+    return {
+      lister: this.#lister(resource),
+      health,
+      onChange: (listen) => {
+        // Its changes are of objects of this resource.
+        const entry = listen as (changes: readonly Seen<KubeObject>[]) => void;
+        table.listeners.add(entry);
+        return () => void table.listeners.delete(entry);
+      },
+    };
+  }
+
+  async get<T extends KubeObject>(resource: Resource<T>, at: { namespace?: string; name: string }): Promise<T> {
+    const key = keyOf({ metadata: at });
+    this.#parts.asked?.({ resource, key });
+    if (this.#deafSince !== undefined || this.unanswered.has(key)) throw refusal("get", key, "Timeout");
+    return this.#found(resource, at, "get");
+  }
+
+  async create<T extends KubeObject>(
+    resource: Resource<T>,
+    namespace: string | undefined,
+    object: NewObject,
+  ): Promise<T> {
+    const { generateName = "", name = `${generateName}${++this.#names}` } = object.metadata;
+    const at = namespace === undefined ? { name } : { name, namespace };
+    const key = keyOf({ metadata: at });
+    const creationTimestamp = timestamp(this.#clock.now());
+    const tell = (after: KubeObject | undefined, refused: string | undefined): void =>
+      this.#parts.wrote({
+        verb: "create",
+        resource,
+        key,
+        subresource: undefined,
+        body: object,
+        before: undefined,
+        after,
+        refused,
+      });
+    const refused =
+      this.#parts.refuse({ resource, key }) ?? (this.find(resource, key) === undefined ? undefined : "AlreadyExists");
+    if (refused !== undefined) {
+      tell(undefined, refused);
+      throw refusal("create", key, refused);
+    }
+    const metadata = { ...object.metadata, ...at, creationTimestamp, generation: 1 };
+    const created = this.put(resource, { ...object, metadata });
+    tell(created, undefined);
+    // What is put under a resource is of its type.
+    return created as T;
+  }
+
+  async patch<T extends KubeObject>(
+    resource: Resource<T>,
+    at: { namespace?: string; name: string; subresource?: "status" },
+    type: "merge" | "strategic" | "json",
+    patch: object,
+  ): Promise<T> {
+    const body: unknown = patch;
+    if (!isJsonObject(body)) throw new Error("a patch of an object is an object");
+    return this.#write("patch", resource, at, body, (before) => {
+      const from: unknown = before;
+      const target: JsonObject = isJsonObject(from) ? from : {};
+      const merged =
+        type === "merge" ? mergedObject(target, body) : applyStrategicMerge(target, body, mergeSchemaOf(resource.kind));
+      const { status } = at.subresource === "status" ? merged : target;
+      const rest = at.subresource === "status" ? target : merged;
+      return this.#store(resource, before, counted(target, status === undefined ? rest : { ...rest, status }));
+    }) as Promise<T>;
+  }
+
+  async delete(
+    resource: Resource<KubeObject>,
+    at: { namespace?: string; name: string },
+    options: { uid?: string; resourceVersion?: string; gracePeriodSeconds?: number },
+  ): Promise<void> {
+    await this.#write("delete", resource, at, { metadata: { ...options } }, (before) => {
+      this.remove(resource, keyOf(before));
+      return undefined;
+    });
+  }
+
+  async evict(at: { namespace: string; name: string }): Promise<void> {
+    throw new Error(`cases know of nothing that evicts ${at.namespace}/${at.name}`);
+  }
+
+  async bind(at: { namespace: string; name: string }, { uid, board }: { uid?: string; board: string }): Promise<void> {
+    await this.#write("bind", pods, at, { metadata: uid === undefined ? {} : { uid } }, (before) => {
+      const pod: unknown = before;
+      const { spec } = isJsonObject(pod) ? pod : {};
+      return this.put(pods, { ...before, spec: { ...(isJsonObject(spec) ? spec : {}), nodeName: board } });
+    });
+  }
+
+  async #write(
+    verb: Write["verb"],
+    resource: Resource<KubeObject>,
+    at: { namespace?: string; name: string; subresource?: "status" },
+    body: JsonObject,
+    perform: (before: KubeObject) => KubeObject | undefined,
+  ): Promise<KubeObject | undefined> {
+    const key = keyOf({ metadata: at });
+    const { subresource } = at;
+    const before = this.find(resource, key);
+    const tell = (after: KubeObject | undefined, refused: string | undefined): void =>
+      this.#parts.wrote({ verb, resource, key, subresource, body, before, after, refused });
+    try {
+      const refused = this.#parts.refuse({ resource, key, ...(subresource && { subresource }) });
+      if (refused === "Conflict") this.#overtake(resource, before);
+      if (refused !== undefined) throw refusal(verb, key, refused);
+      const found = this.#found(resource, at, verb);
+      if (!meets(found, body)) throw refusal(verb, key, "Conflict");
+      const after = perform(found);
+      tell(after, undefined);
+      return after;
+    } catch (error) {
+      if (error instanceof ApiError) tell(undefined, error.reason);
+      throw error;
+    }
+  }
+
+  /** Another writer was faster, with something that nobody here reads. */
+  #overtake(resource: Resource<KubeObject>, before: KubeObject | undefined): void {
+    if (before === undefined) return;
+    const annotations = { ...before.metadata.annotations, "replay/overtaken-at": before.metadata.resourceVersion };
+    this.put(resource, { ...before, metadata: { ...before.metadata, annotations } });
+  }
+
+  #found<T extends KubeObject>(resource: Resource<T>, at: { namespace?: string; name: string }, verb: Verb): T {
+    const key = keyOf({ metadata: at });
+    const found = this.find(resource, key);
+    if (found === undefined) throw refusal(verb, key, "NotFound");
+    return found;
+  }
+
+  #store(resource: Resource<KubeObject>, before: KubeObject | undefined, object: JsonObject): KubeObject {
+    const metadata = isJsonObject(object.metadata) ? object.metadata : {};
+    const old: unknown = before;
+    const version = before?.metadata.resourceVersion ?? "";
+    const same = { ...object, metadata: { ...metadata, resourceVersion: version } };
+    if (before !== undefined && isJsonObject(old) && isSameJson(withoutKind(same), withoutKind(old))) return before;
+    const newer = { ...object, metadata: { ...metadata, resourceVersion: String(++this.#version) } };
+    const parsed = parseObject(newer, resource);
+    if (!parsed.ok) throw new MalformedCase([parsed.why]);
+    const after = parsed.object;
+    this.#table(resource).objects.set(keyOf(after), after);
+    this.#tell(resource, { key: keyOf(after), before, after });
+    return after;
+  }
+
+  #tell(resource: Resource<KubeObject>, { key, before, after }: Seen<KubeObject>): void {
+    const { trim, isQuiet } = kindOf(resource);
+    if (this.#table(resource).unseen.has(key)) {
+      if (after === undefined) this.#table(resource).unseen.delete(key);
+      return;
+    }
+    const change = { key, before: before && trim(before), after: after && trim(after) };
+    if (change.before && change.after && isQuiet?.(change.before, change.after)) return;
+    for (const listen of this.#table(resource).listeners) listen([change]);
+  }
+
+  #lister<T extends KubeObject>(resource: Resource<T>): Lister<T> {
+    const { trim, indices } = kindOf(resource);
+    const { unseen } = this.#table(resource);
+    const cached = (): readonly T[] =>
+      this.all(resource)
+        .filter((object) => !unseen.has(keyOf(object)))
+        .map(trim);
+    return {
+      get: (key) => {
+        const found = unseen.has(key) ? undefined : this.find(resource, key);
+        return found && trim(found);
+      },
+      list: () => cached().values(),
+      byIndex: (index, value) =>
+        cached()
+          .filter((object) => indices[index]?.(object).includes(value))
+          .values(),
+      indexValues: (index) => new Set(cached().flatMap((object) => indices[index]?.(object) ?? [])).values(),
+      countByIndex: (index, value) => cached().filter((object) => indices[index]?.(object).includes(value)).length,
+      get size() {
+        return cached().length;
+      },
+    };
+  }
+
+  #table(resource: Resource<KubeObject>): Table {
+    const name = resourceName(resource);
+    const found = this.#tables.get(name);
+    if (found) return found;
+    const table: Table = { resource, objects: new Map(), listeners: new Set(), unseen: new Set() };
+    this.#tables.set(name, table);
+    return table;
+  }
+}
+
+/** A change of anything but metadata and status makes a new generation of what has generations. */
+function counted(before: JsonObject, after: JsonObject): JsonObject {
+  const wish = ({ metadata: _metadata, status: _status, ...rest }: JsonObject): JsonObject => rest;
+  const generation = numberAt(before, "metadata", "generation");
+  if (generation === undefined || !isJsonObject(after.metadata) || isSameJson(wish(before), wish(after))) return after;
+  return { ...after, metadata: { ...after.metadata, generation: generation + 1 } };
+}

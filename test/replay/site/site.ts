@@ -1,0 +1,108 @@
+import type { Ambient } from "../../../agent/base/ambient.ts";
+import type { Millis } from "../../../agent/base/clock.ts";
+import { LineLogger } from "../../../agent/base/logger.ts";
+import { Executor } from "../../../agent/execution/executor.ts";
+import { leaderOwnsAll } from "../../../agent/loop/assignment.ts";
+import { ControlLoop } from "../../../agent/loop/control-loop.ts";
+import type { Controller, Term } from "../../../agent/loop/controller.ts";
+import type { MemoryStore } from "../../../agent/loop/memory-store.ts";
+import { CachedSiteView } from "../../../agent/site/site-view.ts";
+import { VirtualClock } from "../virtual-time.ts";
+import type { CaseTime } from "./case-time.ts";
+import { Journal } from "./journal.ts";
+import { Kubelets } from "./kubelets.ts";
+import { MemoryApi } from "./memory-api.ts";
+import { Refusals } from "./refusals.ts";
+
+/** What is asked of a control loop, whatever its controller thinks about. */
+export type Loop = Pick<ControlLoop<never, never>, "run" | "wakeAll">;
+
+/** As the agent's configuration has it by default. */
+const inflight = 16;
+
+/**
+ * A site in memory, on a clock of its own, with the agent's control loops and executor in it: what a case needs to run
+ * the controllers as they run on a board.
+ */
+export class Site {
+  readonly clock: VirtualClock;
+  readonly api: MemoryApi;
+  readonly kubelets: Kubelets;
+  readonly journal: Journal;
+  readonly refusals = new Refusals();
+  readonly #ambient: Ambient;
+  readonly #executor: Executor;
+  readonly #failures: unknown[] = [];
+  #running: readonly Promise<void>[] = [];
+  #term = new AbortController();
+  #number = 0;
+
+  constructor(time: CaseTime) {
+    this.clock = new VirtualClock(time.begin);
+    this.#ambient = { clock: this.clock, random, log: this.#log };
+    this.journal = new Journal({ clock: this.clock, time });
+    this.api = new MemoryApi(this.#ambient, {
+      refuse: (write) => this.refusals.take(write),
+      wrote: (write) => this.journal.wrote(write),
+      asked: (read) => this.journal.read(read),
+    });
+    this.kubelets = new Kubelets({ clock: this.clock, time, api: this.api });
+    const events = { record: this.journal.told.bind(this.journal) };
+    this.#executor = new Executor(this.#ambient, { client: this.api, events, inflight });
+  }
+
+  /** `store`: where it keeps its durable memories, if it has any. */
+  loopOf<State, Memory>(controller: Controller<State, Memory>, store?: MemoryStore): ControlLoop<State, Memory> {
+    return new ControlLoop(this.#ambient, {
+      controller,
+      ...(store && { store }),
+      workers: 1,
+      caches: this.api,
+      site: (pass) => new CachedSiteView({ caches: this.api, client: this.api }, pass),
+      executor: this.#executor,
+      assignment: leaderOwnsAll,
+    });
+  }
+
+  /** A loop begins its work in the present term. */
+  start(loop: Loop): void {
+    const { signal } = this.#term;
+    const term: Term = { number: this.#number, signal, standsAt: () => !signal.aborted };
+    this.#running = [...this.#running, loop.run(term).catch((error: unknown) => void this.#failures.push(error))];
+  }
+
+  /** Whoever worked in the present term stops; another may begin. */
+  async endTerm(): Promise<void> {
+    this.#term.abort(new Error("the term is over"));
+    await Promise.all(this.#running);
+    this.#running = [];
+    this.#term = new AbortController();
+    this.#number++;
+  }
+
+  /** Time passes up to an instant of the case. What is due at that very instant has not happened yet. */
+  async approach(atMs: Millis): Promise<void> {
+    await this.clock.approach(Math.max(0, atMs - this.clock.now().mono));
+    this.#check();
+  }
+
+  /** What is due now happens. */
+  async settle(): Promise<void> {
+    await this.clock.advance(0);
+    this.#check();
+  }
+
+  /** A pass that fails for a reason nobody foresaw is a bug of ours, and no outcome. */
+  #check(): void {
+    const [failure] = this.#failures;
+    if (failure !== undefined) throw failure;
+  }
+
+  get #log(): LineLogger {
+    const write = (line: string): void => void this.#failures.push(new Error(line));
+    return new LineLogger({ level: "error", format: "text", clock: this.clock, write });
+  }
+}
+
+/** Nothing that a case tells depends on chance. */
+const random = { next: () => 0.5, uuid: () => "00000000-0000-4000-8000-000000000000" };
