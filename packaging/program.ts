@@ -77,7 +77,7 @@ function substitutes(root: string): Record<string, string> {
 const agentApart: Plugin = {
   name: "agent apart",
   setup: ({ onResolve }) =>
-    onResolve({ filter: /^\.\/(cli\/agent-alone|run)\.ts$/ }, ({ importer }) =>
+    onResolve({ filter: /^(\.\/cli\/agent-alone|\.\.\/process\/run)\.ts$/ }, ({ importer }) =>
       /\/agent\/(main|cli\/run-command)\.ts$/.test(importer) ? { path: "./agent-alone.js", external: true } : undefined,
     ),
 };

@@ -14,24 +14,42 @@ interface Layer {
 const layers: Readonly<Record<string, Layer>> = {
   storage: { may: [] },
   "agent/base": { may: [] },
-  "packaging/shims": { may: [] },
   "agent/api": { may: ["agent/base"] },
   "agent/config": { may: ["agent/base"] },
   "agent/client": { may: ["agent/base", "agent/api"] },
   "agent/board": { may: ["agent/base", "agent/config"] },
   "agent/informer": { may: ["agent/base", "agent/api", "agent/client", "storage"] },
-  "agent/runtime": { may: ["agent/base", "agent/api", "agent/client", "agent/informer"] },
-  "agent/judgement": { may: ["agent/base", "agent/api"], types: ["agent/informer"] },
+  "agent/election": {
+    may: ["agent/base", "agent/api", "agent/client", "agent/informer"],
+    types: ["agent/execution", "agent/loop"],
+  },
+  "agent/execution": {
+    may: ["agent/base", "agent/api", "agent/client", "agent/informer", "agent/election"],
+    types: ["agent/loop"],
+  },
+  "agent/loop": {
+    may: ["agent/base", "agent/api", "agent/client", "agent/informer", "agent/execution"],
+    types: ["agent/site"],
+  },
+  "agent/holds": { may: ["agent/base", "agent/election"] },
+  "agent/site": {
+    may: ["agent/base", "agent/api", "agent/client", "agent/informer", "agent/election", "agent/loop", "storage"],
+    types: ["agent/holds"],
+  },
+  "agent/judgement": { may: ["agent/base", "agent/api"], types: ["agent/client", "agent/informer"] },
   "agent/controllers": {
     may: ["agent/base", "agent/api", "agent/judgement"],
-    types: ["agent/config", "agent/informer", "agent/runtime"],
+    types: ["agent/config", "agent/informer", "agent/loop", "agent/execution", "agent/holds"],
   },
   "agent/status": { may: ["agent/base", "agent/config"] },
-  "agent/commands": { may: ["agent/base", "agent/config", "agent/board", "storage"], types: ["agent/status"] },
-  "agent/commands/operator-api": { may: ["agent/base", "agent/commands", "agent/status"] },
+  "agent/commands/desk": {
+    may: ["agent/base", "agent/config", "agent/board", "storage"],
+    types: ["agent/status"],
+  },
+  "agent/commands/operator-api": { may: ["agent/base", "agent/commands/desk", "agent/status"] },
   "agent/fleet": {
     may: ["agent/base", "agent/config", "agent/board", "storage"],
-    types: ["agent/status", "agent/commands"],
+    types: ["agent/status", "agent/commands/desk"],
   },
   "agent/doctor": {
     may: [
@@ -46,32 +64,18 @@ const layers: Readonly<Record<string, Layer>> = {
     ],
   },
   "agent/enroll": { may: ["agent/base", "agent/client", "agent/config", "agent/fleet"] },
-  simulator: { may: ["agent/base", "agent/api", "storage"] },
-  "test/replay": {
+  "agent/leading": { may: ["*"] },
+  "agent/upkeep": { may: ["agent/base", "agent/config", "agent/board", "storage"] },
+  "agent/release": {
     may: [
       "agent/base",
       "agent/api",
+      "agent/board",
       "agent/client",
-      "agent/config",
-      "agent/informer",
-      "agent/runtime",
-      "agent/judgement",
       "agent/controllers",
-      "storage",
+      "agent/election",
+      "agent/site",
     ],
-  },
-  "agent/cli": { may: ["*"] },
-  "agent/leading/control-loops.ts": {
-    may: ["agent/runtime", "agent/controllers"],
-    types: ["agent/base", "agent/client", "agent/config", "storage"],
-  },
-  "agent/assemble.ts": { may: ["*"] },
-  "agent/site/home.ts": { may: ["*"] },
-  "agent/leading/term-work.ts": { may: ["*"] },
-  "agent/leading/peers.ts": { may: ["agent/api", "agent/board", "agent/controllers"], types: ["agent/runtime"] },
-  "agent/upkeep": { may: ["agent/base", "agent/config", "agent/board", "storage"] },
-  "agent/release": {
-    may: ["agent/base", "agent/api", "agent/board", "agent/client", "agent/runtime", "agent/controllers"],
     types: ["agent/informer"],
   },
   "agent/commands/operations": {
@@ -80,12 +84,15 @@ const layers: Readonly<Record<string, Layer>> = {
       "agent/api",
       "agent/board",
       "agent/client",
-      "agent/commands",
+      "agent/commands/desk",
       "agent/controllers",
-      "agent/runtime",
-      "agent/leading/peers.ts",
+      "agent/election",
+      "agent/execution",
+      "agent/holds",
+      "agent/leading",
+      "agent/site",
     ],
-    types: ["agent/config", "agent/leading/term-work.ts"],
+    types: ["agent/config", "agent/loop"],
   },
   "agent/companions": {
     may: [
@@ -95,17 +102,21 @@ const layers: Readonly<Record<string, Layer>> = {
       "agent/config",
       "agent/board",
       "agent/status",
-      "agent/commands",
+      "agent/commands/desk",
       "agent/commands/operator-api",
       "agent/fleet",
       "agent/doctor",
       "agent/upkeep",
-      "agent/runtime",
+      "agent/judgement",
       "storage",
     ],
-    types: ["agent/assemble.ts", "agent/cli"],
+    types: ["agent/assemble.ts"],
   },
   "agent/views.ts": { may: [], types: ["*"] },
+  "agent/assemble.ts": { may: ["*"] },
+  "agent/process": { may: ["*"] },
+  simulator: { may: ["agent/base", "agent/api", "storage"] },
+  "agent/cli": { may: ["*"] },
   "agent/main.ts": { may: ["*"] },
 };
 
@@ -130,7 +141,7 @@ const ambient: Readonly<Record<string, { readonly pattern: RegExp; readonly owne
 };
 
 const root = path.resolve(import.meta.dirname, "..");
-const files = [...sources("agent"), ...sources("storage")];
+const files = ["agent", "simulator", "storage"].flatMap(sources);
 
 test("every import goes down the layers", () => {
   expect(files.length).toBeGreaterThan(20);
@@ -164,14 +175,14 @@ test("time, chance, environment and console come in through the files that own t
 });
 
 test("the running agent writes times without the time zone's data, which is a megabyte", () => {
-  const isElsewhere = (file: string): boolean => /^agent\/(embedded|replay)\/|^agent\/base\/iso-time\.ts$/.test(file);
+  const isElsewhere = (file: string): boolean => /^simulator\/|^agent\/base\/iso-time\.ts$/.test(file);
   const wrong = files.filter(
     (file) => !isElsewhere(file) && /\.toISOString\(|Intl\./.test(withoutComments(read(file))),
   );
   expect(wrong).toEqual([]);
 });
 
-test("the embedded site is reachable only through import() in the program's outermost layer", () => {
+test("the simulator is reachable only through import() in the program's outermost layer", () => {
   const wrong = files
     .filter((file) => !file.startsWith("simulator/"))
     .flatMap((file) =>
@@ -193,6 +204,29 @@ test("SQL stands in storage/ alone", () => {
 
 test("no file has taken in a second thing", () => {
   expect(files.filter((file) => read(file).trimEnd().split("\n").length > 350)).toEqual([]);
+});
+
+test("no two folders need each other to run", () => {
+  const needs = new Map<string, Set<string>>();
+  for (const file of files)
+    for (const { to, type, lazy } of importsOf(file)) {
+      const [from, target] = [layerOf(file), layerOf(to)];
+      if (type || lazy || from === target || pure.includes(to)) continue;
+      needs.set(from, (needs.get(from) ?? new Set()).add(target));
+    }
+  const reached = (from: string, seen = new Set<string>()): ReadonlySet<string> => {
+    for (const next of needs.get(from) ?? []) if (!seen.has(next)) reached(next, seen.add(next));
+    return seen;
+  };
+  expect(needs.size).toBeGreaterThan(15);
+  expect([...needs.keys()].filter((folder) => reached(folder).has(folder))).toEqual([]);
+});
+
+test("only the entry of the program imports the command line", () => {
+  const wrong = files
+    .filter((file) => layerOf(file) !== "agent/cli" && file !== "agent/main.ts")
+    .filter((file) => importsOf(file).some(({ to }) => layerOf(to) === "agent/cli"));
+  expect(wrong).toEqual([]);
 });
 
 interface Import {
