@@ -2,9 +2,9 @@ import { type KubeObject, keyOf } from "../agent/api/meta.ts";
 import { controllerOf } from "../agent/api/owners.ts";
 import type { Resource } from "../agent/api/resources.ts";
 import type { Ambient } from "../agent/base/ambient.ts";
-import { Bell } from "../agent/base/bell.ts";
 import type { Millis } from "../agent/base/clock.ts";
 import { sentenceOf } from "../agent/base/errors.ts";
+import { WakeSignal } from "../agent/base/wake-signal.ts";
 import type { Mirror } from "./mirror.ts";
 import { isNotFound, isTaken, type SiteClient } from "./site-client.ts";
 
@@ -38,7 +38,7 @@ export class Collector {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const bell = new Bell(this.#ambient.clock);
+    const bell = new WakeSignal(this.#ambient.clock);
     const all = [...this.#owners, ...this.#dependents];
     const detach = all.map(({ mirror }) => mirror.onChange(() => bell.ring()));
     while (!signal.aborted) {

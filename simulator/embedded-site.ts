@@ -33,12 +33,12 @@ import { Kubelet } from "./kubelet.ts";
 import { Mirror } from "./mirror.ts";
 import { Relay } from "./relay.ts";
 import { boardNames, type Deed, type Scenario, type Verb, zoneOf } from "./scenario.ts";
+import { ScenarioSeeder } from "./scenario-seeder.ts";
 import { Scheduler } from "./scheduler.ts";
 import { SimulatedBoard } from "./simulated-board.ts";
 import { SiteClient } from "./site-client.ts";
 import { type AgentReport, type BoardPicture, pictureOf, type SitePicture } from "./site-picture.ts";
 import type { Stage } from "./story.ts";
-import { Wishes } from "./wishes.ts";
 import { WorkloadKeeper, workloadNamespace } from "./workloads.ts";
 
 /** The API server of the site, which lives in this process. */
@@ -233,9 +233,9 @@ export class EmbeddedSite implements Stage {
     return new Collector(this.#ambient, { client: this.#client, owners, dependents });
   }
 
-  #wishes(): Wishes {
+  #wishes(): ScenarioSeeder {
     const { daemons, workloads } = this.#scenario;
-    return new Wishes(this.#ambient, { client: this.#client, daemons, workloads });
+    return new ScenarioSeeder(this.#ambient, { client: this.#client, daemons, workloads });
   }
 
   /** As somebody would with kubectl set image: a failure is told by what does not come true. */

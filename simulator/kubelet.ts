@@ -2,11 +2,11 @@ import type { Node, Pod } from "../agent/api/core.ts";
 import { leases, nodes, pods } from "../agent/api/resources.ts";
 import type { Ambient } from "../agent/base/ambient.ts";
 import { backoff } from "../agent/base/backoff.ts";
-import { Bell } from "../agent/base/bell.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../agent/base/clock.ts";
 import { sentenceOf } from "../agent/base/errors.ts";
 import { jitter } from "../agent/base/random.ts";
 import { TaskGroup } from "../agent/base/tasks.ts";
+import { WakeSignal } from "../agent/base/wake-signal.ts";
 import {
   type BoardPlate,
   boardAddress,
@@ -144,7 +144,7 @@ export class Kubelet {
   }
 
   async #keepPods(signal: AbortSignal): Promise<void> {
-    const bell = new Bell(this.#ambient.clock);
+    const bell = new WakeSignal(this.#ambient.clock);
     const detach = this.#pods.onChange(() => bell.ring());
     while (!signal.aborted) {
       const next = await this.#podPass(signal);

@@ -2,9 +2,9 @@ import type { Node, Pod } from "../agent/api/core.ts";
 import { pods } from "../agent/api/resources.ts";
 import { timestamp } from "../agent/api/timestamps.ts";
 import type { Ambient } from "../agent/base/ambient.ts";
-import { Bell } from "../agent/base/bell.ts";
 import type { Millis } from "../agent/base/clock.ts";
 import { sentenceOf } from "../agent/base/errors.ts";
+import { WakeSignal } from "../agent/base/wake-signal.ts";
 import type { Mirror } from "./mirror.ts";
 import { loadOf, placementOf } from "./scheduling.ts";
 import { SchedulingEvents } from "./scheduling-events.ts";
@@ -38,7 +38,7 @@ export class Scheduler {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const bell = new Bell(this.#ambient.clock);
+    const bell = new WakeSignal(this.#ambient.clock);
     const detach = [this.#nodes.onChange(() => bell.ring()), this.#pods.onChange(() => bell.ring())];
     while (!signal.aborted) {
       if (this.#nodes.hasSynced && this.#pods.hasSynced) await this.#pass(signal);

@@ -2,7 +2,7 @@ import type { KubeObject, NewObject } from "../agent/api/meta.ts";
 import { pathOf, type Resource } from "../agent/api/resources.ts";
 import type { Ambient } from "../agent/base/ambient.ts";
 import { deadline, type Millis } from "../agent/base/clock.ts";
-import type { Disposed } from "../agent/base/errors.ts";
+import type { HasDisposition } from "../agent/base/errors.ts";
 import type { Exchange, SiteRequest } from "./exchange.ts";
 
 export type SiteEvent<T> =
@@ -22,7 +22,7 @@ export interface Place {
 }
 
 /** The site API answered, but not with what was asked for. */
-export class SiteError extends Error implements Disposed {
+export class SiteError extends Error implements HasDisposition {
   override readonly name = "SiteError";
   readonly disposition = "retry";
   readonly status: number;

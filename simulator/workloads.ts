@@ -2,9 +2,9 @@ import type { Pod, ReplicaSet } from "../agent/api/core.ts";
 import { keyOf, type NewObject } from "../agent/api/meta.ts";
 import { apiVersionOf, pods, replicaSets } from "../agent/api/resources.ts";
 import type { Ambient } from "../agent/base/ambient.ts";
-import { Bell } from "../agent/base/bell.ts";
 import { elapsed, type Instant, type Millis } from "../agent/base/clock.ts";
 import { sentenceOf } from "../agent/base/errors.ts";
+import { WakeSignal } from "../agent/base/wake-signal.ts";
 import { zoneLabel } from "./board-node.ts";
 import type { Mirror } from "./mirror.ts";
 import { activePodsOf, podOf, statusPatch, surplusOf } from "./replica-set.ts";
@@ -57,7 +57,7 @@ export class WorkloadKeeper {
 
   async run(signal: AbortSignal): Promise<void> {
     const { pods, replicaSets } = this.#parts;
-    const bell = new Bell(this.#ambient.clock);
+    const bell = new WakeSignal(this.#ambient.clock);
     const detach = [pods.onChange(() => bell.ring()), replicaSets.onChange(() => bell.ring())];
     while (!signal.aborted) {
       if (pods.hasSynced && replicaSets.hasSynced) await this.#pass(signal);

@@ -10,7 +10,7 @@ export type Disposition = "retry" | "refresh" | "relist" | "done" | "drop" | "re
 const dispositions: readonly string[] = ["retry", "refresh", "relist", "done", "drop", "rebuild", "exit"];
 
 /** An error class states its own disposition; storage, which may import nothing of ours, does it structurally. */
-export interface Disposed {
+export interface HasDisposition {
   readonly disposition: Disposition;
 }
 
@@ -57,13 +57,13 @@ export function sentenceOf(error: unknown): string {
 }
 
 /** A rule says that more tries do not help until the object changes. */
-export class TerminalError extends Error implements Disposed {
+export class TerminalError extends Error implements HasDisposition {
   override readonly name = "TerminalError";
   readonly disposition = "drop";
 }
 
 /** Configuration that cannot be used: every problem at once. The process ends with status 78. */
-export class ConfigError extends Error implements Disposed {
+export class ConfigError extends Error implements HasDisposition {
   override readonly name = "ConfigError";
   readonly disposition = "exit";
   readonly problems: readonly string[];

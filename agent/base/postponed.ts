@@ -1,11 +1,11 @@
 import { type Clock, deadline, type Millis } from "./clock.ts";
-import type { Disposed } from "./errors.ts";
+import type { HasDisposition } from "./errors.ts";
 
 /**
  * The patience of a pass ended before the request had its turn: nothing was sent, and nothing failed. A later pass
  * decides again.
  */
-export class PostponedError extends Error implements Disposed {
+export class PostponedError extends Error implements HasDisposition {
   override readonly name = "PostponedError";
   readonly disposition = "refresh";
 }

@@ -1,6 +1,6 @@
 import { exit } from "../base/exit-codes.ts";
-import { careCommands } from "./care-commands.ts";
 import { type Command, configOption, jsonOption } from "./command.ts";
+import { careCommands } from "./maintenance-commands.ts";
 import { configRollback, operatorCommands } from "./operator-commands.ts";
 import { runCommand } from "./run-command.ts";
 

@@ -1,5 +1,5 @@
 import type { Millis } from "../base/clock.ts";
-import { type Disposed, type Disposition, hintOf } from "../base/errors.ts";
+import { type Disposition, type HasDisposition, hintOf } from "../base/errors.ts";
 import { TransportError } from "./transport-error.ts";
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "evict" | "bind";
@@ -28,7 +28,7 @@ interface Refusal {
 }
 
 /** A request to the site API that failed. */
-export class ApiError extends Error implements Disposed {
+export class ApiError extends Error implements HasDisposition {
   override readonly name = "ApiError";
   readonly verb: Verb;
   readonly target: string;

@@ -1,10 +1,10 @@
-import type { Disposed } from "../base/errors.ts";
+import type { HasDisposition } from "../base/errors.ts";
 
 /**
  * Credentials that cannot be used, in one sentence. They are read again for each new connection, so that the agent goes
  * on by itself once a person has put them right.
  */
-export class CredentialsError extends Error implements Disposed {
+export class CredentialsError extends Error implements HasDisposition {
   override readonly name = "CredentialsError";
   readonly disposition = "retry";
   readonly hint: string;

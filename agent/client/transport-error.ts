@@ -1,4 +1,4 @@
-import type { Disposed } from "../base/errors.ts";
+import type { HasDisposition } from "../base/errors.ts";
 
 export type TransportReason =
   | "ConnectionRefused"
@@ -11,7 +11,7 @@ export type TransportReason =
   | "Protocol";
 
 /** No answer, or half of one: what happened between us and the server, in one sentence. */
-export class TransportError extends Error implements Disposed {
+export class TransportError extends Error implements HasDisposition {
   override readonly name = "TransportError";
   readonly disposition = "retry";
   readonly reason: TransportReason;

@@ -1,7 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant } from "../base/clock.ts";
 import type { Facts } from "../base/facts.ts";
-import type { Happenings } from "../fleet/happenings.ts";
+import type { FleetEventSink } from "../fleet/fleet-events.ts";
 import type { Told } from "../status/told.ts";
 import type { Companion } from "./companions.ts";
 import type { ProcessControls } from "./process-controls.ts";
@@ -12,7 +12,7 @@ export interface UpdateWatchParts {
   readonly version: string;
   readonly bootId: string;
   readonly process: Pick<ProcessControls, "startedAt" | "previous">;
-  readonly fleet: Happenings | undefined;
+  readonly fleet: FleetEventSink | undefined;
   readonly news: () => void;
 }
 

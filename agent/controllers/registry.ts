@@ -1,5 +1,6 @@
 import type { Config } from "../config/settings.ts";
 import type { Controller } from "../loop/controller.ts";
+import type { SightParts } from "./board-verdicts.ts";
 import { daemonBinding } from "./daemon-binding/controller.ts";
 import { daemonSet } from "./daemonset/controller.ts";
 import { endpointSlicesOfServices } from "./endpoint-slice/controller.ts";
@@ -10,7 +11,6 @@ import { nodeTaints } from "./node-lifecycle/node-taints.ts";
 import { outOfServiceBoards } from "./node-lifecycle/out-of-service.ts";
 import { podReadiness } from "./node-lifecycle/pod-readiness.ts";
 import { type PodGcParts, podGC } from "./pod-gc/controller.ts";
-import type { SightParts } from "./sight.ts";
 import { type TaintEvictionParts, taintEviction } from "./taint-eviction/controller.ts";
 import type { WorkloadName } from "./workloads.ts";
 

@@ -7,7 +7,7 @@ import { configOf, type Patient } from "./patient.ts";
 import { fail, ok, skip, unreached, type Verdict, warn } from "./verdict.ts";
 
 /** The site's Lease at one look. */
-export interface LeaseSight {
+export interface ObservedLease {
   /** "": nobody. */
   readonly holder: string;
   readonly transitions: number;
@@ -27,7 +27,7 @@ export async function leaseConflict(patient: Patient): Promise<Verdict> {
   const { leader, site } = config;
   const path = `/apis/coordination.k8s.io/v1/namespaces/${leader.namespace}/leases/siteward-${site.name}`;
   const period = Math.max(shortestWatch, Math.min(1.5 * leader.retry, longestWatch)) / (looks - 1);
-  const seen: LeaseSight[] = [];
+  const seen: ObservedLease[] = [];
   try {
     for (let look = 0; look < looks && !signal.aborted; look++) {
       if (look > 0) await sleep(ambient.clock, period, signal);
@@ -41,7 +41,7 @@ export async function leaseConflict(patient: Patient): Promise<Verdict> {
   return conflictVerdict(seen, status?.isFresh ? status.status : undefined, site.name);
 }
 
-async function looked(api: ApiProbe, path: string): Promise<LeaseSight | string | undefined> {
+async function looked(api: ApiProbe, path: string): Promise<ObservedLease | string | undefined> {
   const { status, body } = await api.ask("GET", path);
   if (status === 404) return undefined;
   if (status !== 200) return `the site's Lease cannot be read (HTTP ${status})`;
@@ -60,7 +60,7 @@ const namesakeHint =
  * `seen`: in the order of the looks, of the Lease of `site`. The agent that runs may still go by the names that the board had
  * before it was enrolled anew: it is compared by its own.
  */
-export function conflictVerdict(seen: readonly LeaseSight[], status: Status | undefined, site: string): Verdict {
+export function conflictVerdict(seen: readonly ObservedLease[], status: Status | undefined, site: string): Verdict {
   const collision = status?.health.conditions.find(({ type }) => type === "IdentityCollision");
   if (collision) return fail(collision.message, collision.hint ?? namesakeHint);
   const held = seen.filter(({ holder }) => holder !== "");

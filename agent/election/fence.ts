@@ -1,9 +1,9 @@
 import type { Clock } from "../base/clock.ts";
-import type { Disposed } from "../base/errors.ts";
+import type { HasDisposition } from "../base/errors.ts";
 import type { Term } from "../loop/controller.ts";
 
 /** A write that was not sent because its term is over, or because its decision is too old. */
-export class FencedError extends Error implements Disposed {
+export class FencedError extends Error implements HasDisposition {
   override readonly name = "FencedError";
   readonly disposition = "drop";
 }

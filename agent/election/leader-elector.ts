@@ -1,17 +1,17 @@
 import type { Ambient } from "../base/ambient.ts";
-import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { ConfigError, hintOf, sentenceOf } from "../base/errors.ts";
 import { jitterFactor, writtenSeconds } from "../base/lease-timing.ts";
 import type { Progress } from "../base/progress.ts";
 import { jitter } from "../base/random.ts";
 import { isFatal } from "../base/reaction.ts";
+import { WakeSignal } from "../base/wake-signal.ts";
 import { isOfLink, isOvertaken } from "../client/api-error.ts";
 import type { ObjectRef } from "../execution/actions.ts";
 import { FencedError } from "./fence.ts";
 import { type Failure, Leadership, type LeadershipParts } from "./leadership.ts";
+import { LeaseObserver, patience, within } from "./lease-observer.ts";
 import { type Candidate, candidateProblems, type LeaseRecord, type LeaseStep } from "./lease-rules.ts";
-import { LeaseSight, patience, within } from "./lease-sight.ts";
 import { TermOver } from "./term.ts";
 
 export interface ElectorParts
@@ -93,8 +93,8 @@ export class LeaderElector {
   readonly #ambient: Ambient;
   readonly #parts: ElectorParts;
   readonly #candidate: Candidate;
-  readonly #sight: LeaseSight;
-  readonly #bell: Bell;
+  readonly #sight: LeaseObserver;
+  readonly #bell: WakeSignal;
   #leadership: Leadership | undefined;
   /** The work of the present term, or of the last one. */
   #leading: Promise<unknown> = Promise.resolve();
@@ -111,8 +111,8 @@ export class LeaderElector {
     this.#parts = parts;
     this.#candidate = { ...parts, headStart: headStart(parts) };
     this.#rest = parts.formerRest && { ...parts.formerRest, isNoted: true };
-    this.#sight = new LeaseSight(ambient, { candidate: this.#candidate, remember: parts.remember ?? (() => {}) });
-    this.#bell = new Bell(ambient.clock);
+    this.#sight = new LeaseObserver(ambient, { candidate: this.#candidate, remember: parts.remember ?? (() => {}) });
+    this.#bell = new WakeSignal(ambient.clock);
   }
 
   view(): ElectorView {

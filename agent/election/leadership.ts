@@ -1,18 +1,18 @@
 import type { Ambient } from "../base/ambient.ts";
-import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import { DurationSample } from "../base/duration-sample.ts";
 import { dispositionOf } from "../base/errors.ts";
 import { writtenSeconds } from "../base/lease-timing.ts";
 import { isFatal } from "../base/reaction.ts";
+import { WakeSignal } from "../base/wake-signal.ts";
 import { isOfLink } from "../client/api-error.ts";
 import type { EventAction, ObjectRef } from "../execution/actions.ts";
 import type { Term } from "../loop/controller.ts";
 import { FencedError, fence } from "./fence.ts";
 import type { LeaderLock } from "./lease-lock.ts";
+import { type LeaseObserver, patience, within } from "./lease-observer.ts";
 import { type Candidate, type LeaseRecord, trustedUntil } from "./lease-rules.ts";
-import { type LeaseSight, patience, within } from "./lease-sight.ts";
 import { LeaseTerm, TermOver } from "./term.ts";
 
 /** What the Lease carried when the term began. */
@@ -28,7 +28,7 @@ export type Carried = Readonly<Record<string, () => string | undefined>>;
 export interface LeadershipParts {
   readonly lock: LeaderLock;
   readonly candidate: Candidate;
-  readonly sight: LeaseSight;
+  readonly sight: LeaseObserver;
   /** The work of a term, until its signal aborts. Nobody leads here again, nor is the Lease released, before it ended. */
   readonly lead: (term: Term, found: Found) => Promise<void>;
   readonly carried: Carried;
@@ -68,7 +68,7 @@ export class Leadership {
   readonly #ambient: Ambient;
   readonly #parts: LeadershipParts;
   readonly #leaving = new AbortController();
-  readonly #bell: Bell;
+  readonly #bell: WakeSignal;
   readonly #found: Found;
   readonly #renewals = new DurationSample();
   #record: LeaseRecord;
@@ -92,7 +92,7 @@ export class Leadership {
   ) {
     this.#ambient = ambient;
     this.#parts = parts;
-    this.#bell = new Bell(ambient.clock);
+    this.#bell = new WakeSignal(ambient.clock);
     this.#record = won.record;
     this.#found = { annotations: won.record.annotations, written: won.written };
     this.#renewed = won.began;

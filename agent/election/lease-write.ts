@@ -1,9 +1,9 @@
 import { type Clock, deadline, type Millis } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
-import type { Disposed } from "../base/errors.ts";
+import type { HasDisposition } from "../base/errors.ts";
 
 /** As far as we know the Lease does not hold what was to be written. */
-export class LeaseNotWrittenError extends Error implements Disposed {
+export class LeaseNotWrittenError extends Error implements HasDisposition {
   override readonly name = "LeaseNotWrittenError";
   readonly disposition = "retry";
 }

@@ -1,12 +1,12 @@
 import { apiVersionOf, events } from "../api/resources.ts";
 import { timestamp } from "../api/timestamps.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { Bell } from "../base/bell.ts";
 import type { Instant, Millis } from "../base/clock.ts";
 import { sleep } from "../base/clock.ts";
 import { dispositionOf } from "../base/errors.ts";
 import { Fifo } from "../base/fifo.ts";
 import { jitter } from "../base/random.ts";
+import { WakeSignal } from "../base/wake-signal.ts";
 import { isNotFound } from "../client/api-error.ts";
 import { fence } from "../election/fence.ts";
 import type { Term } from "../loop/controller.ts";
@@ -42,7 +42,7 @@ export class EventRecorder implements Events {
   readonly #correlator = new EventCorrelator();
   readonly #queue = new Fifo<Pending>();
   readonly #pending = new Map<string, Pending>();
-  readonly #bell: Bell;
+  readonly #bell: WakeSignal;
   #sent = 0;
   #dropped = 0;
 
@@ -50,7 +50,7 @@ export class EventRecorder implements Events {
     this.#ambient = ambient;
     this.#client = parts.client;
     this.#host = parts.host;
-    this.#bell = new Bell(ambient.clock);
+    this.#bell = new WakeSignal(ambient.clock);
   }
 
   stats(): { readonly queued: number; readonly sent: number; readonly dropped: number } {

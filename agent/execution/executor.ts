@@ -2,7 +2,7 @@ import type { KubeObject, NewObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant, Millis } from "../base/clock.ts";
-import { type Disposed, type Disposition, dispositionOf } from "../base/errors.ts";
+import { type Disposition, dispositionOf, type HasDisposition } from "../base/errors.ts";
 import type { Lane } from "../base/lanes.ts";
 import { Permits } from "../base/permits.ts";
 import { patiently } from "../base/postponed.ts";
@@ -50,13 +50,13 @@ export interface Events {
 }
 
 /** An operator froze evictions after it was decided. */
-export class FrozenError extends Error implements Disposed {
+export class FrozenError extends Error implements HasDisposition {
   override readonly name = "FrozenError";
   readonly disposition = "refresh";
 }
 
 /** There was an outage after the site was looked at: what our verdict permitted then it may not permit now. */
-export class OutdatedError extends Error implements Disposed {
+export class OutdatedError extends Error implements HasDisposition {
   override readonly name = "OutdatedError";
   readonly disposition = "refresh";
 }
@@ -88,7 +88,7 @@ interface Pass extends Omit<Asking, "by" | "patience"> {
 }
 
 /** Was not tried, because what it builds on failed. It fares as that did. */
-export class NotAttemptedError extends Error implements Disposed {
+export class NotAttemptedError extends Error implements HasDisposition {
   override readonly name = "NotAttemptedError";
   readonly disposition: Disposition;
 

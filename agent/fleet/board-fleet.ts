@@ -14,18 +14,18 @@ import type { Status } from "../status/schema.ts";
 import type { Told } from "../status/told.ts";
 import { ConfigKeeper, type KeeperParts } from "./config-keeper.ts";
 import { credentialFiles, readCredentials } from "./credentials.ts";
-import { Drain } from "./drain.ts";
 import { FleetEvents } from "./events.ts";
 import { Fleet } from "./fleet.ts";
-import type { Happening, Happenings } from "./happenings.ts";
+import type { FleetEvent, FleetEventSink } from "./fleet-events.ts";
 import { Intake } from "./intake.ts";
 import type { OpenLink } from "./link.ts";
+import { LinkProblems } from "./link-problems.ts";
+import { OutboxPublisher } from "./outbox-publisher.ts";
 import { Reports } from "./reports.ts";
-import { SiteEar } from "./site-ear.ts";
+import { SiteCommandGate } from "./site-command-gate.ts";
 import { States } from "./states.ts";
 import { StatusEvents } from "./status-events.ts";
 import type { Identity } from "./topics.ts";
-import { Troubles } from "./troubles.ts";
 
 export interface BoardFleetParts {
   readonly config: Config;
@@ -53,7 +53,7 @@ const look: Millis = 2000;
 const failurePause: Millis = 30_000;
 
 /** Everything that ties this board to its fleet, put together. */
-export class BoardFleet implements Happenings {
+export class BoardFleet implements FleetEventSink {
   readonly name = "fleet";
   readonly #ambient: Ambient;
   readonly #parts: BoardFleetParts;
@@ -62,7 +62,7 @@ export class BoardFleet implements Happenings {
   readonly #keeper: ConfigKeeper;
   readonly #intake: Intake;
   readonly #fleet: Fleet;
-  readonly #troubles = new Troubles();
+  readonly #troubles = new LinkProblems();
 
   constructor(ambient: Ambient, parts: BoardFleetParts) {
     const { config, identity, url, open, database, env, bootId, clockState, status, standing, news } = parts;
@@ -74,12 +74,12 @@ export class BoardFleet implements Happenings {
       response: { rows: responseRows, bytes: responseBytes },
     });
     const states = new States();
-    const ear = new SiteEar();
+    const ear = new SiteCommandGate();
     const added = (): void => drain.ring();
     const happenings = new FleetEvents(ambient, { identity, outbox, bootId, clockState, added });
     const { tellDropped } = happenings;
     const troubles = this.#troubles;
-    const drain = new Drain(ambient, { outbox, states, bootId, happenings, troubles, tellDropped });
+    const drain = new OutboxPublisher(ambient, { outbox, states, bootId, happenings, troubles, tellDropped });
     this.#events = happenings;
     this.#keeper = new ConfigKeeper(ambient, {
       read: () => readRemote(config.state.folder),
@@ -147,7 +147,7 @@ export class BoardFleet implements Happenings {
     await this.#intake.settled();
   }
 
-  note(event: Happening): void {
+  note(event: FleetEvent): void {
     this.#events.note(event);
   }
 

@@ -1,8 +1,8 @@
 import type { Ambient } from "../base/ambient.ts";
 import { backoff } from "../base/backoff.ts";
-import { Bell } from "../base/bell.ts";
 import { elapsed, type Millis, sleep } from "../base/clock.ts";
 import type { JsonRecord } from "../base/json.ts";
+import { WakeSignal } from "../base/wake-signal.ts";
 import type { Effect } from "../commands/desk/controls.ts";
 import {
   committed,
@@ -20,7 +20,7 @@ import {
 import type { ConfigPart, ProblemPart } from "../status/parts.ts";
 import { verdictProblem } from "./config-problems.ts";
 import { DesiredIntake, type Received, storeAgain } from "./desired-intake.ts";
-import type { Happenings } from "./happenings.ts";
+import type { FleetEventSink } from "./fleet-events.ts";
 
 export interface KeeperParts {
   readonly read: () => RemoteRecord;
@@ -34,7 +34,7 @@ export interface KeeperParts {
   readonly reload: () => "begins" | "taken" | "unchanged" | "refused";
   readonly vitals: () => Vitals;
   readonly canary: Millis;
-  readonly happenings: Happenings;
+  readonly happenings: FleetEventSink;
 }
 
 /** What was said of it goes out before the link does. */
@@ -47,7 +47,7 @@ const beforeReload: Millis = 2000;
 export class ConfigKeeper {
   readonly #ambient: Ambient;
   readonly #parts: KeeperParts;
-  readonly #bell: Bell;
+  readonly #bell: WakeSignal;
   readonly #intake: DesiredIntake;
   #record: RemoteRecord;
   #mustReload = false;
@@ -55,7 +55,7 @@ export class ConfigKeeper {
   constructor(ambient: Ambient, parts: KeeperParts) {
     this.#ambient = ambient;
     this.#parts = parts;
-    this.#bell = new Bell(ambient.clock);
+    this.#bell = new WakeSignal(ambient.clock);
     this.#intake = new DesiredIntake(ambient, { receive: (desired) => this.#receive(desired) });
     this.#record = parts.read();
   }

@@ -1,7 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
 import { backoff } from "../base/backoff.ts";
-import { Bell } from "../base/bell.ts";
 import { sentenceOf } from "../base/errors.ts";
+import { WakeSignal } from "../base/wake-signal.ts";
 import { type Desired, parseDesired } from "./desired.ts";
 
 export type Received = Exclude<Desired, { readonly kind: "nothing" }>;
@@ -21,14 +21,14 @@ export const storeAgain = { first: 5000, most: 300_000 } as const;
 export class DesiredIntake {
   readonly #ambient: Ambient;
   readonly #receive: (desired: Received) => void;
-  readonly #bell: Bell;
+  readonly #bell: WakeSignal;
   #unstored: Unstored | undefined;
 
   /** `receive` throws where what follows from a document cannot be written down. */
   constructor(ambient: Ambient, { receive }: { readonly receive: (desired: Received) => void }) {
     this.#ambient = ambient;
     this.#receive = receive;
-    this.#bell = new Bell(ambient.clock);
+    this.#bell = new WakeSignal(ambient.clock);
   }
 
   get unstored(): Unstored | undefined {

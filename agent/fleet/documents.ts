@@ -3,7 +3,7 @@ import type { Instant, Millis } from "../base/clock.ts";
 import { isoTime } from "../base/iso-time.ts";
 import type { JsonRecord } from "../base/json.ts";
 import type { ClockState } from "../board/clock-sync.ts";
-import type { Happening } from "./happenings.ts";
+import type { FleetEvent } from "./fleet-events.ts";
 import { boardTopic, type Identity, siteTopic } from "./topics.ts";
 
 /** When a document was made, and what that time is worth: on a board without a battery clock it may be decades off. */
@@ -42,7 +42,7 @@ export const severities = ["debug", "info", "warning", "critical"] as const;
 /** An event as its topic has it. `seq` counts this board's events without gaps: who misses one knows it. */
 export function eventDocument(
   identity: Identity,
-  { type, severity, subject, detail, isOfSite }: Happening,
+  { type, severity, subject, detail, isOfSite }: FleetEvent,
   about: { readonly seq: number; readonly bootId: string; readonly stamp: Stamp },
 ): { readonly topic: string; readonly payload: string } {
   const { seq, bootId, stamp } = about;

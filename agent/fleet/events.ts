@@ -3,7 +3,7 @@ import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { ClockState } from "../board/clock-sync.ts";
 import { eventDocument, severities, stampOf, timeToLive } from "./documents.ts";
-import type { Happening, Happenings } from "./happenings.ts";
+import type { FleetEvent, FleetEventSink } from "./fleet-events.ts";
 import type { Identity } from "./topics.ts";
 
 export interface EventParts {
@@ -16,7 +16,7 @@ export interface EventParts {
 }
 
 interface Noted {
-  readonly event: Happening;
+  readonly event: FleetEvent;
   readonly at: Instant;
   readonly clock: ClockState;
 }
@@ -26,7 +26,7 @@ const mostWaiting = 64;
 const writeAgain: Millis = 10_000;
 
 /** Puts what happened into the outbox, numbered. Who tells something is never held up by where it is kept. */
-export class FleetEvents implements Happenings {
+export class FleetEvents implements FleetEventSink {
   readonly #ambient: Ambient;
   readonly #parts: EventParts;
   readonly #waiting: Noted[] = [];
@@ -37,7 +37,7 @@ export class FleetEvents implements Happenings {
     this.#parts = parts;
   }
 
-  note(event: Happening): void {
+  note(event: FleetEvent): void {
     this.#waiting.push({ event, at: this.#ambient.clock.now(), clock: this.#parts.clockState() });
     this.retry();
     if (this.#waiting.length > mostWaiting) this.#drop();
@@ -77,7 +77,7 @@ export class FleetEvents implements Happenings {
     outbox.tellDropped(
       ({ count, from, to }, seq) => {
         const detail = { count, from, to };
-        const event: Happening = { type: "outbox.dropped", severity: "warning", detail };
+        const event: FleetEvent = { type: "outbox.dropped", severity: "warning", detail };
         return this.#letter({ event, at, clock: clockState() }, seq);
       },
       { boot: bootId, mono: at.mono },

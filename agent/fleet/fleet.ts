@@ -9,17 +9,17 @@ import type { Config } from "../config/settings.ts";
 import type { MqttPart } from "../status/parts.ts";
 import type { Tls } from "./credentials.ts";
 import { presence } from "./documents.ts";
-import type { Drain } from "./drain.ts";
-import type { Happenings } from "./happenings.ts";
+import type { FleetEventSink } from "./fleet-events.ts";
 import type { Intake } from "./intake.ts";
 import { LinkError, type Opening, type OpenLink } from "./link.ts";
+import type { LinkProblems } from "./link-problems.ts";
+import type { OutboxPublisher } from "./outbox-publisher.ts";
 import { afterEnd, rested } from "./pace.ts";
 import type { Reports } from "./reports.ts";
 import { live, Reconnect } from "./session.ts";
-import type { SiteEar } from "./site-ear.ts";
+import type { SiteCommandGate } from "./site-command-gate.ts";
 import type { States } from "./states.ts";
 import { boardTopic, type Identity, userNameOf } from "./topics.ts";
-import type { Troubles } from "./troubles.ts";
 
 export interface FleetParts {
   readonly config: Config;
@@ -30,15 +30,15 @@ export interface FleetParts {
   readonly credentials: () => Tls;
   readonly outbox: Outbox;
   readonly states: States;
-  readonly drain: Drain;
+  readonly drain: OutboxPublisher;
   readonly intake: Intake;
   readonly reports: Reports;
-  readonly happenings: Happenings;
+  readonly happenings: FleetEventSink;
   readonly bootId: string;
   readonly clockState: () => ClockState;
   readonly standing: SiteControls["standing"];
-  readonly ear: SiteEar;
-  readonly troubles: Troubles;
+  readonly ear: SiteCommandGate;
+  readonly troubles: LinkProblems;
   /** Something changed that the status tells. */
   readonly news: () => void;
 }

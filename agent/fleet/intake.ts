@@ -5,7 +5,7 @@ import type { SiteControls } from "../commands/desk/controls.ts";
 import type { CommandTaker } from "../commands/desk/desk.ts";
 import type { Answer } from "../commands/desk/request.ts";
 import type { Incoming, Message } from "./link.ts";
-import type { Hearing, SiteEar } from "./site-ear.ts";
+import type { Admission, SiteCommandGate } from "./site-command-gate.ts";
 import type { States } from "./states.ts";
 import {
   allowedResponseTopic,
@@ -25,7 +25,7 @@ export interface IntakeParts {
   readonly states: States;
   readonly bootId: string;
   readonly standing: SiteControls["standing"];
-  readonly ear: SiteEar;
+  readonly ear: SiteCommandGate;
   /** A configuration that the fleet desires. It is retained there, and sent again with the next connection. */
   readonly desired: (payload: Uint8Array) => void;
   /** There is one more answer to send. */
@@ -139,7 +139,7 @@ export class Intake {
    * site that it does not lead: the broker may have kept it for a leader of the past, and the answer of the one who
    * carried it out must stand.
    */
-  #placeOf(message: Incoming, found: CommandTopic, hearing: Hearing): Place {
+  #placeOf(message: Incoming, found: CommandTopic, hearing: Admission): Place {
     const { identity, standing } = this.#parts;
     const { responseTopic } = message;
     const correlation = keptOf(message);

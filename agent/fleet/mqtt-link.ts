@@ -6,7 +6,7 @@ import { endOf, olderProtocol, openingFailure, reasonOf, silentEnd } from "./lin
 import { MqttClient } from "./mqtt-client.ts";
 import { incomingOf, publishOptionsOf, sizeOf } from "./mqtt-messages.ts";
 import { inTurn, optionsOf } from "./mqtt-options.ts";
-import { Unread } from "./unread.ts";
+import { ReadDelay } from "./read-delay.ts";
 
 /** Never more, whatever the broker allows: what waits for its acknowledgement is on disk, and on the heap. */
 const mostInFlight = 4;
@@ -29,7 +29,7 @@ export const mqttLinks =
         reject(stopped());
         return;
       }
-      const unread = new Unread(clock);
+      const unread = new ReadDelay(clock);
       const tooLarge = (): void => {
         failure ??= new LinkError("protocol", `the broker ${where} sends a packet that is larger than it was told`);
       };

@@ -1,6 +1,6 @@
 import type { IClientPublishOptions, IPublishPacket } from "mqtt";
 import type { Incoming, Message } from "./link.ts";
-import type { Unread } from "./unread.ts";
+import type { ReadDelay } from "./read-delay.ts";
 
 /** What goes beside the payload. */
 export function publishOptionsOf({ retain, expiry, code, correlation }: Message): IClientPublishOptions {
@@ -22,7 +22,7 @@ export function sizeOf({ topic, payload, expiry, code, correlation }: Message): 
 }
 
 /** A message of the broker, with what is left of its time now. */
-export function incomingOf({ topic, payload, retain, properties }: IPublishPacket, unread: Unread): Incoming {
+export function incomingOf({ topic, payload, retain, properties }: IPublishPacket, unread: ReadDelay): Incoming {
   const { messageExpiryInterval, responseTopic, correlationData, userProperties = {} } = properties ?? {};
   const named = Object.entries(userProperties).flatMap(([name, value]) =>
     typeof value === "string" ? [[name, value] as const] : [],

@@ -2,7 +2,7 @@ import type { IClientOptions, IPublishPacket } from "mqtt";
 import { nextTurn } from "../base/clock.ts";
 import { type Incoming, LinkError, type Opening } from "./link.ts";
 import { incomingOf } from "./mqtt-messages.ts";
-import type { Unread } from "./unread.ts";
+import type { ReadDelay } from "./read-delay.ts";
 
 /** One message in each turn of the loop: a queue that waited for this board comes many in one piece. */
 export async function inTurn(receive: Opening["receive"], message: Incoming): Promise<void> {
@@ -11,7 +11,7 @@ export async function inTurn(receive: Opening["receive"], message: Incoming): Pr
 }
 
 /** How the library is to connect, and how it takes what comes at QoS 1 and 2. */
-export function optionsOf(opening: Opening, unread: Unread): IClientOptions {
+export function optionsOf(opening: Opening, unread: ReadDelay): IClientOptions {
   const { clientId, keepalive, sessionExpiry, receiveMaximum, maxPacket, topicAliases, connectTimeout, will, receive } =
     opening;
   return {

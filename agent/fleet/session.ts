@@ -5,24 +5,24 @@ import type { ClockState } from "../board/clock-sync.ts";
 import type { SiteControls } from "../commands/desk/controls.ts";
 import { aclHint, sizeHint } from "./broker-hints.ts";
 import { type Cause, presence, type Session, stampOf } from "./documents.ts";
-import type { Drain } from "./drain.ts";
 import { type Link, LinkError, PublishError } from "./link.ts";
+import type { LinkProblems } from "./link-problems.ts";
+import type { OutboxPublisher } from "./outbox-publisher.ts";
 import type { Reports } from "./reports.ts";
-import type { SiteEar } from "./site-ear.ts";
+import type { SiteCommandGate } from "./site-command-gate.ts";
 import { SiteSubscription } from "./site-subscription.ts";
 import { boardTopic, filtersOf, type Identity } from "./topics.ts";
-import type { Troubles } from "./troubles.ts";
 
 export interface SessionParts {
   readonly identity: Identity;
   readonly session: Session;
   readonly link: Link;
-  readonly drain: Drain;
+  readonly drain: OutboxPublisher;
   readonly reports: Reports;
   readonly clockState: () => ClockState;
   readonly standing: SiteControls["standing"];
-  readonly ear: SiteEar;
-  readonly troubles: Troubles;
+  readonly ear: SiteCommandGate;
+  readonly troubles: LinkProblems;
   /** The broker has our presence, and sends what comes for us: from now on the link is of use. */
   readonly ready: () => void;
 }

@@ -2,16 +2,16 @@ import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import type { SiteControls } from "../commands/desk/controls.ts";
 import { aclHint } from "./broker-hints.ts";
 import { type Link, PublishError } from "./link.ts";
-import type { SiteEar } from "./site-ear.ts";
+import type { LinkProblems } from "./link-problems.ts";
+import type { SiteCommandGate } from "./site-command-gate.ts";
 import { filtersOf, type Identity } from "./topics.ts";
-import type { Troubles } from "./troubles.ts";
 
 export interface SiteSubscriptionParts {
   readonly identity: Identity;
   readonly link: Link;
-  readonly ear: SiteEar;
+  readonly ear: SiteCommandGate;
   readonly standing: SiteControls["standing"];
-  readonly troubles: Troubles;
+  readonly troubles: LinkProblems;
 }
 
 const trouble = "SiteCommandsRefused";

@@ -1,6 +1,6 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { Status } from "../status/schema.ts";
-import type { Happening, Severity } from "./happenings.ts";
+import type { FleetEvent, Severity } from "./fleet-events.ts";
 import { outageStatus } from "./status-document.ts";
 
 /** What flaps is told once in so long, and then as it is. */
@@ -11,7 +11,7 @@ interface Fact {
   readonly key: string;
   readonly value: string;
   /** The event that tells of it; `before`: what was told last, undefined where nothing was. */
-  readonly happening: (before: string | undefined) => Happening | undefined;
+  readonly happening: (before: string | undefined) => FleetEvent | undefined;
 }
 
 /** What changes in the status between one look and the next, as events: conditions, zones, who leads. */
@@ -19,7 +19,7 @@ export class StatusEvents {
   readonly #told = new Map<string, { readonly value: string; readonly at: Instant | undefined; readonly fact: Fact }>();
   #isFirst = true;
 
-  look(status: Status, now: Instant): readonly Happening[] {
+  look(status: Status, now: Instant): readonly FleetEvent[] {
     const facts = new Map(factsOf(status).map((fact) => [fact.key, fact]));
     for (const [key, { fact }] of this.#told) if (!facts.has(key)) facts.set(key, gone(fact));
     const found = [...facts.values()].flatMap((fact) => this.#tell(fact, now));
@@ -27,7 +27,7 @@ export class StatusEvents {
     return found;
   }
 
-  #tell(fact: Fact, now: Instant): readonly Happening[] {
+  #tell(fact: Fact, now: Instant): readonly FleetEvent[] {
     const { key, value, happening } = fact;
     const last = this.#told.get(key);
     if (last?.value === value) return [];

@@ -1,8 +1,8 @@
 import type { Ambient } from "../base/ambient.ts";
-import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
-import type { Disposed } from "../base/errors.ts";
+import type { HasDisposition } from "../base/errors.ts";
 import { Permits } from "../base/permits.ts";
+import { WakeSignal } from "../base/wake-signal.ts";
 import { LeaseNotWrittenError, writtenWithin } from "../election/lease-write.ts";
 import { HoldMemory, type HoldMemoryParts } from "./hold-memory.ts";
 import {
@@ -45,7 +45,7 @@ export interface Ended {
 }
 
 /** The Lease has no room for more. Nothing was changed. */
-export class TooManyHoldsError extends Error implements Disposed {
+export class TooManyHoldsError extends Error implements HasDisposition {
   override readonly name = "TooManyHoldsError";
   readonly disposition = "drop";
 }
@@ -65,7 +65,7 @@ const quietLook: Millis = 15_000;
 export class HoldBook {
   readonly #ambient: Ambient;
   readonly #parts: HoldBookParts;
-  readonly #bell: Bell;
+  readonly #bell: WakeSignal;
   readonly #memory: HoldMemory;
   /** One change after the other. */
   readonly #changes = new Permits(1);
@@ -84,7 +84,7 @@ export class HoldBook {
   constructor(ambient: Ambient, parts: HoldBookParts) {
     this.#ambient = ambient;
     this.#parts = parts;
-    this.#bell = new Bell(ambient.clock);
+    this.#bell = new WakeSignal(ambient.clock);
     this.#memory = new HoldMemory(ambient, parts);
   }
 

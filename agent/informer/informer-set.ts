@@ -6,7 +6,6 @@ import type { Ambient } from "../base/ambient.ts";
 import { type Instant, type Millis, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import { isNotFound } from "../client/api-error.ts";
-import { Comeback, type ComebackParts } from "./comeback.ts";
 import type { Informer } from "./informer.ts";
 import type { InformerStats } from "./informer-stats.ts";
 import { kindOf } from "./kinds.ts";
@@ -14,6 +13,7 @@ import { ListTurns } from "./list-turns.ts";
 import type { Lister } from "./lister.ts";
 import { PerBoardInformer } from "./per-board-informer.ts";
 import { PolledWatch } from "./polled-watch.ts";
+import { type ComebackParts, ReconnectScheduler } from "./reconnect-scheduler.ts";
 import type { ReflectorClient } from "./reflector-parts.ts";
 import {
   hasNamespaces,
@@ -61,7 +61,7 @@ export interface InformerSetParts {
   readonly history?: ServerHistory | undefined;
   /** See the Reflector. */
   readonly isUrgent?: () => boolean;
-  /** See the Comeback: what is known of the other sites, and how long the election can wait for its turn. */
+  /** See the ReconnectScheduler: what is known of the other sites, and how long the election can wait for its turn. */
   readonly rank?: ComebackParts["rank"];
   readonly patience?: Millis;
 }
@@ -91,7 +91,7 @@ export class InformerSet {
   readonly #parts: InformerSetParts;
   readonly #informers = new Map<string, Informer<KubeObject>>();
   readonly #turns = new ListTurns();
-  readonly #comeback: Comeback;
+  readonly #comeback: ReconnectScheduler;
   #isRunning = false;
 
   constructor(ambient: Ambient, parts: InformerSetParts) {
@@ -99,7 +99,7 @@ export class InformerSet {
     this.#parts = parts;
     const { settings, isUrgent = () => true, rank = () => undefined, patience = Number.POSITIVE_INFINITY } = parts;
     const within = Math.min(shareOfBlip * settings.limits.blip, patience);
-    this.#comeback = new Comeback(ambient, { within, isUrgent, rank });
+    this.#comeback = new ReconnectScheduler(ambient, { within, isUrgent, rank });
   }
 
   informer<T extends KubeObject>(resource: Resource<T>): Informer<T> {

@@ -3,14 +3,14 @@ import type { Node } from "../api/core.ts";
 import { type KubeObject, keyOf } from "../api/meta.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/tasks.ts";
+import { WakeSignal } from "../base/wake-signal.ts";
+import { HandoverCache } from "./handover-cache.ts";
 import type { Informer, Listen, Notice } from "./informer.ts";
 import { type InformerStats, sumOf } from "./informer-stats.ts";
 import { Listeners } from "./listeners.ts";
 import type { Lister } from "./lister.ts";
-import { Passing } from "./passing.ts";
 import { UnionLister } from "./union-lister.ts";
 import { type WatchHealth, worstOf } from "./watch-health.ts";
 
@@ -25,7 +25,7 @@ export interface PerBoardInformerParts<T extends KubeObject> {
    * What is watched besides, whatever boards there are: of objects that are on none yet. It stands under the board "". What
    * leaves it for a board is passing until that board's watch has told of it.
    */
-  readonly onNone?: ((passing: Passing<T>) => Informer<T>) | undefined;
+  readonly onNone?: ((passing: HandoverCache<T>) => Informer<T>) | undefined;
   readonly indices: IndexFunctions<T>;
   /** Takes everything that is stored of a board out of the cache. */
   readonly forget: (board: string) => void;
@@ -60,18 +60,18 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
   readonly #parts: PerBoardInformerParts<T>;
   readonly #byBoard = new Map<string, Part<T>>();
   readonly #listeners: Listeners<T>;
-  readonly #changed: Bell;
-  readonly #passing: Passing<T>;
+  readonly #changed: WakeSignal;
+  readonly #passing: HandoverCache<T>;
   readonly lister: Lister<T>;
   #hasSynced = false;
 
   constructor(ambient: Ambient, parts: PerBoardInformerParts<T>) {
-    this.#changed = new Bell(ambient.clock);
+    this.#changed = new WakeSignal(ambient.clock);
     const log = ambient.log.child({ resource: resourceName(parts.resource) });
     this.#ambient = { ...ambient, log };
     this.#parts = parts;
     this.#listeners = new Listeners(log);
-    this.#passing = new Passing(ambient, parts);
+    this.#passing = new HandoverCache(ambient, parts);
     this.lister = new UnionLister(() => [...this.#informers().map(({ lister }) => lister), this.#passing]);
   }
 

@@ -2,10 +2,10 @@ import type { KubeObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { WatchOptions } from "../client/kube-client.ts";
 import type { WatchEvent } from "../client/watch-stream.ts";
-import type { Comeback } from "./comeback.ts";
 import type { DeltaSink } from "./delta-group.ts";
 import type { ListTurns } from "./list-turns.ts";
 import type { ListingClient } from "./pages.ts";
+import type { ReconnectScheduler } from "./reconnect-scheduler.ts";
 import type { Rejected } from "./rejections.ts";
 import type { ReplaceableStore } from "./replace-by-pages.ts";
 import type { Selection } from "./scope.ts";
@@ -44,7 +44,7 @@ export interface ReflectorParts<T extends KubeObject> {
   /** What proves the stored position; without it, the position is taken as it is. */
   readonly proof?: PositionProof | undefined;
   /** When the streams of this board go back to a server that they lost; without it, each at its own pace. */
-  readonly comeback?: Comeback | undefined;
+  readonly comeback?: ReconnectScheduler | undefined;
   /** Something new lies in the store. */
   readonly stored: () => void;
 }

@@ -7,9 +7,8 @@ import { dispositionOf, sentenceOf } from "../base/errors.ts";
 import { isOfLink } from "../client/api-error.ts";
 import type { WatchOptions } from "../client/kube-client.ts";
 import type { WatchEvent } from "../client/watch-stream.ts";
-import { CatchUp } from "./catch-up.ts";
 import { DeltaGroup } from "./delta-group.ts";
-import { Hearing } from "./hearing.ts";
+import { FreshnessCheck } from "./freshness-check.ts";
 import { castsDoubt, isMeaningless, isUnavailable } from "./position-errors.ts";
 import type { ReflectorParts, ReflectorStats } from "./reflector-parts.ts";
 import { Rejections } from "./rejections.ts";
@@ -18,6 +17,7 @@ import { calmly, nextWait, type RetryPace } from "./retry-pace.ts";
 import { guardAgainstStall, StalledError, type StallGuard } from "./stall-guard.ts";
 import { hintFor, isUsable, OtherHistoryError, pauseAfter, ShortWatchError, UnreadableError } from "./watch-errors.ts";
 import type { WatchHealth } from "./watch-health.ts";
+import { WatchHealthTracker } from "./watch-health-tracker.ts";
 import { WatchResumption } from "./watch-resumption.ts";
 
 /** Nothing more is read from the stream while so many deltas wait: a burst waits in the socket, then at the server. */
@@ -47,14 +47,14 @@ export class Reflector<T extends KubeObject> {
   readonly #ambient: Ambient;
   readonly #parts: ReflectorParts<T>;
   readonly #rejections = new Rejections();
-  readonly #hearing: Hearing;
+  readonly #hearing: WatchHealthTracker;
   /** What came and is not stored yet. */
   #group: DeltaGroup<T> | undefined;
   /** A server that is back and has lost the history has answered: its list need not wait as long as it was away. */
   readonly #paces: Partial<Record<"connection" | "history", RetryPace>> = {};
   /** The server lost the history behind our position. */
   #expired = false;
-  readonly #catchUp = new CatchUp();
+  readonly #catchUp = new FreshnessCheck();
   /** The server could not list at our position either: read what is newest. */
   #unavailable = false;
   /** The last watch failed as one does from a position that means nothing. */
@@ -73,7 +73,7 @@ export class Reflector<T extends KubeObject> {
   constructor(ambient: Ambient, parts: ReflectorParts<T>) {
     this.#ambient = ambient;
     this.#parts = parts;
-    this.#hearing = new Hearing(ambient.clock, parts.limits);
+    this.#hearing = new WatchHealthTracker(ambient.clock, parts.limits);
     this.#resumption = new WatchResumption(parts.proof);
   }
 

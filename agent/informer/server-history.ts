@@ -2,9 +2,9 @@ import type { Lease } from "../api/core.ts";
 import { compareVersions } from "../api/resource-version.ts";
 import { leases } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { Bell } from "../base/bell.ts";
 import { type Millis, sleep } from "../base/clock.ts";
-import type { Disposed } from "../base/errors.ts";
+import type { HasDisposition } from "../base/errors.ts";
+import { WakeSignal } from "../base/wake-signal.ts";
 import { ApiError, isGone } from "../client/api-error.ts";
 import type { InformerClient } from "./informer-set.ts";
 import { untilAborted } from "./until-aborted.ts";
@@ -18,7 +18,7 @@ export interface Witness {
 }
 
 /** The API server's store went back to an earlier state: nothing that was cached can be relied on. */
-export class ServerRestoredError extends Error implements Disposed {
+export class ServerRestoredError extends Error implements HasDisposition {
   override readonly name = "ServerRestoredError";
   readonly disposition = "rebuild";
   readonly hint =
@@ -69,8 +69,8 @@ const mostWaryDoubts = 8;
 export class ServerHistory {
   readonly #ambient: Ambient;
   readonly #parts: ServerHistoryParts;
-  readonly #bell: Bell;
-  readonly #lists: Bell;
+  readonly #bell: WakeSignal;
+  readonly #lists: WakeSignal;
   readonly #noticing = Promise.withResolvers<never>();
   /** The newest version of the present chain. */
   #known: Witness | undefined;
@@ -91,8 +91,8 @@ export class ServerHistory {
   constructor(ambient: Ambient, parts: ServerHistoryParts) {
     this.#ambient = ambient;
     this.#parts = parts;
-    this.#bell = new Bell(ambient.clock);
-    this.#lists = new Bell(ambient.clock);
+    this.#bell = new WakeSignal(ambient.clock);
+    this.#lists = new WakeSignal(ambient.clock);
     this.#known = this.#latest = parts.known?.witness;
     this.#chain = parts.isWary ? this.#newChain() : (parts.known?.chain ?? this.#newChain());
     this.#waryDoubts = parts.isWary ? mostWaryDoubts : 0;

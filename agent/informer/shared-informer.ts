@@ -6,18 +6,18 @@ import type { Replacement } from "../../storage/replacement.ts";
 import type { KubeObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, nextTurn, sleep } from "../base/clock.ts";
 import { dispositionOf } from "../base/errors.ts";
 import { jitter } from "../base/random.ts";
 import { TaskGroup } from "../base/tasks.ts";
-import type { Comeback } from "./comeback.ts";
+import { WakeSignal } from "../base/wake-signal.ts";
 import type { Informer, Listen, Notice } from "./informer.ts";
 import type { InformerStats } from "./informer-stats.ts";
 import type { Kind } from "./kinds.ts";
 import type { ListTurns } from "./list-turns.ts";
 import { Listeners } from "./listeners.ts";
 import type { Lister } from "./lister.ts";
+import type { ReconnectScheduler } from "./reconnect-scheduler.ts";
 import { Reflector } from "./reflector.ts";
 import type { ReflectorClient, ReflectorStore } from "./reflector-parts.ts";
 import type { Selection } from "./scope.ts";
@@ -42,7 +42,7 @@ export interface SharedInformerParts<T extends KubeObject> {
   /** Without it, stored positions are taken as they are. */
   readonly history?: ServerHistory | undefined;
   /** See the Reflector. */
-  readonly comeback?: Comeback | undefined;
+  readonly comeback?: ReconnectScheduler | undefined;
   /** See the Reflector. */
   readonly admits?: ((object: T) => boolean) | undefined;
   /**
@@ -73,7 +73,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly #fifo: DeltaFIFO<T>;
   readonly #reflector: Reflector<T>;
   readonly #listeners: Listeners<T>;
-  readonly #work: Bell;
+  readonly #work: WakeSignal;
   readonly #trail: Trail | undefined;
   /** Listeners still work on what they were told. What comes meanwhile waits in the journal, which bounds it. */
   #telling: Promise<void> | undefined;
@@ -81,7 +81,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   #isProven = true;
 
   constructor(ambient: Ambient, parts: SharedInformerParts<T>) {
-    this.#work = new Bell(ambient.clock);
+    this.#work = new WakeSignal(ambient.clock);
     const log = ambient.log.child({ resource: parts.name });
     const { database, name, kind, deltasPerObject, decodedBytes } = parts;
     this.#ambient = { ...ambient, log };

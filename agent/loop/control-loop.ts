@@ -1,8 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
-import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, shifted, sleep } from "../base/clock.ts";
 import { DurationSample } from "../base/duration-sample.ts";
-import { type Disposed, dispositionOf, hintOf, sentenceOf } from "../base/errors.ts";
+import { dispositionOf, type HasDisposition, hintOf, sentenceOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { Permits } from "../base/permits.ts";
 import { isPostponed, patiently } from "../base/postponed.ts";
@@ -10,17 +9,18 @@ import type { Progress } from "../base/progress.ts";
 import { gravest, isFatal } from "../base/reaction.ts";
 import { RollingCount } from "../base/rolling-count.ts";
 import { TaskGroup } from "../base/tasks.ts";
+import { WakeSignal } from "../base/wake-signal.ts";
 import { ApiError } from "../client/api-error.ts";
 import type { Acts, Asking } from "../execution/executor.ts";
 import type { Caches, PassView } from "../site/site-view.ts";
 import type { Assignment } from "./assignment.ts";
 import type { Controller, Decision, SiteView, Term } from "./controller.ts";
 import type { ControllerStats } from "./controller-stats.ts";
+import { EventMapper } from "./event-mapper.ts";
 import { FailureLog } from "./failure-log.ts";
 import { FairTurns } from "./fair-turns.ts";
 import { Gate } from "./gate.ts";
 import { KeptMemories, type MemoryStore, memoryArea } from "./memory-store.ts";
-import { Waker } from "./waker.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 export interface ControlLoopParts<State, Memory> {
@@ -49,8 +49,8 @@ const mostRounds = 10;
 /** The watch needs a moment to bring what somebody else wrote. */
 const refreshDelay: Millis = 1000;
 
-class Endless extends Error implements Disposed {
-  override readonly name = "Endless";
+class TooManyRoundsError extends Error implements HasDisposition {
+  override readonly name = "TooManyRoundsError";
   readonly disposition = "retry";
 }
 
@@ -63,7 +63,7 @@ export class ControlLoop<State, Memory> {
   readonly #log: Logger;
   readonly #parts: ControlLoopParts<State, Memory>;
   readonly #kept: KeptMemories<Memory> | undefined;
-  readonly #bell: Bell;
+  readonly #bell: WakeSignal;
   readonly #sweeps: Permits;
   readonly #turns: FairTurns;
   readonly #gate = new Gate();
@@ -83,7 +83,7 @@ export class ControlLoop<State, Memory> {
     this.#ambient = ambient;
     this.#log = ambient.log.child({ controller: controller.name });
     this.#parts = parts;
-    this.#bell = new Bell(ambient.clock);
+    this.#bell = new WakeSignal(ambient.clock);
     this.#sweeps = parts.sweeps ?? new Permits(1);
     this.#turns = parts.turns ?? new FairTurns(ambient.clock);
     this.#errors = new RollingCount();
@@ -157,7 +157,7 @@ export class ControlLoop<State, Memory> {
     const { controller, caches, workers, lane = "boards" } = this.#parts;
     const { clock } = this.#ambient;
     const queue = new WorkQueue(this.#ambient);
-    const waker = new Waker(
+    const waker = new EventMapper(
       { ...this.#ambient, log: this.#log },
       {
         wakes: controller.wakes,
@@ -191,7 +191,7 @@ export class ControlLoop<State, Memory> {
     }
   }
 
-  async #sweep(waker: Waker, queue: WorkQueue, signal: AbortSignal): Promise<void> {
+  async #sweep(waker: EventMapper, queue: WorkQueue, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       for (const key of this.#parts.controller.firstKeys ?? []) queue.add(key);
       // At once where it can be: a key is looked at once then, and not again when the sweep comes to it.
@@ -325,7 +325,7 @@ export class ControlLoop<State, Memory> {
       decision = controller.remember(decision, outcomes, now);
       if (decision.actions.length === 0 || !term.standsAt(this.#ambient.clock.now())) return { decision, errors };
       if (round === mostRounds) {
-        errors.push(new Endless(`${controller.name} still asks for more after ${mostRounds} rounds`));
+        errors.push(new TooManyRoundsError(`${controller.name} still asks for more after ${mostRounds} rounds`));
         return { decision, errors };
       }
     }

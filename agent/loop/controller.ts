@@ -23,7 +23,7 @@ export interface Seen<T> {
 }
 
 /** "A change of this resource wakes these keys." Every cached object wakes its keys once when a term begins. */
-export interface Wake {
+export interface WatchSpec {
   readonly on: Resource<KubeObject>;
   /**
    * Where many objects are asked whether a change concerns them, `undefined` stands for one that it does not: the event loop
@@ -43,14 +43,17 @@ export const wake = <T extends KubeObject>(
   on: Resource<T>,
   keys: (change: Seen<T>, site: SiteView) => Iterable<string | undefined>,
   after: Millis = 0,
-): Wake => ({ on, keys: keys as Wake["keys"], after });
+): WatchSpec => ({ on, keys: keys as WatchSpec["keys"], after });
 
 /** The same for those whose keys are woken by other resources when all that is cached is gone through. */
 export const wakeOnChange = <T extends KubeObject>(
   on: Resource<T>,
   keys: (change: Seen<T>, site: SiteView) => Iterable<string | undefined>,
   after: Millis = 0,
-): Wake => ({ ...wake<T>(on, (change, site) => (change.swept ? [] : keys(change, site)), after), onlyOnChange: true });
+): WatchSpec => ({
+  ...wake<T>(on, (change, site) => (change.swept ? [] : keys(change, site)), after),
+  onlyOnChange: true,
+});
 
 /**
  * A controller: what it reads and how it thinks. It cannot do I/O; the control loop reads for it and writes what it asks.
@@ -66,7 +69,7 @@ export interface Controller<State, Memory> {
    * would stop them where the cache is of yesterday. It does not begin before these caches have caught up.
    */
   readonly restsOn?: readonly Resource<KubeObject>[];
-  readonly wakes: readonly Wake[];
+  readonly wakes: readonly WatchSpec[];
   /** Keys that are looked at when a term begins, besides those that the cached objects wake. */
   readonly firstKeys?: readonly string[];
   readonly initialMemory: Memory;

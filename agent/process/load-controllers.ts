@@ -1,11 +1,11 @@
-import type { Disposed } from "../base/errors.ts";
+import type { HasDisposition } from "../base/errors.ts";
 import type { LoadControllers } from "../leading/term-work.ts";
 
 /**
  * An upgrade that has not come to the restart yet took the files away that this process would load. It must not lead: it ends,
  * and whoever starts it again starts the new program.
  */
-class ProgramReplaced extends Error implements Disposed {
+class ProgramReplaced extends Error implements HasDisposition {
   readonly disposition = "exit";
   readonly hint =
     "Start it again: the program that is installed now begins with its own files. If that fails as well, reinstall the package.";

@@ -16,7 +16,7 @@ import { snapshot } from "../status/snapshot.ts";
 import { StatusFile } from "../status/status-file.ts";
 import { completed } from "../status/told.ts";
 import { type Stuck, stuckCondition } from "../status/watchdog.ts";
-import type { Life } from "./life.ts";
+import type { AgentRun } from "./agent-run.ts";
 import type { LoadedConfig } from "./load-config.ts";
 import { statusParts } from "./status-parts.ts";
 import { toldOf } from "./told-of.ts";
@@ -26,7 +26,7 @@ import { version } from "./version.ts";
 export interface ProcessView {
   readonly startedAt: Instant;
   readonly loaded: LoadedConfig;
-  readonly life: Life | undefined;
+  readonly life: AgentRun | undefined;
   /** What the last life ended with. */
   readonly failure: { readonly error: unknown } | undefined;
   /** It is tried again after a pause. */

@@ -6,7 +6,7 @@ import { startRemote } from "../config/remote-file.ts";
 import type { RemoteRecord } from "../config/remote-record.ts";
 import { notifierOf, numberIn } from "../status/sd-notify.ts";
 import { ServiceManager } from "../status/service-manager.ts";
-import { Lives } from "./lives.ts";
+import { AgentSupervisor } from "./agent-supervisor.ts";
 import { configOf } from "./load-config.ts";
 import { ProcessLog } from "./process-log.ts";
 
@@ -20,7 +20,14 @@ export const run: Run = async (io, args) => {
   for (const warning of loaded.warnings) ambient.log.warn("configuration", { warning });
   const notifier = notifierOf({ env: io.env, pid: process.pid });
   const service = new ServiceManager(ambient, { notifier });
-  return await new Lives(ambient, { io, log, loaded, load, service, watchdogPeriod: watchdogPeriod(io.env) }).run();
+  return await new AgentSupervisor(ambient, {
+    io,
+    log,
+    loaded,
+    load,
+    service,
+    watchdogPeriod: watchdogPeriod(io.env),
+  }).run();
 };
 
 /** As sd_watchdog_enabled(3) reads it. */

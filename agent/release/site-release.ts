@@ -3,7 +3,7 @@ import { leases, nodes } from "../api/resources.ts";
 import { microTimestamp } from "../api/timestamps.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
-import type { Disposed } from "../base/errors.ts";
+import type { HasDisposition } from "../base/errors.ts";
 import { isNotFound, isOvertaken } from "../client/api-error.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import { countersAnnotation, LeaseLock } from "../election/lease-lock.ts";
@@ -40,7 +40,7 @@ export interface Released {
 }
 
 /** Somebody has to act first. */
-class ReleaseError extends Error implements Disposed {
+class ReleaseError extends Error implements HasDisposition {
   override readonly name = "ReleaseError";
   readonly disposition = "exit";
   readonly hint: string;

@@ -2,14 +2,14 @@ import { namespaces } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { backoff } from "../base/backoff.ts";
 import { sleep } from "../base/clock.ts";
-import type { Disposed } from "../base/errors.ts";
+import type { HasDisposition } from "../base/errors.ts";
 import type { Facts } from "../base/facts.ts";
 import { jitter } from "../base/random.ts";
 import { isForbidden, isNotFound } from "../client/api-error.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 
 /** What is in the cache is of no use here: it is thrown away. */
-export class OtherClusterError extends Error implements Disposed {
+export class OtherClusterError extends Error implements HasDisposition {
   override readonly name = "OtherClusterError";
   readonly disposition = "rebuild";
 

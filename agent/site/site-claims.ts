@@ -8,8 +8,8 @@ import { type Millis, sleep } from "../base/clock.ts";
 import { jitter } from "../base/random.ts";
 import { isForbidden } from "../client/api-error.ts";
 import type { ListOptions, ListResult } from "../client/kube-client.ts";
-import type { SiteRank } from "../informer/comeback.ts";
 import type { Lister } from "../informer/lister.ts";
+import type { SiteRank } from "../informer/reconnect-scheduler.ts";
 import { type Claim, olderClaims, order, type SiteLease, siteLeaseOf, siteSelector } from "./site-lease.ts";
 
 /** Of one claim: the namespaces that both sites select. */

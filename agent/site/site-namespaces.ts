@@ -1,8 +1,8 @@
 import type { KubeObject } from "../api/meta.ts";
 import { namespaces, pods, type Resource, resourceName } from "../api/resources.ts";
 import { fieldOf } from "../api/selectors.ts";
-import { Bell } from "../base/bell.ts";
 import type { Clock } from "../base/clock.ts";
+import { WakeSignal } from "../base/wake-signal.ts";
 import { isWorkload, type SiteScope } from "../informer/scope.ts";
 import { FilteredCaches } from "./filtered-caches.ts";
 import type { OwnNamespaces, SiteClaims } from "./site-claims.ts";
@@ -44,7 +44,7 @@ export async function followNamespaces(
   { caches, changed }: { readonly caches: Caches; readonly changed: () => void },
   signal: AbortSignal,
 ): Promise<void> {
-  const bell = new Bell(clock);
+  const bell = new WakeSignal(clock);
   const deafen = caches.informer(namespaces).onChange((changes) => {
     if (changes.some(({ before, after }) => before === undefined || after === undefined)) bell.ring();
   });

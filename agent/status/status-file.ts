@@ -1,7 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
-import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 import { fullBucket, nextToken, type TokenBucket, take } from "../base/token-bucket.ts";
+import { WakeSignal } from "../base/wake-signal.ts";
 import type { Status } from "./schema.ts";
 import { substance } from "./snapshot.ts";
 
@@ -31,7 +31,7 @@ const settling: Millis = 100;
 export class StatusFile {
   readonly #ambient: Ambient;
   readonly #parts: StatusFileParts;
-  readonly #bell: Bell;
+  readonly #bell: WakeSignal;
   #last: Status | undefined;
   #written: { readonly at: Instant; readonly substance: string } | undefined;
   #allowance: TokenBucket;
@@ -44,7 +44,7 @@ export class StatusFile {
     this.#ambient = ambient;
     this.#parts = parts;
     this.#last = parts.last;
-    this.#bell = new Bell(ambient.clock);
+    this.#bell = new WakeSignal(ambient.clock);
     this.#allowance = fullBucket(ambient.clock.now(), promptNews);
   }
 

@@ -1,7 +1,7 @@
-import type { Disposed } from "../../agent/base/errors.ts";
+import type { HasDisposition } from "../../agent/base/errors.ts";
 
 /** A case that cannot be understood: every problem at once. */
-export class MalformedCase extends Error implements Disposed {
+export class MalformedCase extends Error implements HasDisposition {
   override readonly name = "MalformedCase";
   readonly disposition = "exit";
   readonly problems: readonly string[];

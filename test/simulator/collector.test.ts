@@ -5,8 +5,8 @@ import { silent } from "../../agent/base/logger.ts";
 import { TaskGroup } from "../../agent/base/tasks.ts";
 import { Collector } from "../../simulator/collector.ts";
 import { Mirror } from "../../simulator/mirror.ts";
+import { ScenarioSeeder } from "../../simulator/scenario-seeder.ts";
 import { SiteClient } from "../../simulator/site-client.ts";
-import { Wishes } from "../../simulator/wishes.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
 import { ToyApi } from "./toy-api.ts";
@@ -126,7 +126,7 @@ test("the daemons and services of a scenario are made once, whatever fails at fi
     { ...workload, port: 80 },
     { ...workload, name: "silent" },
   ];
-  const wishes = () => new Wishes(ambient(), { client, daemons: [{ name: "monitor" }], workloads });
+  const wishes = () => new ScenarioSeeder(ambient(), { client, daemons: [{ name: "monitor" }], workloads });
   tasks.start("wishes", (signal) => wishes().run(signal));
   await clock.advance("1s");
   tasks.start("again", (signal) => wishes().run(signal));

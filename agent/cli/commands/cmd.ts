@@ -4,7 +4,7 @@ import { isRecord } from "../../base/json.ts";
 import { nearest } from "../../base/nearest.ts";
 import { publishedSchema } from "../../commands/desk/published-schema.ts";
 import { commands } from "../../commands/desk/registry.ts";
-import { give } from "./give.ts";
+import { give } from "./send-command.ts";
 
 /** `siteward cmd NAME [JSON]`: a command for the agent on this board, over its socket. */
 export const run: Run = async (io, args) => {

@@ -1,7 +1,7 @@
 import { exit } from "../../base/exit-codes.ts";
 import type { Run } from "../../base/io.ts";
 import type { JsonRecord } from "../../base/json.ts";
-import { give } from "./give.ts";
+import { give } from "./send-command.ts";
 
 /** `siteward config rollback`: the command config.rollback, given on the board itself. */
 export const rollback: Run = async (io, args) => {

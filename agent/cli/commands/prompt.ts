@@ -1,4 +1,4 @@
-import type { Disposed } from "../../base/errors.ts";
+import type { HasDisposition } from "../../base/errors.ts";
 import type { Output } from "../../base/io.ts";
 import { cleaned } from "../../base/terminal-text.ts";
 
@@ -11,7 +11,7 @@ export interface Prompt {
   close(): void;
 }
 
-export class Declined extends Error implements Disposed {
+export class Declined extends Error implements HasDisposition {
   override readonly name = "Declined";
   readonly disposition = "exit";
 

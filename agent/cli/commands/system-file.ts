@@ -1,9 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Disposed } from "../../base/errors.ts";
+import type { HasDisposition } from "../../base/errors.ts";
 import { replaceDurably } from "../../config/durable-file.ts";
 
-class NotWritten extends Error implements Disposed {
+class NotWritten extends Error implements HasDisposition {
   override readonly name = "NotWritten";
   readonly disposition = "exit";
 }

@@ -2,8 +2,8 @@ import type { Node } from "../../api/core.ts";
 import { type Instant, type Millis, shifted } from "../../base/clock.ts";
 import { isoTime } from "../../base/iso-time.ts";
 import type { JsonRecord } from "../../base/json.ts";
+import { sightOf } from "../../controllers/board-verdicts.ts";
 import { zoneName } from "../../controllers/node-lifecycle/zones.ts";
-import { sightOf } from "../../controllers/sight.ts";
 import { TooManyHoldsError } from "../../holds/hold-book.ts";
 import {
   covers,

@@ -1,7 +1,7 @@
 import type { Ambient } from "../../base/ambient.ts";
 import type { KubeClient } from "../../client/kube-client.ts";
 import type { Config } from "../../config/settings.ts";
-import type { SightParts } from "../../controllers/sight.ts";
+import type { SightParts } from "../../controllers/board-verdicts.ts";
 import type { LeaderElector } from "../../election/leader-elector.ts";
 import type { EventAction, ObjectRef } from "../../execution/actions.ts";
 import type { Executor } from "../../execution/executor.ts";

@@ -1,6 +1,6 @@
 import { controllerRevisions, daemonSets, nodes, pods } from "../../api/resources.ts";
 import type { Controller } from "../../loop/controller.ts";
-import type { SightParts } from "../sight.ts";
+import type { SightParts } from "../board-verdicts.ts";
 import { workloadReads } from "../workloads.ts";
 import { decide, remember } from "./decide.ts";
 import { firstMemory, type SetMemory } from "./memory.ts";

@@ -7,11 +7,11 @@ import type { Decision } from "../../loop/controller.ts";
 import { expectationRecheck, expecting } from "../expectations.ts";
 import { availabilityOf, untilAvailable, watchReadiness } from "./availability.ts";
 import { collisionCounted } from "./history.ts";
-import { withOwnWrite } from "./looked.ts";
 import { memoryOf, type SetMemory } from "./memory.ts";
 import { type Pass, type SetState, sooner, stages } from "./pass.ts";
 import { isNamespaceEnding, podEvents } from "./pod-writes.ts";
 import { roundOf } from "./rounds.ts";
+import { withOwnWrite } from "./status-fingerprint.ts";
 
 /** A cache that was behind is looked at again after this. */
 const staleRecheck: Millis = 1000;

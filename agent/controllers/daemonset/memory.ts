@@ -2,8 +2,8 @@ import type { Instant } from "../../base/clock.ts";
 import { type Expectations, nothingExpected } from "../expectations.ts";
 import type { Readiness } from "./availability.ts";
 import type { FailedBackoffs } from "./failed-pods.ts";
-import type { Looked } from "./looked.ts";
 import type { Pass } from "./pass.ts";
+import type { StatusFingerprint } from "./status-fingerprint.ts";
 
 /** What is remembered of a set, for a term. Losing it costs patience: failed pods are replaced at once, readiness anew. */
 export interface SetMemory {
@@ -20,7 +20,7 @@ export interface SetMemory {
   /** How often in a row the API refused what this set needs, for good as it seemed. */
   readonly refusals: number;
   /** What the last pass that came to its end found. */
-  readonly looked: Looked | undefined;
+  readonly looked: StatusFingerprint | undefined;
   /** Where a pass stands between two rounds of its writes. */
   readonly pass: Pass | undefined;
 }

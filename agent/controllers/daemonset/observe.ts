@@ -7,10 +7,10 @@ import { type Action, refTo } from "../../execution/actions.ts";
 import { permitsHarm } from "../../judgement/verdict.ts";
 import type { SiteView } from "../../loop/controller.ts";
 import { asItIsNow } from "../as-it-is-now.ts";
+import { type BoardVerdicts, type SightParts, sightOf } from "../board-verdicts.ts";
 import { outstanding } from "../expectations.ts";
+import { forEachConcurrently } from "../node-lifecycle/for-each-concurrently.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
-import { askEach } from "../node-lifecycle/questions.ts";
-import { type Sight, type SightParts, sightOf } from "../sight.ts";
 import type { Board, Silence } from "./board.ts";
 import { readClaimed } from "./claimed.ts";
 import { targetOf } from "./daemon-pod.ts";
@@ -57,7 +57,7 @@ async function asTheyAreNow(
 ): Promise<readonly Pod[]> {
   const live = new Map<string, Pod>();
   const asked = mine.filter((pod) => overtaken.has(keyOf(pod))).slice(0, mostQuestions);
-  await askEach(asked, async (pod) => void live.set(pod.metadata.uid, await asItIsNow(pod, site)));
+  await forEachConcurrently(asked, async (pod) => void live.set(pod.metadata.uid, await asItIsNow(pod, site)));
   return mine.map((pod) => live.get(pod.metadata.uid) ?? pod);
 }
 
@@ -103,7 +103,12 @@ async function askForName(
 }
 
 /** One Node at a time. Others have their turn of the event loop in between where many terms meet many boards. */
-async function boardsOf(set: DaemonSet, site: SiteView, sight: Sight, parts: SightParts): Promise<readonly Board[]> {
+async function boardsOf(
+  set: DaemonSet,
+  site: SiteView,
+  sight: BoardVerdicts,
+  parts: SightParts,
+): Promise<readonly Board[]> {
   const boards: Board[] = [];
   const terms = termsOf(set);
   let tried = 0;
@@ -125,7 +130,7 @@ function termsOf({ spec }: DaemonSet): number {
 }
 
 /** Unknown is our own word for a board: a kubelet never reports it. */
-function silenceOf(node: Node, sight: Sight, { settings }: SightParts): Silence | undefined {
+function silenceOf(node: Node, sight: BoardVerdicts, { settings }: SightParts): Silence | undefined {
   if (readyOf(node)?.status !== "Unknown") return undefined;
   const { name } = node.metadata;
   const { verdict, rule } = sight.verdictOn(name) ?? { verdict: "unproven", rule: "nobody judges boards here" };

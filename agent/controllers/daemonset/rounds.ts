@@ -4,11 +4,11 @@ import { type Action, anyStateOf, refTo } from "../../execution/actions.ts";
 import { availabilityOf } from "./availability.ts";
 import { podsByBoard } from "./board.ts";
 import { duplicateDeletions, hashOf, historyWrites, surplusRevisions } from "./history.ts";
-import { isEcho, lookedAt } from "./looked.ts";
 import type { SetMemory } from "./memory.ts";
 import { type Pass, sooner } from "./pass.ts";
 import { podWrites } from "./pod-writes.ts";
 import { countBoards, statusPatch } from "./set-status.ts";
+import { isEcho, lookedAt } from "./status-fingerprint.ts";
 
 /** One round of writes, and how the pass and the memory stand with it. */
 export interface Round {

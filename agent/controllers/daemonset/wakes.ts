@@ -4,7 +4,7 @@ import { controllerOf } from "../../api/owners.ts";
 import { controllerRevisions, daemonSets, nodes, pods } from "../../api/resources.ts";
 import { matchesLabels } from "../../api/selectors.ts";
 import { taintsOf } from "../../api/taints.ts";
-import { type Seen, type SiteView, type Wake, wake, wakeOnChange } from "../../loop/controller.ts";
+import { type Seen, type SiteView, type WatchSpec, wake, wakeOnChange } from "../../loop/controller.ts";
 import { eligibilityOf } from "./eligibility.ts";
 import { selectorOf } from "./selector.ts";
 
@@ -12,7 +12,7 @@ import { selectorOf } from "./selector.ts";
  * What makes a set worth a look (docs/kubernetes-rules.md#daemon-triggers). No more than that: a Node that goes, or one
  * that stops taking new pods, shows in a set's status only when something else wakes it, as in kube-controller-manager.
  */
-export const setWakes: readonly Wake[] = [
+export const setWakes: readonly WatchSpec[] = [
   wake(daemonSets, ({ key }) => [key]),
   wake(pods, ownersOf),
   wake(controllerRevisions, ownersOf),

@@ -7,12 +7,12 @@ import { permitsHarm } from "../../judgement/verdict.ts";
 import type { Controller, SiteView } from "../../loop/controller.ts";
 import type { Budget } from "./budget.ts";
 import { decide, remember } from "./decide.ts";
+import { forEachConcurrently } from "./for-each-concurrently.ts";
 import type { Examined, Sighting } from "./health.ts";
 import { type BoardRecord, firstMemory, type SiteMemory } from "./memory.ts";
 import { neediest } from "./need.ts";
 import type { MonitorPass, SiteState } from "./pass.ts";
 import { readProofs } from "./proofs.ts";
-import { askEach } from "./questions.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { overlaid, slim } from "./slim.ts";
 import { mayHaveTurn } from "./turn-writes.ts";
@@ -121,7 +121,7 @@ async function observeRetry(site: SiteView, pass: MonitorPass): Promise<SiteStat
   const boards: Sighting[] = [];
   if (site.now.mono >= pass.until.mono) return { kind: "retry", pass, boards };
   const open = pass.examined.filter(({ sighting: { node } }) => pass.open.has(node.metadata.name));
-  await askEach(open, async ({ sighting }) => {
+  await forEachConcurrently(open, async ({ sighting }) => {
     const { name, uid } = sighting.node.metadata;
     const node = await site.fetch(nodes, name);
     const lease = site.lister(leases).get(`${leaseNamespace}/${name}`);
@@ -162,7 +162,7 @@ async function askedAnew(
   const goesAgain = ({ node: { metadata } }: Sighting): boolean =>
     paid.has(metadata.name) && paid.get(metadata.name)?.version !== metadata.resourceVersion;
   const answers = new Map<string, Node | undefined>();
-  await askEach(boards.filter(goesAgain), async ({ node: { metadata } }) => {
+  await forEachConcurrently(boards.filter(goesAgain), async ({ node: { metadata } }) => {
     answers.set(metadata.name, await site.fetch(nodes, metadata.name));
   });
   return boards.flatMap((board) => {
@@ -186,7 +186,7 @@ async function departures(
   const present = new Set(boards.map(({ sighting: { node } }) => node.metadata.name));
   const left = [...memory.boards].filter(([name]) => !present.has(name)).slice(0, mostDepartures);
   const missing = new Map<string, "deleted" | "released">();
-  await askEach(left, async ([name, { health }]) => {
+  await forEachConcurrently(left, async ([name, { health }]) => {
     const node = await site.fetch(nodes, name);
     missing.set(name, node?.metadata.uid === health.uid ? "released" : "deleted");
   });

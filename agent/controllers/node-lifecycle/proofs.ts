@@ -1,8 +1,8 @@
 import { leases, nodes } from "../../api/resources.ts";
 import type { SiteView } from "../../loop/controller.ts";
+import { forEachConcurrently } from "./for-each-concurrently.ts";
 import { type Circumstances, type Examined, examine, type Sighting } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
-import { askEach } from "./questions.ts";
 
 /** In one pass: where a watch is deaf without knowing it, every board seems to be silent. */
 const mostQuestions = 64;
@@ -25,7 +25,7 @@ export async function readProofs(
   const found = sightings.map(examined);
   if (!link.live) return found;
   const open = [...found.entries()].filter(([, { verdict }]) => verdict.verdict === "unknown");
-  await askEach(open.slice(0, mostQuestions), async ([index, board]) => {
+  await forEachConcurrently(open.slice(0, mostQuestions), async ([index, board]) => {
     found[index] = examined(await asked(board, site));
   });
   return found;

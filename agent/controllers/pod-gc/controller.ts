@@ -4,9 +4,9 @@ import { leases, nodes, pods } from "../../api/resources.ts";
 import { taintsOf } from "../../api/taints.ts";
 import type { Millis } from "../../base/clock.ts";
 import type { Controller, SiteView } from "../../loop/controller.ts";
+import { type BoardVerdicts, type SightParts, sightOf } from "../board-verdicts.ts";
+import { forEachConcurrently } from "../node-lifecycle/for-each-concurrently.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
-import { askEach } from "../node-lifecycle/questions.ts";
-import { type Sight, type SightParts, sightOf } from "../sight.ts";
 import {
   decide,
   firstGcMemory,
@@ -72,7 +72,7 @@ const dueSince = ({ waiting }: GcMemory, board: string): Millis => waiting.get(b
 /** Why the API does not answer is for the link's own loops to tell. */
 async function fatesOf(boards: readonly string[], site: SiteView): Promise<GcPass["fates"]> {
   const fates = new Map<string, "deleted" | "exists" | "unanswered">(boards.map((board) => [board, "unanswered"]));
-  await askEach(boards, async (board) => {
+  await forEachConcurrently(boards, async (board) => {
     fates.set(board, (await site.fetch(nodes, board)) === undefined ? "deleted" : "exists");
   });
   return fates;
@@ -84,11 +84,11 @@ async function fatesOf(boards: readonly string[], site: SiteView): Promise<GcPas
  */
 async function stillToGo(
   overtaken: ReadonlySet<string>,
-  freezeOn: Sight["freezeOn"],
+  freezeOn: BoardVerdicts["freezeOn"],
   site: SiteView,
 ): Promise<Pick<GcPass, "outOfService" | "orphans">> {
   const live: { readonly pod: Pod; readonly board: string }[] = [];
-  await askEach([...overtaken].slice(0, mostQuestions), async (key) => {
+  await forEachConcurrently([...overtaken].slice(0, mostQuestions), async (key) => {
     const pod = await site.fetch(pods, key);
     const board = pod && boardOf(pod);
     if (pod && board !== undefined && freezeOn(board) === undefined) live.push({ pod, board });

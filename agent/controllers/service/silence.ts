@@ -2,8 +2,8 @@ import type { Pod } from "../../api/core.ts";
 import { boardOf } from "../../api/pods.ts";
 import { nodes } from "../../api/resources.ts";
 import type { SiteView } from "../../loop/controller.ts";
+import { type SightParts, sightOf } from "../board-verdicts.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
-import { type SightParts, sightOf } from "../sight.ts";
 import { isReady } from "./eligible.ts";
 import type { Silence } from "./readiness.ts";
 

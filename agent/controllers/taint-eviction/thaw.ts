@@ -4,10 +4,10 @@ import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts
 import { inTextOrder } from "../../base/text-order.ts";
 import { type Freeze, type Holds, slowAfter } from "../../holds/holds.ts";
 import type { SiteView } from "../../loop/controller.ts";
+import { freezeOnBoard } from "../board-verdicts.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { runningTaint } from "../node-lifecycle/taints.ts";
 import { zoneName, zoneOf } from "../node-lifecycle/zones.ts";
-import { freezeOnBoard } from "../sight.ts";
 
 type Rates = Pick<NodeLifecycleSettings, "evictionRate" | "secondaryRate">;
 

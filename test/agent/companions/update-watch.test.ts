@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { UpdateWatch } from "../../../agent/companions/update-watch.ts";
-import type { Happening } from "../../../agent/fleet/happenings.ts";
+import type { FleetEvent } from "../../../agent/fleet/fleet-events.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -10,7 +10,7 @@ class Board {
   readonly clock = new FakeClock("2026-11-20T12:00:00Z");
   readonly log = new RecordingLog();
   readonly kept = new Map<string, string>();
-  readonly events: Happening[] = [];
+  readonly events: FleetEvent[] = [];
   writes = 0;
   isFull = false;
   #version = "";

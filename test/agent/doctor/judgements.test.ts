@@ -6,7 +6,7 @@ import { checkFile } from "../../../agent/config/load.ts";
 import { boardProfile, powerVerdict, temperatureVerdict } from "../../../agent/doctor/check-board.ts";
 import { clockSync, skewVerdict } from "../../../agent/doctor/check-clock.ts";
 import { configParse } from "../../../agent/doctor/check-configuration.ts";
-import { conflictVerdict, type LeaseSight } from "../../../agent/doctor/check-lease.ts";
+import { conflictVerdict, type ObservedLease } from "../../../agent/doctor/check-lease.ts";
 import { memoryCgroup } from "../../../agent/doctor/check-memory.ts";
 import { loopVerdict } from "../../../agent/doctor/check-mqtt.ts";
 import { signKeys } from "../../../agent/doctor/check-signing.ts";
@@ -99,7 +99,7 @@ describe("memory", () => {
 });
 
 describe("the site's Lease", () => {
-  const seen = (...holders: readonly string[]): readonly LeaseSight[] =>
+  const seen = (...holders: readonly string[]): readonly ObservedLease[] =>
     holders.map((holder, at) => ({ holder, transitions: at, renewTime: String(at) }));
 
   test("that two boards take from each other is a failure; that passes on once is an election", () => {

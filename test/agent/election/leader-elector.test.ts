@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { elapsed } from "../../../agent/base/clock.ts";
-import { ConfigError, type Disposed } from "../../../agent/base/errors.ts";
+import { ConfigError, type HasDisposition } from "../../../agent/base/errors.ts";
 import { ApiError } from "../../../agent/client/api-error.ts";
 import { TransportError } from "../../../agent/client/transport-error.ts";
 import type { ElectorParts } from "../../../agent/election/leader-elector.ts";
@@ -683,7 +683,7 @@ describe("who should not lead", () => {
   });
 
   test("what only a person can mend ends the elector, after the Lease was given back", async () => {
-    class Broken extends Error implements Disposed {
+    class Broken extends Error implements HasDisposition {
       readonly disposition = "exit";
     }
     const site = new Election();

@@ -7,7 +7,7 @@ import { readRemote, startRemote, writeRemote } from "../../../agent/config/remo
 import { judgeRemote } from "../../../agent/config/remote-judge.ts";
 import { inForce } from "../../../agent/config/remote-record.ts";
 import { ConfigKeeper, type KeeperParts } from "../../../agent/fleet/config-keeper.ts";
-import type { Happening } from "../../../agent/fleet/happenings.ts";
+import type { FleetEvent } from "../../../agent/fleet/fleet-events.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -23,7 +23,7 @@ class PowerCut extends Error {}
 class Board {
   readonly clock = new FakeClock();
   readonly folder = mkdtempSync(path.join(tmpdir(), "siteward-remote-"));
-  readonly told: Happening[] = [];
+  readonly told: FleetEvent[] = [];
   vitals = { lease: true, api: true, mqtt: true };
   locked: string | undefined;
   /** No life of the agent can begin with these. */

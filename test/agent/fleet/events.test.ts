@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import { FleetEvents } from "../../../agent/fleet/events.ts";
-import type { Severity } from "../../../agent/fleet/happenings.ts";
+import type { Severity } from "../../../agent/fleet/fleet-events.ts";
 import { Database } from "../../../storage/database.ts";
 import { Outbox } from "../../../storage/outbox.ts";
 import { stateMigrations } from "../../../storage/schema.ts";

@@ -3,7 +3,7 @@ import type { CommandTaker } from "../../../agent/commands/desk/desk.ts";
 import type { Answer, Request, Taken } from "../../../agent/commands/desk/request.ts";
 import { Intake } from "../../../agent/fleet/intake.ts";
 import type { Incoming } from "../../../agent/fleet/link.ts";
-import { SiteEar } from "../../../agent/fleet/site-ear.ts";
+import { SiteCommandGate } from "../../../agent/fleet/site-command-gate.ts";
 import { States } from "../../../agent/fleet/states.ts";
 import { Database } from "../../../storage/database.ts";
 import { Outbox } from "../../../storage/outbox.ts";
@@ -46,7 +46,7 @@ function board(take: (request: Request) => Promise<Taken> = async () => ({ answe
   const database = Database.open({ file: ":memory:", migrations: stateMigrations, pragmas });
   const outbox = new Outbox(database, { event: bound, response: bound });
   const states = new States();
-  const ear = new SiteEar();
+  const ear = new SiteCommandGate();
   if (isLeader) ear.open({ isLeader, leader: "pi-1", term: 7 });
   const desk: CommandTaker = {
     take: (request) => {

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import type { Standing } from "../../../agent/commands/desk/controls.ts";
 import { loadConfig } from "../../../agent/config/load.ts";
-import { Drain } from "../../../agent/fleet/drain.ts";
 import { FleetEvents } from "../../../agent/fleet/events.ts";
 import { LinkError, PublishError } from "../../../agent/fleet/link.ts";
+import { LinkProblems } from "../../../agent/fleet/link-problems.ts";
+import { OutboxPublisher } from "../../../agent/fleet/outbox-publisher.ts";
 import { Reports } from "../../../agent/fleet/reports.ts";
 import { live } from "../../../agent/fleet/session.ts";
-import { SiteEar } from "../../../agent/fleet/site-ear.ts";
+import { SiteCommandGate } from "../../../agent/fleet/site-command-gate.ts";
 import { States } from "../../../agent/fleet/states.ts";
-import { Troubles } from "../../../agent/fleet/troubles.ts";
 import { Database } from "../../../storage/database.ts";
 import { Memo } from "../../../storage/memo.ts";
 import { Outbox } from "../../../storage/outbox.ts";
@@ -31,12 +31,12 @@ function connection(link: FakeLink, standing: Standing = { isLeader: false, lead
   const database = Database.open({ file: ":memory:", migrations: stateMigrations, pragmas });
   const bound = { rows: 100, bytes: 100_000 };
   const outbox = new Outbox(database, { event: bound, response: bound });
-  const [states, troubles, ear] = [new States(), new Troubles(), new SiteEar()];
+  const [states, troubles, ear] = [new States(), new LinkProblems(), new SiteCommandGate()];
   const bootId = "boot-1";
   const clockState = () => "synced" as const;
   const happenings = new FleetEvents(ambient, { identity, outbox, bootId, clockState, added: () => drain.ring() });
   const { tellDropped } = happenings;
-  const drain = new Drain(ambient, { outbox, states, bootId, happenings, troubles, tellDropped });
+  const drain = new OutboxPublisher(ambient, { outbox, states, bootId, happenings, troubles, tellDropped });
   const board = { standing, isReady: false, troubles, clock, ended: undefined as LinkError | undefined };
   const reports = new Reports({
     identity,

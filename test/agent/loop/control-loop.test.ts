@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { Pod } from "../../../agent/api/core.ts";
 import { nodes, pods } from "../../../agent/api/resources.ts";
 import { type Clock, nextTurn, shifted, sleep } from "../../../agent/base/clock.ts";
-import { type Disposed, type Disposition, TerminalError } from "../../../agent/base/errors.ts";
+import { type Disposition, type HasDisposition, TerminalError } from "../../../agent/base/errors.ts";
 import { Permits } from "../../../agent/base/permits.ts";
 import { PostponedError } from "../../../agent/base/postponed.ts";
 import type { Steps } from "../../../agent/base/steps.ts";
@@ -98,7 +98,8 @@ function setUp(
   return { clock, log, caches, store, executed, api, observed, loop, term: new TestTerm() };
 }
 
-const failing = (disposition: Disposition): Error & Disposed => Object.assign(new Error("it failed"), { disposition });
+const failing = (disposition: Disposition): Error & HasDisposition =>
+  Object.assign(new Error("it failed"), { disposition });
 
 describe("a term begins", () => {
   test("every cached object wakes its keys once, and so do the keys that are always there", async () => {

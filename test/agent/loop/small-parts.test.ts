@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { Bell } from "../../../agent/base/bell.ts";
 import { DurationSample } from "../../../agent/base/duration-sample.ts";
 import { Fifo } from "../../../agent/base/fifo.ts";
 import { type Lane, lanes } from "../../../agent/base/lanes.ts";
 import { Permits } from "../../../agent/base/permits.ts";
 import { RollingCount } from "../../../agent/base/rolling-count.ts";
+import { WakeSignal } from "../../../agent/base/wake-signal.ts";
 import { OwnWrites, renewalMark } from "../../../agent/election/own-writes.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
@@ -163,7 +163,7 @@ describe("permits of several lanes", () => {
 describe("a bell", () => {
   test("wakes its sleeper, or the next one if nobody sleeps", async () => {
     const clock = new FakeClock();
-    const bell = new Bell(clock);
+    const bell = new WakeSignal(clock);
     const { signal } = new AbortController();
     let woken = 0;
     const sleep = async (delay?: number) => {
@@ -190,7 +190,7 @@ describe("a bell", () => {
   test("lets go when the signal aborts", async () => {
     const clock = new FakeClock();
     const abort = new AbortController();
-    const waiting = new Bell(clock).wait(abort.signal, 1000);
+    const waiting = new WakeSignal(clock).wait(abort.signal, 1000);
     abort.abort();
     await waiting;
     expect(clock.timers).toBe(0);

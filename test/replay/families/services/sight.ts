@@ -1,4 +1,4 @@
-import type { SightParts } from "../../../../agent/controllers/sight.ts";
+import type { SightParts } from "../../../../agent/controllers/board-verdicts.ts";
 import { lifecycleSettings } from "../../settings.ts";
 
 /** Nobody judges the boards. */

@@ -36,7 +36,7 @@ export interface LifeParts {
 }
 
 /** One life of the assembled agent and of what runs beside it: from the opened state folder to the closed one. */
-export class Life {
+export class AgentRun {
   readonly #ambient: Ambient;
   readonly #parts: LifeParts;
   readonly #credentials: Credentials;

@@ -10,7 +10,7 @@ import { type Workload, workloadNamespace } from "./workloads.ts";
 const again: Millis = 1000;
 
 /** Creates the DaemonSets and Services that a scenario asks for. What becomes of them is the agents' business. */
-export class Wishes {
+export class ScenarioSeeder {
   readonly #ambient: Ambient;
   readonly #client: SiteClient;
   readonly #daemons: readonly Daemon[];

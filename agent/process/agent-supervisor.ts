@@ -20,8 +20,8 @@ import { statusLine } from "../status/status-line.ts";
 import { Watchdog } from "../status/watchdog.ts";
 import { watchdogLimits } from "../status/watchdog-limits.ts";
 import { afterFailure, type Failed } from "./after-failure.ts";
+import { AgentRun } from "./agent-run.ts";
 import { type Change, ConfigInForce, type ConfigParts } from "./config-in-force.ts";
-import { Life } from "./life.ts";
 import { previousProcess } from "./previous-process.ts";
 import { formatOf, type ProcessLog } from "./process-log.ts";
 import { type ProcessView, processStatus } from "./process-status.ts";
@@ -44,7 +44,7 @@ const mostRemembered = 16;
  * The process, over the lives of the agent in it: one, as a rule; another one where the configuration changes, or where the
  * agent failed with what a new beginning can mend. What the process says of itself goes on meanwhile.
  */
-export class Lives implements ProcessControls {
+export class AgentSupervisor implements ProcessControls {
   readonly #ambient: Ambient;
   readonly #parts: LivesParts;
   readonly startedAt: Instant;
@@ -57,7 +57,7 @@ export class Lives implements ProcessControls {
   #turn = new AbortController();
   /** A life begins, and it is not known yet whether it can. */
   #isBeginning = true;
-  #life: Life | undefined;
+  #life: AgentRun | undefined;
   #status: StatusFile;
   #failure: ProcessView["failure"];
   #isHeld = false;
@@ -209,7 +209,7 @@ export class Lives implements ProcessControls {
     this.#status = this.#statusFile();
     const needed = recoveryTime(config.state.folder);
     if (needed !== undefined) service.extend(needed);
-    this.#life = new Life(this.#ambient, {
+    this.#life = new AgentRun(this.#ambient, {
       io,
       config,
       controls: this,

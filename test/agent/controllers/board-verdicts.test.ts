@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { leases, nodes } from "../../../agent/api/resources.ts";
+import { type BoardVerdicts, sightOf } from "../../../agent/controllers/board-verdicts.ts";
 import { firstMemory, type SiteMemory } from "../../../agent/controllers/node-lifecycle/memory.ts";
-import { type Sight, sightOf } from "../../../agent/controllers/sight.ts";
 import { noHolds } from "../../../agent/holds/holds.ts";
 import { closed, heard, opened, proven, unheard, type WatchHealth } from "../../../agent/informer/watch-health.ts";
 import { noQuarantine } from "../../../agent/judgement/link.ts";
@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 
 /** Both watches, as this health has them. */
-function sight(seconds: number, health: WatchHealth): Sight {
+function sight(seconds: number, health: WatchHealth): BoardVerdicts {
   for (const resource of [nodes, leases]) caches.of(resource).health = health;
   const client = {
     get: async (): Promise<never> => {

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import type { Pod } from "../../../agent/api/core.ts";
+import { HandoverCache } from "../../../agent/informer/handover-cache.ts";
 import { podIndices } from "../../../agent/informer/indexes.ts";
-import { Passing } from "../../../agent/informer/passing.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { pod } from "./objects.ts";
 
 const names = (found: Iterable<Pod>): readonly string[] => [...found].map(({ metadata }) => metadata.name);
 
 test("what is on its way is found like everything else, until it has arrived", () => {
-  const passing = new Passing<Pod>({ clock: new FakeClock() }, { indices: podIndices });
+  const passing = new HandoverCache<Pod>({ clock: new FakeClock() }, { indices: podIndices });
   passing.add(pod("b", { labels: { app: "web" } }));
   passing.add(pod("a"));
   expect(names(passing.list())).toEqual(["a", "b"]);
@@ -22,7 +22,7 @@ test("what is on its way is found like everything else, until it has arrived", (
 
 test("what arrives nowhere within 10 s went to a board that is not ours", async () => {
   const clock = new FakeClock();
-  const passing = new Passing<Pod>({ clock }, { indices: podIndices });
+  const passing = new HandoverCache<Pod>({ clock }, { indices: podIndices });
   passing.add(pod("a"));
   await clock.advance("10s");
   expect(passing.size).toBe(1);

@@ -33,7 +33,7 @@ const apart: Millis = 500;
  *
  * It only ever adds to the pace of a stream: a server that answers some requests and breaks others is not asked more often.
  */
-export class Comeback {
+export class ReconnectScheduler {
   readonly #ambient: Ambient;
   readonly #parts: ComebackParts;
   readonly #waiting = new Set<() => void>();

@@ -4,7 +4,7 @@ import type { Outcome } from "../../execution/actions.ts";
 import type { Counts } from "./set-status.ts";
 
 /** What a pass found. The same again: nothing has changed since but the boards. */
-export interface Looked {
+export interface StatusFingerprint {
   /** The resourceVersion of the set, after our own write of its status. */
   readonly set: string;
   readonly hash: string;
@@ -13,7 +13,7 @@ export interface Looked {
   readonly newest: string;
 }
 
-export const lookedAt = (set: DaemonSet, hash: string, pods: readonly Pod[]): Looked => ({
+export const lookedAt = (set: DaemonSet, hash: string, pods: readonly Pod[]): StatusFingerprint => ({
   set: set.metadata.resourceVersion,
   hash,
   pods: pods.length,
@@ -23,7 +23,7 @@ export const lookedAt = (set: DaemonSet, hash: string, pods: readonly Pod[]): Lo
 const later = (a: string, b: string): string => (compareVersions(a, b) < 0 ? b : a);
 
 /** With the version that our write of the status gave to the set. */
-export function withOwnWrite(looked: Looked, outcomes: readonly Outcome[]): Looked {
+export function withOwnWrite(looked: StatusFingerprint, outcomes: readonly Outcome[]): StatusFingerprint {
   const written = outcomes.find(({ action }) => action.do === "patch" && action.subresource === "status");
   return written?.ok && written.object ? { ...looked, set: written.object.metadata.resourceVersion } : looked;
 }
@@ -34,8 +34,8 @@ export function withOwnWrite(looked: Looked, outcomes: readonly Outcome[]): Look
  * which hears its echo before a board can change.
  */
 export const isEcho = (
-  before: Looked | undefined,
-  after: Looked,
+  before: StatusFingerprint | undefined,
+  after: StatusFingerprint,
   { spec, status }: DaemonSet,
   { numberAvailable }: Counts,
 ): boolean =>

@@ -6,12 +6,12 @@ import { isFatal } from "../base/reaction.ts";
 import type { Steps } from "../base/steps.ts";
 import type { Lister } from "../informer/lister.ts";
 import type { Caches } from "../site/site-view.ts";
-import type { Seen, SiteView, Wake } from "./controller.ts";
+import type { Seen, SiteView, WatchSpec } from "./controller.ts";
 import type { FairTurns } from "./fair-turns.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
 export interface WakerParts {
-  readonly wakes: readonly Wake[];
+  readonly wakes: readonly WatchSpec[];
   readonly caches: Caches;
   readonly queue: WorkQueue;
   readonly site: () => SiteView;
@@ -22,11 +22,11 @@ export interface WakerParts {
 }
 
 /** Turns changes of the caches into keys of one controller's queue. */
-export class Waker {
+export class EventMapper {
   readonly #ambient: Ambient;
   readonly #parts: WakerParts;
   /** A resource is gone through once, however many wakes listen to it. */
-  readonly #wakes = new Map<Resource<KubeObject>, Wake[]>();
+  readonly #wakes = new Map<Resource<KubeObject>, WatchSpec[]>();
 
   constructor(ambient: Ambient, parts: WakerParts) {
     this.#ambient = ambient;
@@ -56,7 +56,7 @@ export class Waker {
   }
 
   /** Nothing of it is missed where the term ends first: the next one goes through everything. */
-  #wakeAll(wakes: readonly Wake[], changes: Iterable<Seen<KubeObject>>): Promise<void> | undefined {
+  #wakeAll(wakes: readonly WatchSpec[], changes: Iterable<Seen<KubeObject>>): Promise<void> | undefined {
     const { turns, lane, signal } = this.#parts;
     const rest = turns.run(this.#steps(wakes, changes), lane, signal);
     return rest?.catch((error: unknown) => {
@@ -64,7 +64,7 @@ export class Waker {
     });
   }
 
-  *#steps(wakes: readonly Wake[], changes: Iterable<Seen<KubeObject>>): Steps<undefined> {
+  *#steps(wakes: readonly WatchSpec[], changes: Iterable<Seen<KubeObject>>): Steps<undefined> {
     const site = this.#parts.site();
     for (const change of changes) {
       for (const wake of wakes) yield* this.#wake(wake, change, site);
@@ -77,7 +77,7 @@ export class Waker {
    * A rule that fails on one object must not keep the others, nor other controllers, from hearing of theirs. A cache that
    * cannot be read is no failure of a rule: whom it would have woken is never known.
    */
-  *#wake(wake: Wake, change: Seen<KubeObject>, site: SiteView): Steps<undefined> {
+  *#wake(wake: WatchSpec, change: Seen<KubeObject>, site: SiteView): Steps<undefined> {
     const { queue } = this.#parts;
     try {
       const delay = change.swept ? 0 : (wake.after ?? 0);

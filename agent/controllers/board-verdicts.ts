@@ -11,7 +11,7 @@ import { verdictNow } from "./node-lifecycle/verdict-now.ts";
 import { zoneName, zoneOf } from "./node-lifecycle/zones.ts";
 
 /** How well we see the boards, for controllers that do not judge them and whose acts rest on it all the same. */
-export interface Sight {
+export interface BoardVerdicts {
   /** Why nothing harmful may rest on any verdict now: we are blind, or an outage was over just now. Undefined: it may. */
   readonly held: string | undefined;
   /** What is held to be true of a board; undefined: it has no Node, or nobody judges boards here. */
@@ -33,7 +33,10 @@ export const freezeOnBoard = (holds: Holds, board: string, node: Node | undefine
   freezeOn(holds, { board, zone: node && zoneName(zoneOf(node)) }, now);
 
 /** Reads Nodes and their Leases: whoever asks has to list both in its `reads`. */
-export function sightOf({ settings, judge, holds: holdsAt = () => noHolds }: SightParts, site: SiteView): Sight {
+export function sightOf(
+  { settings, judge, holds: holdsAt = () => noHolds }: SightParts,
+  site: SiteView,
+): BoardVerdicts {
   const holds = holdsAt(site.now);
   const link = linkOf({ nodes: site.watch(nodes), leases: site.watch(leases) }, settings, site.now);
   const memory = judge();

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import type { Instant } from "../../../agent/base/clock.ts";
 import type { Standing } from "../../../agent/commands/desk/controls.ts";
-import { SiteEar } from "../../../agent/fleet/site-ear.ts";
+import { SiteCommandGate } from "../../../agent/fleet/site-command-gate.ts";
 
 const at = (seconds: number): Instant => ({ mono: seconds * 1000, wall: 0 });
 const leads = (term: number): Standing => ({ isLeader: true, leader: "pi-1", term });
 const follows = (leader: string | undefined, term: number): Standing => ({ isLeader: false, leader, term });
 
 test("a new leader begins to listen when the former one has stopped, and a former one stops at once", () => {
-  const ear = new SiteEar();
+  const ear = new SiteCommandGate();
   ear.begin(at(0));
   expect(ear.wants(follows("pi-2", 1), at(99))).toBe(false);
   expect(ear.wants(leads(2), at(100))).toBe(false);
@@ -21,7 +21,7 @@ test("a new leader begins to listen when the former one has stopped, and a forme
 });
 
 test("in the same term a new connection listens at once, in another one when what waited there has come", () => {
-  const ear = new SiteEar();
+  const ear = new SiteCommandGate();
   ear.begin(at(0));
   ear.wants(leads(2), at(0));
   expect(ear.wants(leads(2), at(3))).toBe(true);
@@ -43,14 +43,14 @@ test.each([
   ["nobody is known to lead", 2, follows(undefined, 2), "take"],
   ["its own name stands on the Lease although its term is over", 2, follows("pi-1", 2), "take"],
 ] as const)("what the broker kept for a board, when %s", (_, listened, standing, hearing) => {
-  const ear = new SiteEar();
+  const ear = new SiteCommandGate();
   if (listened !== undefined) ear.open(leads(listened));
   ear.begin(at(10));
   expect(ear.hear(standing, "pi-1")).toBe(hearing);
 });
 
 test("what comes while it still listens is refused by a board whose term is over, whoever leads", () => {
-  const ear = new SiteEar();
+  const ear = new SiteCommandGate();
   ear.begin(at(0));
   ear.open(leads(2));
   expect(ear.hear(follows("pi-2", 3), "pi-1")).toBe("take");

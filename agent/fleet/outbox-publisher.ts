@@ -1,22 +1,22 @@
 import { type Outbox, type OutboxClass, type OutboxRow, ttlLeft } from "../../storage/outbox.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { backoff } from "../base/backoff.ts";
-import { Bell } from "../base/bell.ts";
 import { elapsed, type Instant, type Millis, shifted, sleep } from "../base/clock.ts";
 import { fullBucket, nextToken, take } from "../base/token-bucket.ts";
+import { WakeSignal } from "../base/wake-signal.ts";
 import { sizeHint } from "./broker-hints.ts";
 import { severities } from "./documents.ts";
-import type { Happenings } from "./happenings.ts";
+import type { FleetEventSink } from "./fleet-events.ts";
 import { type Link, type Message, PublishError } from "./link.ts";
+import type { LinkProblems } from "./link-problems.ts";
 import type { State, States } from "./states.ts";
-import type { Troubles } from "./troubles.ts";
 
 export interface DrainParts {
   readonly outbox: Outbox;
   readonly states: States;
   readonly bootId: string;
-  readonly happenings: Happenings;
-  readonly troubles: Troubles;
+  readonly happenings: FleetEventSink;
+  readonly troubles: LinkProblems;
   /** Tells what was dropped while there was no room for it. */
   readonly tellDropped: () => void;
 }
@@ -52,10 +52,10 @@ interface Item {
  * one where it is critical; a row is deleted when the broker has it. Where the disk takes nothing, what was sent is known in
  * memory until it does. Lives as long as the fleet, and sends while a link is up.
  */
-export class Drain {
+export class OutboxPublisher {
   readonly #ambient: Ambient;
   readonly #parts: DrainParts;
-  readonly #bell: Bell;
+  readonly #bell: WakeSignal;
   readonly #underway = new Set<string>();
   readonly #blocked = new Map<string, { readonly failures: number; readonly until: Instant }>();
   readonly #denied = new Map<string, Instant>();
@@ -72,7 +72,7 @@ export class Drain {
   constructor(ambient: Ambient, parts: DrainParts) {
     this.#ambient = ambient;
     this.#parts = parts;
-    this.#bell = new Bell(ambient.clock);
+    this.#bell = new WakeSignal(ambient.clock);
   }
 
   /** From the last message to its acknowledgement. */

@@ -8,7 +8,7 @@ const usual: Millis = 3000;
  * How long what is read now may have lain in this machine. The broker counts a message's time until it is sent; a process
  * that is stopped, or swapped out, reads it much later, and nothing in the message says so.
  */
-export class Unread {
+export class ReadDelay {
   readonly #clock: Clock;
   /** What had come by the look before the last one has been read, whichever of looking and reading came first since. */
   #before: Instant;

@@ -11,7 +11,7 @@ const silence: Millis = 500;
  * is no bookmark: then a short watch that ends in order after a silence; of what its end cut off, a part would have come
  * right before.
  */
-export class CatchUp {
+export class FreshnessCheck {
   #isDone = false;
   #seconds = firstWatch;
 

@@ -11,13 +11,13 @@ const handOver: Millis = 2500;
  * take: it is this board's to carry out, or to refuse. late: it may have been sent to a leader of the past, who carried it
  * out. ignore: it was, or it is to be sent again: another board leads, and answers.
  */
-export type Hearing = "take" | "late" | "ignore";
+export type Admission = "take" | "late" | "ignore";
 
 /**
  * When this board listens to commands of the site, over many connections, so that each is carried out and answered by one
  * board. The broker keeps them for a leader that is away, also those that the next leader has had meanwhile.
  */
-export class SiteEar {
+export class SiteCommandGate {
   /** The term in which this board listened last. */
   #term: number | undefined;
   #led: { readonly term: number; readonly since: Instant } | undefined;
@@ -46,7 +46,7 @@ export class SiteEar {
   }
 
   /** What becomes of a command of the site that came. */
-  hear({ isLeader, leader, term }: Standing, board: string): Hearing {
+  hear({ isLeader, leader, term }: Standing, board: string): Admission {
     if (isLeader) return term !== undefined && term === this.#term ? "take" : "late";
     const isElsewhere = leader !== undefined && leader !== board;
     return this.#isOpen || !isElsewhere ? "take" : "ignore";

@@ -10,7 +10,7 @@ const patience: Millis = 10_000;
  * Objects on their way from one watch to another: the first has told that they left it, the second has not told yet that
  * they came. Whoever counts must not find them missing in between, or makes them a second time.
  */
-export class Passing<T extends KubeObject> implements Lister<T> {
+export class HandoverCache<T extends KubeObject> implements Lister<T> {
   readonly #clock: Clock;
   readonly #indices: IndexFunctions<T>;
   readonly #objects = new Map<string, { readonly object: T; readonly since: Instant }>();

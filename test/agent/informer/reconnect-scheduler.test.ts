@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { elapsed, type Millis, sleep } from "../../../agent/base/clock.ts";
-import { Comeback, type SiteRank } from "../../../agent/informer/comeback.ts";
+import { ReconnectScheduler, type SiteRank } from "../../../agent/informer/reconnect-scheduler.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -14,20 +14,20 @@ beforeEach(() => {
   clock = new FakeClock();
 });
 
-const comeback = (seed: number, isUrgent: () => boolean, rank: SiteRank | undefined): Comeback => {
+const comeback = (seed: number, isUrgent: () => boolean, rank: SiteRank | undefined): ReconnectScheduler => {
   const ambient = { clock, log: new RecordingLog(), random: new SeededRandom(seed) };
-  return new Comeback(ambient, { within, isUrgent, rank: () => rank });
+  return new ReconnectScheduler(ambient, { within, isUrgent, rank: () => rank });
 };
 
-const leaderOf = (site: SiteRank | undefined, seed = 3): Comeback => comeback(seed, () => true, site);
-const standby = (seed: number): Comeback => comeback(seed, () => false, undefined);
+const leaderOf = (site: SiteRank | undefined, seed = 3): ReconnectScheduler => comeback(seed, () => true, site);
+const standby = (seed: number): ReconnectScheduler => comeback(seed, () => false, undefined);
 
 const alone: SiteRank = { rank: 0, of: 1 };
 const last: SiteRank = { rank: 24, of: 25 };
 const sites = (of: number): readonly SiteRank[] => Array.from({ length: of }, (_, rank) => ({ rank, of }));
 
 /** A stream of a board fails now; when it tries again. */
-async function returns(board: Comeback, signal = new AbortController().signal, wait = pace): Promise<Millis> {
+async function returns(board: ReconnectScheduler, signal = new AbortController().signal, wait = pace): Promise<Millis> {
   const begun = clock.now();
   const due = board.lost(wait);
   await sleep(clock, wait, signal);
@@ -36,7 +36,7 @@ async function returns(board: Comeback, signal = new AbortController().signal, w
 }
 
 /** A renewal comes due now; how long it is held back. */
-async function renewalWaits(board: Comeback): Promise<Millis> {
+async function renewalWaits(board: ReconnectScheduler): Promise<Millis> {
   const begun = clock.now();
   await board.inTurn(new AbortController().signal);
   return elapsed(begun, clock.now());

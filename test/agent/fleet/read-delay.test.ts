@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Unread } from "../../../agent/fleet/unread.ts";
+import { ReadDelay } from "../../../agent/fleet/read-delay.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 /** A clock whose time goes on while nothing of ours runs. */
@@ -14,7 +14,7 @@ class StoppedClock extends FakeClock {
 
 test("in a process that runs as it should, nothing lies unread", async () => {
   const clock = new FakeClock();
-  const unread = new Unread(clock);
+  const unread = new ReadDelay(clock);
   unread.begin();
   for (let looks = 0; looks < 100; looks++) {
     await clock.advance("700ms");
@@ -27,7 +27,7 @@ test.each(["reading comes first", "looking comes first"])(
   "a process that was stopped, and %s when it wakes",
   async (first) => {
     const clock = new StoppedClock();
-    const unread = new Unread(clock);
+    const unread = new ReadDelay(clock);
     unread.begin();
     await clock.advance("10s");
     clock.lost = 87_000;

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { Drain } from "../../../agent/fleet/drain.ts";
 import { FleetEvents } from "../../../agent/fleet/events.ts";
-import type { Severity } from "../../../agent/fleet/happenings.ts";
+import type { Severity } from "../../../agent/fleet/fleet-events.ts";
 import { LinkError, PublishError } from "../../../agent/fleet/link.ts";
+import { LinkProblems } from "../../../agent/fleet/link-problems.ts";
+import { OutboxPublisher } from "../../../agent/fleet/outbox-publisher.ts";
 import { States } from "../../../agent/fleet/states.ts";
-import { Troubles } from "../../../agent/fleet/troubles.ts";
 import { Database } from "../../../storage/database.ts";
 import { Outbox } from "../../../storage/outbox.ts";
 import { stateMigrations } from "../../../storage/schema.ts";
@@ -23,9 +23,9 @@ class Desk {
   readonly log = new RecordingLog();
   readonly outbox: Outbox;
   readonly states = new States();
-  readonly troubles = new Troubles();
+  readonly troubles = new LinkProblems();
   readonly events: FleetEvents;
-  readonly drain: Drain;
+  readonly drain: OutboxPublisher;
   readonly #database: Database;
   #stop = new AbortController();
   #running: Promise<void> | undefined;
@@ -40,7 +40,14 @@ class Desk {
     const added = (): void => this.drain.ring();
     this.events = new FleetEvents(ambient, { identity, outbox, bootId, clockState: () => "synced", added });
     const { tellDropped } = this.events;
-    this.drain = new Drain(ambient, { outbox, states, bootId, happenings: this.events, troubles, tellDropped });
+    this.drain = new OutboxPublisher(ambient, {
+      outbox,
+      states,
+      bootId,
+      happenings: this.events,
+      troubles,
+      tellDropped,
+    });
   }
 
   connect(link: FakeLink): void {

@@ -1,7 +1,7 @@
 import type { Clock, Millis } from "./clock.ts";
 
 /** Wakes the one loop that sleeps on it. A ring while nobody sleeps is kept: the next sleep ends at once. */
-export class Bell {
+export class WakeSignal {
   readonly #clock: Clock;
   #rung = false;
   #wake: (() => void) | undefined;

@@ -15,7 +15,7 @@ import {
  * What a Reflector hears of its watch. What came is a proof only once it can be read: whoever looks at the cache before
  * does not see the renewals that are in it, and would take the boards for silent.
  */
-export class Hearing {
+export class WatchHealthTracker {
   readonly #clock: Clock;
   readonly #limits: WatchLimits;
   #health: WatchHealth = unheard;

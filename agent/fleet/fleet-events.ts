@@ -3,7 +3,7 @@ import type { JsonRecord } from "../base/json.ts";
 export type Severity = "debug" | "info" | "warning" | "critical";
 
 /** Something that happened and that the fleet should know of. */
-export interface Happening {
+export interface FleetEvent {
   /** The last level of its topic: "identity.duplicate", "outbox.dropped". */
   readonly type: string;
   readonly severity: Severity;
@@ -15,6 +15,6 @@ export interface Happening {
 }
 
 /** Where parts of the program tell what happened. Telling never fails and never waits. */
-export interface Happenings {
-  note(event: Happening): void;
+export interface FleetEventSink {
+  note(event: FleetEvent): void;
 }

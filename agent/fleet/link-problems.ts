@@ -1,7 +1,7 @@
 import type { ProblemPart } from "../status/parts.ts";
 
 /** What is wrong with the fleet's link although it is up, for the status: one of each type, until it is over. */
-export class Troubles {
+export class LinkProblems {
   readonly #found = new Map<string, ProblemPart>();
 
   tell(problem: ProblemPart): void {

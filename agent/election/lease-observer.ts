@@ -15,7 +15,7 @@ import {
 import { OwnWrites } from "./own-writes.ts";
 
 /** What a candidate knows of the Lease: brought up to date by every look and every write of its own. */
-export class LeaseSight {
+export class LeaseObserver {
   readonly #ambient: Ambient;
   readonly #candidate: Candidate;
   readonly #remember: (term: number) => void;
