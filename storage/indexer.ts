@@ -232,7 +232,7 @@ export class Indexer<T extends StoredObject> {
       throw this.#database.damaged(error);
     }
     if (!isStored(object) || keyOf(object) !== key || !isSame(identityOf(object), row)) {
-      throw this.#database.damaged(new Error(`what is stored as ${key} is something else`));
+      throw this.#database.damaged(new Error(`the object stored as ${key} has another identity`));
     }
     return object as T;
   }

@@ -17,8 +17,8 @@ export const commands: readonly Command[] = [
       "Starts an embedded API server on a loopback port, simulated boards, and one agent process for each board. " +
       "kubectl works against it with the kubeconfig that is written out. Not a production API server.",
     options: [
-      { name: "boards", value: "N", summary: "How many boards (default: 3)." },
-      { name: "zones", value: "N", summary: "Over how many zones they are spread (default: 2)." },
+      { name: "boards", value: "N", summary: "Number of boards (default: 3)." },
+      { name: "zones", value: "N", summary: "Number of zones to spread them over (default: 2)." },
       {
         name: "scenario",
         value: "NAME|FILE",
@@ -38,7 +38,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: "status",
-    summary: "Tell how the agent of this board and its site are.",
+    summary: "Show the health of this board's agent and its site.",
     details:
       "Reads the status file of the agent, so that it also answers when the agent hangs or is gone. " +
       "Problems come first, each with the next step.",
@@ -57,7 +57,7 @@ export const commands: readonly Command[] = [
   {
     name: "config show",
     summary: "Print the configuration that is in force.",
-    options: [configOption, { name: "origin", summary: "Tell with each value where it comes from." }, jsonOption],
+    options: [configOption, { name: "origin", summary: "Show where each value comes from." }, jsonOption],
     exits: [exit.ok, exit.config],
     load: async () => (await import("./commands/config.ts")).show,
   },
@@ -95,7 +95,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: "config example",
-    summary: "Print an example file: every setting at its default, with its sentence.",
+    summary: "Print an example file: every setting at its default, with its description.",
     options: [],
     exits: [exit.ok],
     examples: ["siteward config example > /etc/siteward/siteward.yaml"],
@@ -103,7 +103,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: "harden",
-    summary: "Make the service of this board tighter: no compiled code, and no packets but to those it needs.",
+    summary: "Tighten this board's service: no compiled code, and network traffic only to the hosts it needs.",
     details:
       "Prints a drop-in for siteward.service with the addresses of the API server, the proxy, the broker, the name " +
       "servers and the board's own networks, as they are now.",
@@ -114,7 +114,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: "profile list",
-    summary: "List the firmware profiles, the one that fits this board marked.",
+    summary: "List the firmware profiles and mark the one that fits this board.",
     details:
       "Each with the file that it is from: those in /etc/siteward/profiles.d are this board's own, and replace shipped ones of " +
       "the same id. One with a mistake is named and left out; the command ends with 78 then.",
@@ -124,7 +124,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: "profile detect",
-    summary: "Tell which board this is, and which profile fits it.",
+    summary: "Show which board this is and which profile fits it.",
     options: [jsonOption],
     exits: [exit.ok, exit.config],
     load: async () => (await import("./commands/profile.ts")).detect,
@@ -139,7 +139,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: "profile apply",
-    summary: "Give the service the memory limits and V8's flags of the board's profile.",
+    summary: "Apply the board profile's memory limits and V8 flags to the service.",
     details:
       "Writes /etc/systemd/system/siteward.service.d/10-profile.conf, which systemd reads before the program starts; the " +
       "profile's settings need no such file. The package does this when it is installed. Do it again when the card has " +
@@ -166,7 +166,7 @@ export const commands: readonly Command[] = [
         known: ["mosquitto", "emqx"],
         summary: "mosquitto (an acl_file, the default) or emqx (an acl.conf).",
       },
-      { name: "operators", value: "NAMES", summary: "User names of who manages the fleet, with commas between them." },
+      { name: "operators", value: "NAMES", summary: "User names of the fleet's operators, separated by commas." },
     ],
     exits: [exit.ok, exit.usage],
     examples: ["siteward broker-acl --fleet acme --operators ops plant7/edge-01,edge-02 > /etc/mosquitto/acl"],
@@ -174,7 +174,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: "inventory",
-    summary: "Tell what this board is made of: system, processor, memory, disks.",
+    summary: "Show this board's hardware: system, processor, memory, disks.",
     options: [jsonOption],
     exits: [exit.ok, exit.internal],
     load: async () => (await import("./commands/inventory.ts")).run,

@@ -11,8 +11,8 @@ export const careCommands: readonly Command[] = [
       "the middle is finished by the next run. Writes /etc/siteward/credentials (mode 600), conf.d/20-enrolled.yaml and, " +
       "with a broker, the unit's drop-in 20-fleet.conf; then runs siteward doctor.",
     options: [
-      { name: "kubeconfig", value: "FILE", summary: "A kubeconfig; what it names as files is taken in." },
-      { name: "context", value: "NAME", summary: "The context of it (default: its current one)." },
+      { name: "kubeconfig", value: "FILE", summary: "A kubeconfig; the files it refers to are embedded." },
+      { name: "context", value: "NAME", summary: "Context to use (default: the current one)." },
       { name: "server", value: "URL", summary: "Instead: the API server, such as https://10.0.0.1:6443." },
       { name: "token-file", value: "FILE", summary: "With --server: the file with the token." },
       { name: "ca", value: "FILE", summary: "With --server: the authority that signed its certificate." },
@@ -37,7 +37,7 @@ export const careCommands: readonly Command[] = [
   },
   {
     name: "doctor",
-    summary: "Look for what is wrong with this board, its agent and its links, and say what to do.",
+    summary: "Find problems of this board, its agent and its links, and say what to do about them.",
     details:
       "Every check prints one line, [ok], [warn], [FAIL] or [skip: why], and under it the next step. Nothing is changed; " +
       "run it as root, or it cannot read the credentials.",
@@ -60,7 +60,7 @@ export const careCommands: readonly Command[] = [
       "simply run again.",
     options: [
       configOption,
-      { name: "dry-run", summary: "Say what would be done, change nothing." },
+      { name: "dry-run", summary: "Show what would be done, change nothing." },
       { name: "yes", summary: "Do not ask." },
     ],
     exits: [exit.ok, exit.failed, exit.usage, exit.permission, exit.config],
@@ -68,7 +68,7 @@ export const careCommands: readonly Command[] = [
   },
   {
     name: "diag collect",
-    summary: "Collect what a helper needs into one .tar.gz.",
+    summary: "Collect diagnostics for support into one .tar.gz.",
     details:
       "Status, configuration, doctor, log, databases, board and unit. Secrets are taken out of all of it. As root, or the log and the credentials cannot be read.",
     options: [
@@ -83,14 +83,14 @@ export const careCommands: readonly Command[] = [
   },
   {
     name: "journal stats",
-    summary: "Tell what is in the agent's databases.",
+    summary: "Show what is in the agent's databases.",
     options: [configOption, jsonOption],
     exits: [exit.ok, exit.failed, exit.permission, exit.config],
     load: async () => (await import("./commands/journal.ts")).stats,
   },
   {
     name: "journal tail",
-    summary: "Print the newest changes of the site that were received and are not applied yet.",
+    summary: "Print the newest changes received but not applied yet.",
     details: "Usually there are none: a change is applied in the transaction that stores it. What waits is a burst.",
     options: [configOption, jsonOption, { name: "lines", short: "n", value: "N", summary: "How many (default: 20)." }],
     exits: [exit.ok, exit.failed, exit.usage, exit.permission, exit.config],
@@ -98,14 +98,14 @@ export const careCommands: readonly Command[] = [
   },
   {
     name: "journal verify",
-    summary: "Read the databases from end to end and tell whether they are sound.",
+    summary: "Read the databases from end to end and report whether they are intact.",
     options: [configOption],
     exits: [exit.ok, exit.failed, exit.permission, exit.config],
     load: async () => (await import("./commands/journal.ts")).verify,
   },
   {
     name: "journal compact",
-    summary: "Write the databases anew, without what is free in them.",
+    summary: "Rewrite the databases without their free space.",
     details: "While the agent runs it does that itself (siteward cmd journal.compact); otherwise this command does.",
     options: [configOption],
     exits: [exit.ok, exit.failed, exit.permission, exit.config],

@@ -3,11 +3,11 @@ import type { Command, Option } from "./command.ts";
 
 /** Of what is given to the agent over its socket. */
 const orderOptions: readonly Option[] = [
-  { name: "dry-run", summary: "Check everything and tell what would be done, but do not do it." },
+  { name: "dry-run", summary: "Check everything and show what would be done, without doing it." },
   {
     name: "reason",
     value: "TEXT",
-    summary: "Why, for the log, the status and the site's events: what changes something needs it.",
+    summary: "Reason, for the log, the status and the site's events; commands that change something need it.",
   },
   { name: "socket", value: "FILE", summary: "The agent's socket (default: /run/siteward/ctl.sock)." },
 ];
@@ -16,7 +16,7 @@ const answersOption: Option = { name: "json", summary: "Print each answer on a l
 
 export const configRollback: Command = {
   name: "config rollback",
-  summary: "Go back to the settings of the fleet that were good before.",
+  summary: "Return to the fleet's last good settings.",
   details:
     "The command config.rollback, given to the agent on this board. What is gone back from is not taken again by itself; " +
     "the next version that the fleet desires is.",
@@ -24,7 +24,7 @@ export const configRollback: Command = {
     {
       name: "to",
       value: "VERSION",
-      summary: "Not to the last good version but to this one (0: none of the fleet's).",
+      summary: "Return to this version instead of the last good one (0: no fleet settings).",
     },
     ...orderOptions,
     answersOption,
@@ -41,14 +41,14 @@ export const configRollback: Command = {
 export const operatorCommands: readonly Command[] = [
   {
     name: "cmd",
-    summary: "Give a command to the agent on this board, over its socket.",
+    summary: "Send a command to the agent on this board, over its socket.",
     details:
       "The commands are those of the fleet. A result is printed as JSON; how it is going is told on standard error. " +
       "The socket is for root and the agent's group.",
     words: { show: "NAME [JSON]", least: 0, most: 2 },
     options: [
       ...orderOptions,
-      { name: "schema", summary: "Print the JSON schema of all commands, or of the one named, and give none." },
+      { name: "schema", summary: "Print the JSON schema of all commands, or of the one named, and send nothing." },
       answersOption,
     ],
     exits: [exit.ok, exit.failed, exit.usage, exit.unavailable, exit.permission],
@@ -61,7 +61,7 @@ export const operatorCommands: readonly Command[] = [
   },
   {
     name: "keygen",
-    summary: "Make a pair of keys with which an operator signs commands.",
+    summary: "Create a key pair for an operator to sign commands with.",
     words: { show: "NAME", least: 1, most: 1 },
     options: [{ name: "dir", value: "FOLDER", summary: "Where to write NAME.key and NAME.pub (default: here)." }],
     exits: [exit.ok, exit.failed, exit.usage],
@@ -75,7 +75,7 @@ export const operatorCommands: readonly Command[] = [
     options: [
       { name: "key", value: "FILE", summary: "The operator's private key, NAME.key." },
       { name: "topic", value: "TOPIC", summary: "The topic on which the command will be published." },
-      { name: "kid", value: "NAME", summary: "What the boards call the key (default: from the file's name)." },
+      { name: "kid", value: "NAME", summary: "The key's name on the boards (default: from the file's name)." },
       { name: "json", summary: "Print kid and sig as JSON." },
     ],
     exits: [exit.ok, exit.failed, exit.usage],

@@ -35,7 +35,7 @@ export interface BoardFleetParts {
   readonly database: Database;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly bootId: string;
-  /** The number of the fleet's settings that are in force. */
+  /** Version of the fleet settings in force. */
   readonly remoteVersion: () => number | undefined;
   readonly reload: KeeperParts["reload"];
   /** What is wrong with settings of the fleet on this board. */

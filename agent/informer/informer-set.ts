@@ -115,7 +115,7 @@ export class InformerSet {
 
   /** Ends when the signal aborts, with everything written; throws where the cache cannot be used any more. */
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#isRunning) throw new Error("the informers run already");
+    if (this.#isRunning) throw new Error("informers are already running");
     this.#isRunning = true;
     try {
       this.#forgetOthers();

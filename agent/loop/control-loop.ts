@@ -250,7 +250,7 @@ export class ControlLoop<State, Memory> {
       requeueAfter = pass.requeueAfter;
       error = gravest(pass.errors);
     } catch (thrown) {
-      error = thrown ?? new Error("a pass failed without saying why");
+      error = thrown ?? new Error("pass failed with an empty error");
     } finally {
       this.#passes.delete(underWay);
     }

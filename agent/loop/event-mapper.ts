@@ -92,7 +92,7 @@ export class EventMapper {
     } catch (error) {
       if (isFatal(error)) throw error;
       const stack = error instanceof Error ? error.stack : undefined;
-      this.#ambient.log.error("a change wakes nobody", {
+      this.#ambient.log.error("mapping a change to keys failed", {
         resource: resourceName(wake.on),
         object: change.key,
         error,

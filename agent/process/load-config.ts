@@ -18,7 +18,7 @@ export const ownProfiles = `${etc}/profiles.d`;
 
 export interface LoadedConfig extends Loaded {
   readonly profile: Profile | undefined;
-  /** The number of the fleet's settings that are in force. */
+  /** Version of the fleet settings in force. */
   readonly remoteVersion: number | undefined;
 }
 

@@ -127,11 +127,11 @@ const eviction = record({
   queue: count,
   /** Those of them whose turn is held back. */
   queueHeld: maybe(count),
-  /** Pods whose toleration time runs. */
+  /** Pods whose toleration time is running. */
   pending: count,
   /** Pods whose toleration time is over and that are still there: their eviction is held, or did not go through. */
   due: maybe(count),
-  /** Pods that were evicted in the last hour. */
+  /** Pods evicted in the last hour. */
   evicted1h: maybe(count),
   /** The harmful acts of this process, each kind by itself. */
   acts: maybe(list(record({ act: text, lastHour: count, total: count }))),

@@ -53,7 +53,7 @@ export interface EvictionPart {
   /** Boards that wait for their NoExecute taint, and those of them whose turn is held back. */
   readonly queue: number;
   readonly queueHeld?: number | undefined;
-  /** Pods whose toleration time runs. */
+  /** Pods whose toleration time is running. */
   readonly pending: number;
   /** Pods whose toleration time is over, and which are still there. */
   readonly due?: number | undefined;

@@ -10,7 +10,7 @@ import { type Inventory, inventoryFrom, inventorySchema } from "../../board/inve
 export const run: Run = async (io, { flags }) => {
   const found = await look();
   const inventory = inventoryFrom(JSON.stringify(found));
-  if (!inventory) throw new Error("the inventory is none");
+  if (!inventory) throw new Error("the output of the inventory is invalid");
   if (flags.has("json")) io.stdout.json(found);
   else io.stdout.write(textOf(inventory));
   return exit.ok;

@@ -46,7 +46,7 @@ function ofProcess({ version, startedAt, health, clock, memory, journal, config,
     gauge("start_time_seconds", "When the agent started, in seconds since 1970.", one(Date.parse(startedAt) / 1000)),
     gauge(
       "health",
-      "1 for the level that the agent's health has.",
+      "1 for the agent's current health level.",
       levels.map((level) => ({ labels: { level }, value: yes(health.level === level) })),
     ),
     gauge(
@@ -54,61 +54,45 @@ function ofProcess({ version, startedAt, health, clock, memory, journal, config,
       "1 while the site is looked after as it should be, as far as this board can tell.",
       one(yes(health.ready)),
     ),
-    gauge("conditions", "Problems that the status tells of.", [...conditions.values()]),
+    gauge("conditions", "Active problems, by type and severity.", [...conditions.values()]),
     gauge("clock_synced", "1 while the board knows the time.", one(clock && yes(clock.state === "synced"))),
     gauge(
       "api_clock_skew_seconds",
-      "The clock of the API server less that of the board.",
+      "Clock of the API server minus clock of the board.",
       one(seconds(clock?.apiSkewMs)),
     ),
     gauge("memory_resident_bytes", "Resident memory of the agent.", one(memory?.rssBytes)),
     gauge(
       "memory_anonymous_bytes",
-      "Resident memory of the agent that no file stands for.",
+      "Resident memory of the agent that is not backed by a file.",
       one(memory?.anonymousBytes),
     ),
-    gauge("memory_peak_bytes", "The most resident memory that the agent ever had.", one(memory?.peakBytes)),
-    gauge("memory_heap_bytes", "Memory that objects of the program take.", one(memory?.heapUsedBytes)),
+    gauge("memory_peak_bytes", "Peak resident memory of the agent.", one(memory?.peakBytes)),
+    gauge("memory_heap_bytes", "Memory used by JavaScript objects.", one(memory?.heapUsedBytes)),
     gauge("database_bytes", "Size of the cache of the site's objects.", one(journal?.dbBytes)),
     gauge("database_wal_bytes", "Size of the cache's write-ahead log.", one(journal?.walBytes)),
-    gauge("journal_rows", "Changes that were received and not applied yet.", one(journal?.depth)),
-    gauge("config_desired_version", "The number of the settings that the fleet desires.", one(config?.desiredVersion)),
-    gauge(
-      "config_applied_version",
-      "The number of the fleet's settings that are in force.",
-      one(config?.appliedVersion),
-    ),
-    counter("status_write_failures", "How often the status file could not be written.", one(writeFailures)),
+    gauge("journal_rows", "Changes received but not applied yet.", one(journal?.depth)),
+    gauge("config_desired_version", "Version of the settings that the fleet desires.", one(config?.desiredVersion)),
+    gauge("config_applied_version", "Version of the fleet settings in force.", one(config?.appliedVersion)),
+    counter("status_write_failures", "Failed writes of the status file.", one(writeFailures)),
   ];
 }
 
 function ofLeadership({ leader, holds }: Status): Metric[] {
   return [
     gauge("leader", "1 while this board leads the site.", one(leader && yes(leader.role === "leader"))),
-    gauge(
-      "leader_known",
-      "1 while some board is known to lead the site.",
-      one(leader && yes(leader.holder !== undefined)),
-    ),
+    gauge("leader_known", "1 while a leader of the site is known.", one(leader && yes(leader.holder !== undefined))),
     gauge("term", "The number of the site's present term.", one(leader?.term)),
-    gauge("lease_age_seconds", "Since the site's Lease was last seen to be renewed.", one(seconds(leader?.leaseAgeMs))),
-    gauge(
-      "lease_duration_seconds",
-      "For how long a renewal of the Lease counts.",
-      one(seconds(leader?.leaseDurationMs)),
-    ),
+    gauge("lease_age_seconds", "Time since the site's Lease was last seen renewed.", one(seconds(leader?.leaseAgeMs))),
+    gauge("lease_duration_seconds", "Lease duration in seconds.", one(seconds(leader?.leaseDurationMs))),
     gauge(
       "lease_renew_p95_seconds",
-      "95 of 100 renewals of the Lease took at most this long.",
+      "95th percentile of the time a Lease renewal takes.",
       one(seconds(leader?.renewP95Ms)),
     ),
-    gauge(
-      "lease_missed_renewals",
-      "Attempts to renew the Lease that failed, one after the other.",
-      one(leader?.missedRenewals),
-    ),
-    gauge("freezes", "Orders to evict nothing that are in force.", one(holds?.freezes.length)),
-    gauge("pauses", "Controllers that are paused.", one(holds?.pauses.length)),
+    gauge("lease_missed_renewals", "Consecutive failed attempts to renew the Lease.", one(leader?.missedRenewals)),
+    gauge("freezes", "Freezes in force.", one(holds?.freezes.length)),
+    gauge("pauses", "Paused controllers.", one(holds?.pauses.length)),
   ];
 }
 
@@ -124,12 +108,12 @@ function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
     gauge("api_round_trip_p95_seconds", "95 of 100 requests took at most this long.", one(seconds(api?.rttP95Ms))),
     gauge(
       "api_failed_requests_last_hour",
-      "Requests to the API server of the last hour that had no answer.",
+      "Requests to the API server without an answer in the last hour.",
       one(api?.failed1h),
     ),
     counter(
       "api_outages",
-      "Outages of the API server that are over, as seen by this board.",
+      "Past outages of the API server, as seen by this board.",
       one(api && (api.lastOutage?.number ?? 0)),
     ),
     counter(
@@ -149,7 +133,7 @@ function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
     ),
     gauge(
       "watch_live",
-      "1 while a watch is open and not silent for too long.",
+      "1 while the watch is open and has not been silent for too long.",
       byResource(({ state }) => yes(state === "live")),
     ),
     gauge(
@@ -159,37 +143,33 @@ function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
     ),
     counter(
       "watch_restarts",
-      "How often a watch was opened again.",
+      "Watches opened.",
       byResource(({ restarts }) => restarts),
     ),
     counter(
       "watch_lists",
-      "How often a collection was listed.",
+      "Lists of the collection.",
       byResource(({ lists }) => lists),
     ),
     counter(
       "watch_rejected",
-      "Objects of the API server that could not be used.",
+      "Objects rejected because they could not be read.",
       byResource(({ rejected }) => rejected),
     ),
     gauge("mqtt_up", "1 while the link to the fleet is up.", one(mqtt && yes(mqtt.state === "up"))),
-    gauge(
-      "mqtt_session",
-      "The number of the connection to the fleet, over all lives of the board.",
-      one(mqtt?.session),
-    ),
+    gauge("mqtt_session", "Number of the connection to the fleet, over all restarts of the board.", one(mqtt?.session)),
     gauge(
       "mqtt_round_trip_seconds",
-      "The last time between a message and its acknowledgement.",
+      "Time between the latest message and its acknowledgement.",
       one(seconds(mqtt?.rttMs)),
     ),
     gauge(
       "outbox_messages",
-      "Messages that wait for the fleet.",
+      "Messages waiting for the fleet.",
       outbox.map((kind) => ({ labels: { class: kind }, value: mqtt?.outbox[kind] ?? 0 })),
     ),
-    gauge("outbox_oldest_seconds", "The age of the oldest of them.", one(seconds(mqtt?.outbox.oldestMs))),
-    counter("outbox_dropped", "Messages to the fleet for which there was no room.", one(mqtt?.dropped)),
+    gauge("outbox_oldest_seconds", "Age of the oldest waiting message.", one(seconds(mqtt?.outbox.oldestMs))),
+    counter("outbox_dropped", "Messages to the fleet dropped for lack of room.", one(mqtt?.dropped)),
   ];
 }
 
@@ -215,25 +195,21 @@ function ofSite({ zones = [], boards, eviction, controllers = [] }: Status): Met
     ),
     gauge(
       "zone_evictions_per_second",
-      "How fast boards of a zone may be evicted; 0 also while it is frozen.",
+      "Rate at which boards of the zone may be evicted; 0 while it is frozen.",
       byZone(({ rate }) => rate),
     ),
-    gauge("eviction_queue", "Boards that wait to be evicted.", one(eviction?.queue)),
-    gauge("eviction_pending", "Pods whose toleration time runs.", one(eviction?.pending)),
+    gauge("eviction_queue", "Boards waiting for eviction.", one(eviction?.queue)),
+    gauge("eviction_pending", "Pods whose toleration time is running.", one(eviction?.pending)),
     gauge(
       "eviction_due",
-      "Pods whose toleration time is over and that are still there: held, or not deleted yet.",
+      "Pods whose toleration time is over and that still exist: held, or not deleted yet.",
       one(eviction?.due),
     ),
-    gauge(
-      "eviction_queue_held",
-      "Boards that wait to be evicted and whose turn is held back.",
-      one(eviction?.queueHeld),
-    ),
-    gauge("pods_evicted_last_hour", "Pods that were evicted in the last hour.", one(eviction?.evicted1h)),
+    gauge("eviction_queue_held", "Boards waiting for eviction that are held back.", one(eviction?.queueHeld)),
+    gauge("pods_evicted_last_hour", "Pods evicted in the last hour.", one(eviction?.evicted1h)),
     counter(
       "acts",
-      "Harmful acts on boards, pods and endpoints, each kind by itself.",
+      "Harmful acts on boards, pods and endpoints, by kind.",
       (eviction?.acts ?? []).map(({ act, total }) => ({ labels: { act }, value: total })),
     ),
     gauge(
@@ -247,7 +223,7 @@ function ofSite({ zones = [], boards, eviction, controllers = [] }: Status): Met
           ]
         : [],
     ),
-    gauge("boards_tainted", "Boards that carry a NoExecute taint of the agent.", one(boards?.tainted)),
+    gauge("boards_tainted", "Boards with a NoExecute taint set by the agent.", one(boards?.tainted)),
     gauge(
       "eviction_held",
       "1 while silent boards are not evicted after an outage.",
@@ -255,24 +231,24 @@ function ofSite({ zones = [], boards, eviction, controllers = [] }: Status): Met
     ),
     gauge(
       "controller_state",
-      "1 for the state that a controller is in.",
+      "1 for the controller's current state.",
       controllers.flatMap(({ name, state }) =>
         controllerStates.map((each) => ({ labels: { controller: name, state: each }, value: yes(each === state) })),
       ),
     ),
     gauge(
       "controller_queue",
-      "Keys that wait for a controller.",
+      "Keys waiting in the controller's queue.",
       byController(({ queue }) => queue),
     ),
     gauge(
       "controller_sync_p95_seconds",
-      "95 of 100 passes took at most this long.",
+      "95th percentile of the time a pass takes.",
       byController(({ syncP95Ms }) => seconds(syncP95Ms)),
     ),
     gauge(
       "controller_errors_last_hour",
-      "Passes that failed in the last hour.",
+      "Failed passes in the last hour.",
       byController(({ errors1h }) => errors1h),
     ),
   ];
@@ -282,7 +258,7 @@ function ofBoard({ board, journal }: Status): Metric[] {
   const { throttled, storage } = board ?? {};
   const causes = [...new Set([...(throttled?.now ?? []), ...(throttled?.sinceBoot ?? [])])].sort();
   return [
-    gauge("board_temperature_celsius", "The temperature that the board's limits are about.", one(board?.tempC)),
+    gauge("board_temperature_celsius", "Temperature that the board's limits apply to.", one(board?.tempC)),
     gauge(
       "board_throttled",
       "1 while something slows the board down.",
@@ -290,21 +266,21 @@ function ofBoard({ board, journal }: Status): Metric[] {
     ),
     gauge(
       "board_power_watts",
-      "What a rail of the board's power monitor carries.",
+      "Power measured on a rail of the board's power monitor.",
       (board?.rails ?? []).map(({ label, milliwatts }) => ({ labels: { rail: label }, value: milliwatts / 1000 })),
     ),
-    gauge("board_load1", "The load of the last minute.", one(board?.loadavg1)),
-    gauge("storage_free_bytes", "Free bytes where the state folder lies.", one(storage?.freeBytes)),
-    gauge("storage_wear_ratio", "Share of the storage's expected life that is used up.", one(storage?.wear)),
+    gauge("board_load1", "Load average of the last minute.", one(board?.loadavg1)),
+    gauge("storage_free_bytes", "Free bytes on the file system of the state folder.", one(storage?.freeBytes)),
+    gauge("storage_wear_ratio", "Used share of the storage's expected life.", one(storage?.wear)),
     gauge("storage_read_only", "1 while the state folder cannot be written.", one(storage && yes(storage.readOnly))),
     gauge(
       "storage_written_last_day_bytes",
-      "Bytes that the agent wrote to the storage in the last day, or since its start.",
+      "Bytes the agent wrote to storage in the last day, or since its start.",
       one(journal?.writtenBytes24h),
     ),
     gauge(
       "state_volatile",
-      "1 where the state folder is lost with the power.",
+      "1 if the state folder does not survive a power cut.",
       one(journal?.persistence && yes(journal.persistence === "volatile")),
     ),
   ];
@@ -314,14 +290,14 @@ function ofCommands({ rejected, answered, replayed }: Counts): Metric[] {
   return [
     counter(
       "cmd_ended",
-      "Commands that were carried out, by how they ended.",
+      "Commands carried out, by outcome.",
       answered.map(({ name, state, count }) => ({ labels: { name, state }, value: count })),
     ),
     counter(
       "cmd_rejected",
-      "Commands that did not succeed, by what for; code 0: nobody could be answered.",
+      "Commands that did not succeed, by reason; code 0: no answer could be sent.",
       rejected.map(({ code, error, count }) => ({ labels: { code, error }, value: count })),
     ),
-    counter("cmd_replayed", "Commands that came again and got their answer again.", one(replayed)),
+    counter("cmd_replayed", "Repeated commands that were answered again.", one(replayed)),
   ];
 }
