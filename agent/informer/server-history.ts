@@ -85,8 +85,8 @@ export class ServerHistory {
   #asking: Promise<void> | undefined;
   #restored: ServerRestoredError | undefined;
   #isHome = false;
-  /** Compares the first Lease that was made before the cluster was known: another cluster has none of ours either. */
-  #created: (() => void) | undefined;
+  /** What a Lease of another uid says of a restore, until it is known that the cluster is the same: another one has none of ours. */
+  readonly #undecided: (() => void)[] = [];
 
   constructor(ambient: Ambient, parts: ServerHistoryParts) {
     this.#ambient = ambient;
@@ -107,6 +107,11 @@ export class ServerHistory {
   /** As known before the first doubt that is not answered yet: a watch that broke then was still open. */
   get steady(): Witness | undefined {
     return this.#steady;
+  }
+
+  /** The site's Lease, by namespace and name: that of another site proves nothing. */
+  get lease(): string {
+    return nameOf(this.#parts.at);
   }
 
   get chain(): string {
@@ -131,8 +136,7 @@ export class ServerHistory {
    */
   wrote(from: string | undefined, written: Witness, doubts: number): void {
     const before = this.#latest;
-    if (from === undefined && !this.#isHome) this.#created ??= () => this.#compare(written, before);
-    else this.#compare(written, before);
+    this.#compare(written, before);
     this.#latest = written;
     if (this.#known === undefined || this.#known.version !== from) this.#unlinked();
     else {
@@ -145,8 +149,7 @@ export class ServerHistory {
   /** The server is known to be of the cluster that the cache is of. Throws where it was restored before that was known. */
   home(): void {
     this.#isHome = true;
-    this.#created?.();
-    this.#created = undefined;
+    for (const decide of this.#undecided.splice(0)) decide();
   }
 
   /** The connection was lost: what answers next may have another history. */
@@ -238,7 +241,7 @@ export class ServerHistory {
     const found = await this.#read(signal);
     if (found !== undefined) this.#compare(found, latest);
     const isLinked =
-      known !== undefined && found !== undefined && (isSame(found, known) || (await this.#had(known, signal)));
+      known !== undefined && found !== undefined && (isSame(found, known) || (await this.#had(known, found, signal)));
     this.#answered = Math.max(this.#answered, doubts);
     // A write of ours that went through meanwhile was written upon what we knew.
     const isNewer = this.#known !== undefined && this.#known !== known;
@@ -263,7 +266,7 @@ export class ServerHistory {
   }
 
   /** Whether the server has this version in its history. False: it does not say, because it was long ago. */
-  async #had(known: Witness, signal: AbortSignal): Promise<boolean> {
+  async #had(known: Witness, now: Witness, signal: AbortSignal): Promise<boolean> {
     const { client, at } = this.#parts;
     const found: Witness[] = [];
     const exact = { resourceVersion: known.version, resourceVersionMatch: "Exact" } as const;
@@ -276,18 +279,28 @@ export class ServerHistory {
     }
     const [then] = found;
     if (isSame(then, known)) return true;
-    throw this.#noticed(`at version ${known.version} of the site's Lease it has ${then ? "another one" : "none"}`);
+    const how = `at version ${known.version} of the site's Lease it has ${then ? "another one" : "none"}`;
+    this.#notice(how, now.uid === known.uid);
+    return false;
   }
 
   #compare(found: Witness, before: Witness | undefined): void {
     if (before === undefined) return;
     const order = compareVersions(found.version, before.version);
     if (order > 0 || isSame(found, before)) return;
-    throw this.#noticed(
+    const how =
       order < 0
         ? `the site's Lease went back from version ${before.version} to ${found.version}`
-        : `version ${found.version} of the site's Lease is another one than before`,
-    );
+        : `version ${found.version} of the site's Lease is another one than before`;
+    this.#notice(how, found.uid === before.uid);
+  }
+
+  /** Throws, or does so once the cluster is known to be the same. `isSameLease`: no other cluster has one of this uid. */
+  #notice(how: string, isSameLease: boolean): void {
+    if (isSameLease || this.#isHome) throw this.#noticed(how);
+    this.#undecided.push(() => {
+      throw this.#noticed(how);
+    });
   }
 
   #noticed(how: string): ServerRestoredError {
@@ -313,6 +326,10 @@ export function witnessOf({ metadata, spec }: Lease): Witness {
   const { uid, resourceVersion: version } = metadata;
   return { uid, version, renewal: Number.isNaN(renewal) ? undefined : renewal };
 }
+
+/** Of the site's Lease. */
+export const nameOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
+  `${namespace}/${name}`;
 
 const isSame = (a: Witness | undefined, b: Witness | undefined): boolean =>
   a !== undefined && b !== undefined && a.uid === b.uid && a.version === b.version && a.renewal === b.renewal;

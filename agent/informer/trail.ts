@@ -8,7 +8,7 @@ export interface Resumption {
   readonly replay: Replay | undefined;
 }
 
-type KnownHistory = Pick<ServerHistory, "known" | "steady" | "chain">;
+type KnownHistory = Pick<ServerHistory, "known" | "steady" | "chain" | "lease">;
 
 interface Step {
   readonly version: string;
@@ -45,10 +45,10 @@ export class Trail {
   /** `stored`: what `text` was when the position was stored. */
   constructor(history: KnownHistory, stored: string | undefined) {
     this.#history = history;
-    const found = witnessIn(stored);
+    const found = witnessIn(stored, history.lease);
     this.#witness = found?.witness;
     const { chain, gap, until, count, sum } = recordIn(stored ?? "") ?? {};
-    if (typeof chain === "string") this.#chain = chain;
+    if (typeof chain === "string" && found !== undefined) this.#chain = chain;
     if (typeof gap === "string") this.#gap = gap;
     if (typeof until === "string" && typeof count === "number" && typeof sum === "number")
       this.#earlier = { until, count, sum };
@@ -114,7 +114,15 @@ export class Trail {
   text(): string {
     this.#advance();
     const { uid, version, renewal } = this.#witness ?? {};
-    return JSON.stringify({ chain: this.#chain, uid, version, renewal, gap: this.#gap, ...this.#sum() });
+    return JSON.stringify({
+      chain: this.#chain,
+      lease: this.#history.lease,
+      uid,
+      version,
+      renewal,
+      gap: this.#gap,
+      ...this.#sum(),
+    });
   }
 
   /** Undefined: what is stored is not proven, and has to be listed. Asked once the history has no doubt. */
@@ -178,17 +186,21 @@ export class Replay {
   }
 }
 
-/** The witness that a stored text names, and its chain. */
-export function witnessIn(text: string | undefined): { readonly witness: Witness; readonly chain: string } | undefined {
-  const { chain, uid, version, renewal } = recordIn(text ?? "") ?? {};
-  if (typeof chain !== "string" || typeof uid !== "string" || typeof version !== "string") return undefined;
+/** The witness that a stored text names, and its chain. Undefined also where it is a Lease of another name than this. */
+export function witnessIn(
+  text: string | undefined,
+  ours: string,
+): { readonly witness: Witness; readonly chain: string } | undefined {
+  const { chain, lease = ours, uid, version, renewal } = recordIn(text ?? "") ?? {};
+  if (typeof chain !== "string" || typeof uid !== "string" || typeof version !== "string" || lease !== ours)
+    return undefined;
   return { chain, witness: { uid, version, renewal: typeof renewal === "number" ? renewal : undefined } };
 }
 
 /** The newest of them. */
-export function newestWitness(texts: readonly string[]): ReturnType<typeof witnessIn> {
+export function newestWitness(texts: readonly string[], ours: string): ReturnType<typeof witnessIn> {
   return texts
-    .flatMap((text) => witnessIn(text) ?? [])
+    .flatMap((text) => witnessIn(text, ours) ?? [])
     .reduce<ReturnType<typeof witnessIn>>(
       (newest, one) =>
         newest === undefined || compareVersions(one.witness.version, newest.witness.version) > 0 ? one : newest,

@@ -7,7 +7,7 @@ import type { HttpRequest } from "../client/transport.ts";
 import type { LeaderMemo } from "../election/leader-memo.ts";
 import type { HoldBook } from "../holds/hold-book.ts";
 import type { InformerSet } from "../informer/informer-set.ts";
-import { ServerHistory } from "../informer/server-history.ts";
+import { nameOf, ServerHistory } from "../informer/server-history.ts";
 import { newestWitness } from "../informer/trail.ts";
 import { memoryArea } from "../loop/memory-store.ts";
 import { HomeCluster } from "./home-cluster.ts";
@@ -42,7 +42,7 @@ export class Home {
       at,
       // Where another board leads, its next renewal proves the lists of this one.
       renew: () => void parts.renew().catch(() => {}),
-      known: newestWitness(storedProofs(cache)),
+      known: newestWitness(storedProofs(cache), nameOf(at)),
       isWary: memo.get("cache", "wary") === "yes",
       reassured: () => memo.set("cache", "wary", ""),
       restored: (error) => {

@@ -14,7 +14,7 @@ let clock: FakeClock;
 let api: FakeApi;
 let database: Database;
 let informers: InformerSet;
-let history: { known: Witness | undefined; steady: Witness | undefined; chain: string; doubts: number };
+let history: { known: Witness | undefined; steady: Witness | undefined; chain: string; lease: string; doubts: number };
 let stop: AbortController;
 let running: Promise<void>;
 
@@ -22,7 +22,7 @@ beforeEach(() => {
   clock = new FakeClock();
   api = new FakeApi(clock);
   database = openCache();
-  history = { known: undefined, steady: undefined, chain: "c", doubts: 0 };
+  history = { known: undefined, steady: undefined, chain: "c", lease: "a/b", doubts: 0 };
 });
 
 /** The Lease is written now, and everything that has arrived is proven. */

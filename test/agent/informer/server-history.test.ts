@@ -135,6 +135,7 @@ describe("a board that comes back to a server", () => {
     ["is another Lease, and lower", () => store.put(300, evening, "uid-2"), /went back/],
   ])("whose Lease %s was restored, and that is said once", async (_, restore, message) => {
     const history = historyWith({ uid: "uid-1", version: "400", renewal: Date.parse(noon) });
+    history.home();
     restore();
     const watching = history.watch(never);
     await expect(history.settle(never)).rejects.toThrow(ServerRestoredError);
@@ -217,6 +218,17 @@ describe("a leader that renews", () => {
     store.states = [];
     history.wrote(undefined, witnessOf(store.put(300, noon, "uid-2")), history.doubts);
     expect(noticed).toEqual([]);
+    expect(() => history.home()).toThrow(ServerRestoredError);
+  });
+
+  test("and reads another Lease below its own waits until it knows whether this is another cluster", async () => {
+    const history = historyWith(witnessOf(store.put(400, morning)));
+    store.states = [];
+    const other = witnessOf(store.put(300, noon, "uid-2"));
+    history.saw(other);
+    await history.settle(never);
+    history.saw(other);
+    expect([noticed, history.chain === "c"]).toEqual([[], false]);
     expect(() => history.home()).toThrow(ServerRestoredError);
   });
 

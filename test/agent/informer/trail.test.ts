@@ -3,11 +3,11 @@ import type { Witness } from "../../../agent/informer/server-history.ts";
 import { newestWitness, Trail, witnessIn } from "../../../agent/informer/trail.ts";
 
 const witness = (version: number): Witness => ({ uid: "lease", version: String(version), renewal: version });
-let history: { known: Witness | undefined; steady: Witness | undefined; chain: string };
+let history: { known: Witness | undefined; steady: Witness | undefined; chain: string; lease: string };
 let trail: Trail;
 
 beforeEach(() => {
-  history = { known: witness(90), steady: undefined, chain: "c" };
+  history = { known: witness(90), steady: undefined, chain: "c", lease: "a/b" };
   trail = new Trail(history, undefined);
   trail.listed("100");
 });
@@ -147,8 +147,15 @@ describe("what is stored beside a position", () => {
   });
 
   test.each(["", "{}", "null", "[]", "{", '{"chain":1,"uid":2}'])("is nothing where it reads %j", (text) => {
-    expect(witnessIn(text)).toBeUndefined();
+    expect(witnessIn(text, "a/b")).toBeUndefined();
     expect(new Trail(history, text).resume("100")).toBeUndefined();
+  });
+
+  test("is nothing where it names the Lease of another site: this board belonged to that one before", () => {
+    const text = trail.text();
+    expect(newestWitness([text], "a/c")).toBeUndefined();
+    history.lease = "a/c";
+    expect(new Trail(history, text).resume("90")).toBeUndefined();
   });
 
   test("of all resources names the newest witness", () => {
@@ -156,7 +163,7 @@ describe("what is stored beside a position", () => {
       history.known = witness(version);
       return trail.text();
     });
-    expect(newestWitness(texts)?.witness).toEqual(witness(1000));
-    expect(newestWitness([])).toBeUndefined();
+    expect(newestWitness(texts, "a/b")?.witness).toEqual(witness(1000));
+    expect(newestWitness([], "a/b")).toBeUndefined();
   });
 });
