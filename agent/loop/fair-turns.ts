@@ -56,7 +56,8 @@ export class FairTurns {
     for (;;) {
       const step = steps.next();
       if (step.done) return { value: step.value };
-      const turn = this.take(lane, signal);
+      // Steps are small: one for each pass of the others would take minutes.
+      const turn = this.#isOver() ? this.take(lane, signal) : undefined;
       if (turn) return { turn };
     }
   }

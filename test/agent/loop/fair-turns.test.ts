@@ -82,6 +82,24 @@ describe("much to do at once", () => {
     expect(order.filter((lane) => lane === "boards").length).toBeLessThan(1000);
   });
 
+  test("small steps are taken by the turn, not one for each pass of others", async () => {
+    const { clock, turns, stop, signal } = setUp();
+    let passes = 0;
+    const worker = async (): Promise<void> => {
+      while (!signal.aborted && passes < 5000) {
+        await Promise.resolve();
+        const turn = turns.take("workloads", signal);
+        if (turn && !(await turn)) return;
+        clock.mono += 5;
+        passes++;
+      }
+    };
+    for (let i = 0; i < 10; i++) void worker();
+    await turns.run(work(clock, 1000), "workloads", signal);
+    stop.abort();
+    expect(passes).toBeLessThan(1500);
+  });
+
   test("an abort leaves the rest undone, closes what was open and ends the wait", async () => {
     const { clock, turns, stop, signal } = setUp();
     let closed = false;
