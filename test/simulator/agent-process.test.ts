@@ -95,13 +95,13 @@ test("one whose configuration cannot be used is left alone", async () => {
 
 test("one whose watcher is gone sees its standard input end", async () => {
   const [main, board] = [path.join(folder, "watcher.mts"), path.join(folder, "agent.log")];
-  const source = path.resolve(import.meta.dirname, "../../agent");
+  const root = path.resolve(import.meta.dirname, "../..");
   const program = `${stay} console.log(process.pid); process.stdin.once("close", () => process.exit(0)).resume();`;
   writeFileSync(
     main,
-    `import { SystemClock } from "${source}/base/clock.ts";
-    import { SystemRandom } from "${source}/base/random.ts";
-    import { AgentProcess } from "${source}/embedded/agent-process.ts";
+    `import { SystemClock } from "${root}/agent/base/clock.ts";
+    import { SystemRandom } from "${root}/agent/base/random.ts";
+    import { AgentProcess } from "${root}/simulator/agent-process.ts";
     const ambient = { clock: new SystemClock(), random: new SystemRandom(), log: console };
     const command = { program: process.execPath, arguments: ["-e", ${JSON.stringify(program)}], environment: {}, log: "${board}" };
     await new AgentProcess(ambient, { command }).run(new AbortController().signal);`,

@@ -78,6 +78,8 @@ test("the agent never loads systeminformation: the child's command alone does, a
   const users = readdirSync(root, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".ts"))
     .filter((file) => /(from|import\() ?"systeminformation"/.test(readFileSync(path.join(root, file), "utf8")));
-  expect(users).toEqual(["cli/inventory.ts"]);
-  expect(readFileSync(path.join(root, "cli/inventory.ts"), "utf8")).toContain('await import("systeminformation")');
+  expect(users).toEqual(["cli/commands/inventory.ts"]);
+  expect(readFileSync(path.join(root, "cli/commands/inventory.ts"), "utf8")).toContain(
+    'await import("systeminformation")',
+  );
 });
