@@ -13,6 +13,7 @@ import { patternsIn, type WrittenPattern } from "./support/patterns-in-source.ts
 const root = path.resolve(import.meta.dirname, "..");
 const sources = [
   "agent",
+  "simulator",
   "storage",
   "node_modules/js-yaml/dist/js-yaml.mjs",
   "node_modules/node-cron/dist/node-cron.js",

@@ -124,7 +124,7 @@ export class InformerSet {
       const { history } = this.#parts;
       if (history) {
         tasks.start("history", (inner) => history.follow(inner));
-        tasks.start("lists", (inner) => history.proveLists(inner));
+        tasks.start("lists", (inner) => history.proveLists(inner, () => this.settle()));
         tasks.start("proofs", (inner) => this.#settle(inner));
       }
       await tasks.join();

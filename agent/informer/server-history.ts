@@ -34,7 +34,7 @@ export interface ServerHistoryParts {
   /** Called once, before the error is thrown. */
   readonly restored: (error: ServerRestoredError) => void;
   /** Writes a new version of the Lease where this board may: no earlier one proves a list that was taken in since. */
-  readonly renew: () => void;
+  readonly renew: () => Promise<void>;
   /** A restore was noticed lately: API servers that were not restarted since may still serve what they cached before it. */
   readonly isWary: boolean;
   /** Called when that is long enough ago. */
@@ -210,13 +210,22 @@ export class ServerHistory {
     this.#lists.ring();
   }
 
-  /** Has lists proven soon: a link that breaks before that costs them once more. Ends when the signal aborts. */
-  async proveLists(signal: AbortSignal): Promise<void> {
+  /**
+   * Has lists proven soon: a link that breaks before that costs them once more. `proven`: called when a list that was taken
+   * in before is proven. Ends when the signal aborts.
+   */
+  async proveLists(signal: AbortSignal, proven: () => void): Promise<void> {
     const { clock } = this.#ambient;
     while (!signal.aborted) {
       await this.#lists.wait(signal);
       await sleep(clock, pauseAfterList, signal);
-      if (!signal.aborted) this.#parts.renew();
+      if (signal.aborted) return;
+      try {
+        await this.#parts.renew();
+        proven();
+      } catch {
+        // Another board leads: its next renewal proves the lists of this one.
+      }
     }
   }
 

@@ -40,8 +40,7 @@ export class Home {
     this.history = new ServerHistory(ambient, {
       client,
       at,
-      // Where another board leads, its next renewal proves the lists of this one.
-      renew: () => void parts.renew().catch(() => {}),
+      renew: parts.renew,
       known: newestWitness(storedProofs(cache), nameOf(at)),
       isWary: memo.get("cache", "wary") === "yes",
       reassured: () => memo.set("cache", "wary", ""),

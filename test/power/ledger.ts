@@ -31,6 +31,8 @@ interface Spell {
 
 /** A decision may be on its way while its reason goes away. */
 const underWay = 1000;
+/** So long after the answer to a renewal its proof is in the file. */
+const untilStored = 500;
 /** Clocks of whole seconds, and timers that fire a little early. */
 const early = 150;
 
@@ -41,11 +43,16 @@ const early = 150;
 export class Ledger {
   readonly problems: string[] = [];
   readonly #owed = new Set(Object.values(collections));
+  /** What was listed, and when the site's Lease was first renewed after it. */
+  readonly #unproven = new Map<string, number | undefined>();
   readonly #deleted = new Map<string, string>();
   #spells: Spell[] = [];
   counts = { lists: 0, refused: 0, watches: 0, probes: 0, deletions: 0, taints: 0, repeats: 0, conflicts: 0 };
 
-  /** A list is right where the cache was never filled, or where the server lost the history behind its position. */
+  /**
+   * A list is right where the cache was never filled, where the server lost the history behind its position, and where the
+   * power was cut before a renewal of the Lease had proven the last one.
+   */
   list(resource: string, path: string): void {
     if (/[?&]continue=/.test(path)) return;
     if (/[?&]limit=1\b/.test(path)) {
@@ -60,7 +67,24 @@ export class Ledger {
   /** A watch that is opened says that the list before it was stored. */
   watch(resource: string): void {
     this.counts.watches++;
-    this.#owed.delete(resource);
+    if (this.#owed.delete(resource)) this.#unproven.set(resource, undefined);
+  }
+
+  /** The Lease was renewed: that proves what was listed before. */
+  renewed(now: number): void {
+    for (const [resource, since] of this.#unproven) this.#unproven.set(resource, since ?? now);
+  }
+
+  /** The power was cut. */
+  cut(now: number): void {
+    for (const [resource, since] of this.#unproven)
+      if (since === undefined || now - since < untilStored) this.#owed.add(resource);
+    this.#unproven.clear();
+  }
+
+  /** The server cannot say any more what it was when the Lease was written that a board knows: nothing is proven. */
+  forgotten(): void {
+    for (const resource of Object.values(collections)) this.#owed.add(resource);
   }
 
   refused(resource: string): void {

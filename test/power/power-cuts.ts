@@ -72,6 +72,7 @@ export async function cutPower(
       await whenReached(point, { site, folder: state }, () => void agent.stop("SIGKILL"));
       churn.pause();
       await agent.stop("SIGKILL");
+      site.ledger.cut(performance.now());
       const left = existsSync(path.join(state, "state.db")) ? read() : undefined;
       note(at, point, left ? [...left.problems, ...differencesAtPosition(left, site.history)] : []);
       const stored = Number(left?.facts.get("term") ?? 0);

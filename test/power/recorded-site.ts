@@ -80,6 +80,7 @@ export class RecordedSite {
     if (isAct) this.moment("act");
     const response = does === "write" ? await this.#write(request) : await this.#settle(request);
     if (isAct) this.moment("acted");
+    if (response.status === 410 && /[?&]resourceVersionMatch=Exact\b/.test(request.path)) this.ledger.forgotten();
     if (response.status === 410 && (does === "list" || does === "watch")) this.ledger.refused(resource);
     else if (does === "watch" && response.status === 200) this.ledger.watch(resource);
     this.moment("answer");
@@ -94,6 +95,7 @@ export class RecordedSite {
     const after = this.#read(at);
     const response = await answering;
     if (response.status === 409) this.ledger.conflict();
+    if (response.status < 300 && /\/kube-system\/leases\/siteward-/.test(at)) this.ledger.renewed(performance.now());
     if (response.status >= 300 || before === undefined) return response;
     if (request.method === "DELETE" && at.includes("/pods/"))
       this.ledger.deletion(before as Pod, request.body, performance.now());

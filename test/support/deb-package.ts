@@ -36,6 +36,6 @@ export function copiesOfProject(one: string, other: string): readonly [string, s
 }
 
 const sources = [
-  ...["agent", "storage", "packaging", "systemd", "firmware-profiles", "docs"],
+  ...["agent", "simulator", "storage", "packaging", "systemd", "firmware-profiles", "docs"],
   ...["package.json", "package-lock.json", "tsconfig.json", "CHANGELOG.md"],
 ];

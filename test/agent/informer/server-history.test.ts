@@ -64,7 +64,10 @@ function historyWith(known: Witness | undefined, isWary = false): ServerHistory 
     at,
     known: known && { witness: known, chain: "c" },
     restored: ({ message }) => void noticed.push(message),
-    renew: () => void renewals++,
+    renew: () => {
+      renewals++;
+      return Promise.resolve();
+    },
     isWary,
     reassured: () => void noticed.push("reassured"),
   });
@@ -256,12 +259,13 @@ describe("a leader that renews", () => {
 test("three lists that were taken in at the same time ask for one renewal, which proves them", async () => {
   const history = historyWith(undefined);
   const stop = new AbortController();
-  const proving = history.proveLists(stop.signal);
+  let proven = 0;
+  const proving = history.proveLists(stop.signal, () => void proven++);
   for (let list = 0; list < 3; list++) history.listed();
   await clock.advance(400);
   expect(renewals).toBe(0);
   await clock.advance(200);
-  expect(renewals).toBe(1);
+  expect([renewals, proven]).toEqual([1, 1]);
   await clock.advance(60_000);
   expect(renewals).toBe(1);
   history.listed();
