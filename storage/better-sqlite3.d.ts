@@ -1,10 +1,10 @@
-/** The package brings no types. What we use of it is `SqliteDriver`; whatever has those members can take its place. */
+/** The package ships no types. We use only `SqliteDriver`; anything with those members can replace it. */
 declare module "better-sqlite3" {
   interface OpenOptions {
     /** How long a statement waits for a lock of another process, in milliseconds. */
     readonly timeout: number;
     readonly readonly?: boolean;
-    /** Otherwise a file that is not there is made. */
+    /** If false, a missing file is created. */
     readonly fileMustExist?: boolean;
   }
   const Sqlite: new (file: string, options: OpenOptions) => import("./database.ts").SqliteDriver;

@@ -1,27 +1,28 @@
 import type { Change, DeltaType, Identity, Key, StoredObject } from "./object.ts";
 
-/** A delta whose object is somewhere: in the journal, or in memory. */
+/** A delta whose object is stored elsewhere: in the journal, or in memory. */
 export interface DeltaRow extends Identity {
   readonly type: DeltaType;
-  /** Length of its text in bytes; null: it has none, and speaks of the object that was known before. */
+  /** Length of its text in bytes; null if it has none and refers to the object known before. */
   readonly bytes: number | null;
 }
 
 export type WithBody<Row extends DeltaRow> = Row & { readonly bytes: number };
 
-/** What the deltas of one key come to. */
+/** The net result of one key's deltas. */
 export interface Outcome<T, Row extends DeltaRow> {
   readonly changes: readonly Change<T>[];
-  /** The state to store; undefined: none. */
+  /** The state to store; undefined if none. */
   readonly after: T | undefined;
   /** The row that holds `after`, unless it is what was stored before. */
   readonly row: WithBody<Row> | undefined;
 }
 
 /**
- * Deltas of the same uid come to one change, from the state before to the newest. Where the uid changes, the former
- * object is reported gone and the new one as appeared, also if nobody saw the deletion. What came and went meanwhile is
- * not reported. Whether an object appeared or changed follows from what was there, not from the name of the delta.
+ * Merges deltas of one uid into one change, from the state before to the newest. When the uid changes, the former
+ * object is reported deleted and the new one added, even if no watch delivered the deletion. An object that came and
+ * went in between is not reported. Whether an object was added or updated follows from the state before, not from the
+ * delta's type.
  */
 export function collapse<T extends StoredObject, Row extends DeltaRow>(
   key: Key,
@@ -59,7 +60,7 @@ interface Run<Row extends DeltaRow> {
   body: WithBody<Row> | undefined;
 }
 
-/** Neighbours of the same uid. */
+/** Groups adjacent rows of the same uid. */
 function runsOf<Row extends DeltaRow>(rows: readonly Row[]): readonly Run<Row>[] {
   const runs: Run<Row>[] = [];
   for (const row of rows) {
@@ -76,7 +77,7 @@ function runsOf<Row extends DeltaRow>(rows: readonly Row[]): readonly Run<Row>[]
 
 const hasBody = <Row extends DeltaRow>(row: Row): row is WithBody<Row> => row.bytes !== null;
 
-/** A deletion usually carries the last state; a late one can carry an older state than the one we have. */
+/** A deletion usually carries the last state; a late one may carry an older state than ours. */
 function newest<T extends StoredObject>(known: T, deleted: T): T {
   const [a, b] = [known.metadata.resourceVersion, deleted.metadata.resourceVersion];
   const areNumbers = /^\d+$/.test(a) && /^\d+$/.test(b);

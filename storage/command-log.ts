@@ -6,15 +6,15 @@ export interface CommandRow {
   readonly scope: string;
   readonly origin: string;
   readonly author: string;
-  /** Of the payload as it came. */
+  /** Of the payload as received. */
   readonly hash: string;
   /** "" once there is a terminal answer. */
   readonly payload: string;
-  /** accepted: nothing was begun that may not be begun again. running: it may have been. Otherwise terminal. */
+  /** accepted: nothing was begun that must not be repeated. running: it may have been. Any other value is terminal. */
   readonly state: string;
   /** JSON. */
   readonly answer: string;
-  /** The ends of its own time and of the time in which it may come again, as the caller wrote them. */
+  /** When the command expires, and until when it may be received again; in the caller's format. */
   readonly lapses: string;
   readonly keep: string;
 }
@@ -23,7 +23,7 @@ const columns = "id, name, scope, origin, author, hash, payload, state, answer, 
 const open = "state IN ('accepted', 'running')";
 const page = 64;
 
-/** The commands that were accepted. Each method is one transaction, on disk when it returns: the file is written with synchronous=FULL. */
+/** The accepted commands. Each method is one transaction, on disk when it returns: the file uses synchronous=FULL. */
 export class CommandLog {
   readonly #database: Database;
 
@@ -36,8 +36,8 @@ export class CommandLog {
   }
 
   /**
-   * The command and the counter of its key together: neither can be used a second time from here on. `key` is the key's
-   * fingerprint: a name would be that of whichever key is called so.
+   * Stores the command and its key's counter together: from here on neither can be used again. `key` is the key's
+   * fingerprint; a name could be given to another key.
    */
   admit(row: CommandRow, counted?: { readonly key: string; readonly counter: number }): void {
     this.#database.transaction(() => {
@@ -60,12 +60,12 @@ export class CommandLog {
     });
   }
 
-  /** From here on it may have had its effect, or a part of it. */
+  /** From here on the command may have taken effect, in whole or in part. */
   begin(id: string): void {
     this.#database.prepare(`UPDATE commands SET state = 'running' WHERE id = ? AND ${open}`).run(id);
   }
 
-  /** The one terminal answer; a second one changes nothing. `isTold`: nobody has to be told later. */
+  /** Stores the one terminal answer; a second one changes nothing. `isTold`: the answer need not be sent later. */
   settle(id: string, state: string, answer: string, isTold: boolean): void {
     this.#database
       .prepare(`UPDATE commands SET state = ?, answer = ?, payload = '', told = ? WHERE id = ? AND ${open}`)
@@ -76,14 +76,14 @@ export class CommandLog {
     this.#database.prepare("UPDATE commands SET told = 1 WHERE id = ? AND told = 0").run(id);
   }
 
-  /** What has no terminal answer, in the order in which it came. */
+  /** Commands without a terminal answer, in order of arrival. */
   unsettled(): readonly CommandRow[] {
     return this.#database
       .prepare<CommandRow>(`SELECT ${columns} FROM commands WHERE ${open} ORDER BY seq LIMIT 256`)
       .all();
   }
 
-  /** Terminal answers of which nobody knows whether they got on their way, in the order in which the commands came. */
+  /** Terminal answers that may not have been sent, in the commands' order of arrival. */
   untold(): readonly CommandRow[] {
     return this.#database
       .prepare<CommandRow>(`SELECT ${columns} FROM commands WHERE told = 0 AND NOT ${open} ORDER BY seq LIMIT 256`)
@@ -97,7 +97,7 @@ export class CommandLog {
       .all();
   }
 
-  /** The highest that was accepted of a key. */
+  /** The highest counter accepted for a key. */
   counter(key: string): number | undefined {
     return this.#database.prepare<{ counter: number }>("SELECT counter FROM command_counters WHERE kid = ?").get(key)
       ?.counter;
@@ -107,7 +107,9 @@ export class CommandLog {
     return this.#database.prepare<{ size: number }>("SELECT count(*) AS size FROM commands").get()?.size ?? 0;
   }
 
-  /** Forgets settled commands, oldest first, as far as `mayGo` says that they cannot come again. Returns how many. */
+  /**
+   * Deletes settled commands, oldest first, where `mayGo` says that they cannot be received again. Returns how many.
+   */
   forget(mayGo: (keep: string) => boolean): number {
     return this.#database.transaction(() => {
       const select = this.#database.prepare<{ seq: number; id: string; keep: string }>(

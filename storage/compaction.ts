@@ -6,9 +6,9 @@ export type Compaction =
   | Exclude<Inspection, { readonly kind: "sound" }>;
 
 /**
- * Writes a database anew that no agent has open. Whoever runs this may be another user than the agent's, so a file is never
- * made here, and a damaged one is left as it is: what a new one belongs to is the agent's business. A power cut in between
- * leaves the file as it was.
+ * Vacuums a database that no agent has open. It may run as another user than the agent's, so it never creates a file
+ * and leaves a damaged one alone: a new file's owner is the agent's business. A power cut in between leaves the file as
+ * it was.
  */
 export function compactFile(file: string): Compaction {
   try {
@@ -16,7 +16,7 @@ export function compactFile(file: string): Compaction {
     if (before === undefined) return { kind: "absent" };
     const driver = new Sqlite(file, { timeout: 250, fileMustExist: true });
     try {
-      // Nobody may open it meanwhile; and no file of shared memory is left behind.
+      // Keeps others from opening the file meanwhile, and leaves no shared-memory file behind.
       driver.exec("PRAGMA locking_mode = EXCLUSIVE");
       const why = firstProblem(driver);
       if (why !== undefined) return { kind: "damaged", why };

@@ -4,7 +4,7 @@ import { isOfSqlite, kindOf, StorageError } from "./errors.ts";
 import { namesIn, shapeAfter, shapeOf } from "./shape.ts";
 import { Statement } from "./statement.ts";
 
-/** What we use of the binding. */
+/** The part of the binding that we use. */
 export interface SqliteDriver {
   readonly inTransaction: boolean;
   prepare(sql: string): SqliteStatement;
@@ -21,10 +21,11 @@ export interface SqliteStatement {
 export type SqlValue = string | number | null;
 
 /**
- * Steps are numbered from 1 without gaps; a file remembers the number of the last one it took (`user_version`).
+ * Steps are numbered from 1 without gaps; a file stores the number of its last step (`user_version`).
  *
- * A step that only adds tables says from which format on a program can still use the file: `readableFrom`. The upper half
- * of `user_version` keeps that, so that an older program leaves alone what it does not know. 0: just those that know it.
+ * A step that only adds tables may set `readableFrom`, the oldest format whose programs can still use the file. It is
+ * kept in the upper half of `user_version`, so that an older program accepts such a file and leaves the new tables
+ * alone. 0: only programs that know this step can use the file.
  */
 export interface Migration {
   readonly number: number;
@@ -45,9 +46,9 @@ export interface DatabaseOptions {
   readonly file: string;
   readonly migrations: readonly Migration[];
   readonly pragmas: Pragmas;
-  /** A damaged disposable file may be thrown away by the program; any other is left to a person. Default: true. */
+  /** The program may delete a damaged disposable file; any other is left to an operator. Default: true. */
   readonly disposable?: boolean;
-  /** No other process may have the file open, not even to read, until this one closes it or ends, however it ends. */
+  /** No other process may open the file, even to read, until this one closes it or ends, however it ends. */
   readonly exclusive?: boolean;
 }
 
@@ -57,16 +58,18 @@ export interface Sizes {
   readonly wal: number;
 }
 
-/** Everything here is synchronous and blocks the one thread, so a foreign lock is not waited for at length. */
+/** In milliseconds. Everything here is synchronous and blocks the one thread, so waits for foreign locks stay short. */
 const lockTimeout = 250;
 
-/** By this a file says whose it is. */
+/** Marks a file as ours. */
 const applicationId = 0x73697465;
 
-/** There are fewer formats than this. */
+/** Upper bound of format numbers. */
 const formats = 2 ** 16;
 
-/** As small as an object is: what is written for a change is whole pages, into the log and from there into the file. */
+/**
+ * In bytes; about the size of an object, because each change writes whole pages, to the log and from there to the file.
+ */
 export const pageSize = 1024;
 
 /** One SQLite file in WAL mode. Every error of the binding that concerns the file comes out as a StorageError. */
@@ -75,9 +78,9 @@ export class Database {
   readonly #options: DatabaseOptions;
   readonly #statements = new Map<string, Statement<unknown>>();
   #depth = 0;
-  /** What failed inside calls that joined the transaction under way. */
+  /** Errors thrown inside calls that joined the current transaction. */
   readonly #failures: unknown[] = [];
-  /** It was looked through after an error that had not been foreseen, and is sound: the error is a bug of ours. */
+  /** The file was checked after an unforeseen error and is sound: the error is a bug of ours. */
   #isSound = false;
 
   private constructor(driver: SqliteDriver, options: DatabaseOptions) {
@@ -108,8 +111,8 @@ export class Database {
   }
 
   /**
-   * A statement is prepared once per text. `Row` is what the text selects: SQL and type stand side by side where this is
-   * called, and nobody but us writes the rows.
+   * Prepares a statement once per text. `Row` is the type that the text selects: callers keep SQL and type side by
+   * side, and only our own code writes the rows.
    */
   prepare<Row = unknown>(sql: string): Statement<Row> {
     let statement = this.#statements.get(sql);
@@ -121,7 +124,7 @@ export class Database {
     return statement as Statement<Row>;
   }
 
-  /** The same for what is asked so rarely that it is not worth the memory of a prepared statement. */
+  /** Like `prepare`, for queries too rare to be worth a cached statement. */
   fresh<Row = unknown>(sql: string): Statement<Row> {
     return new Statement(
       this.#guard(() => this.#driver.prepare(sql)),
@@ -130,8 +133,8 @@ export class Database {
   }
 
   /**
-   * All of `work` or nothing. A call inside another one joins it: if the inner part fails, the whole is rolled back, also
-   * when the outer part catches the error.
+   * Runs all of `work` or nothing. A call inside another one joins it: if the inner part fails, the whole is rolled
+   * back, even when the outer part catches the error.
    */
   transaction<T>(work: () => T): T {
     if (this.#depth > 0) return this.#joined(work);
@@ -145,7 +148,7 @@ export class Database {
       this.#run("COMMIT");
       return result;
     } catch (error) {
-      // SQLite has rolled back by itself after some errors, a full disk among them.
+      // SQLite rolls back by itself after some errors, a full disk among them.
       if (this.#driver.inTransaction) this.#run("ROLLBACK");
       throw error;
     } finally {
@@ -153,17 +156,17 @@ export class Database {
     }
   }
 
-  /** Lets go of the pages that are kept in memory. */
+  /** Frees cached pages. */
   shrink(): void {
     this.#exec("PRAGMA shrink_memory");
   }
 
-  /** Takes the lock of a writer and gives it back: writes nothing. Throws where no change could be committed now. */
+  /** Acquires and releases the writer's lock; writes nothing. Throws if no change could be committed now. */
   probe(): void {
     this.transaction(() => undefined);
   }
 
-  /** Copies the WAL into the file and empties it. A reader in another process can keep a part of it alive. */
+  /** Copies the WAL into the file and empties it. A reader in another process can keep part of it alive. */
   checkpoint(): void {
     this.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
   }
@@ -176,7 +179,7 @@ export class Database {
     }
   }
 
-  /** Lets go of a file that is not worth a checkpoint, or in which one would fail. */
+  /** Closes a file that is not worth a checkpoint, or on which one would fail. */
   abandon(): void {
     this.#statements.clear();
     this.#guard(() => this.#driver.close());
@@ -186,14 +189,14 @@ export class Database {
     return { file: sizeOf(this.file), wal: sizeOf(`${this.file}-wal`) };
   }
 
-  /** Reads the whole file. What it finds wrong, in SQLite's words; throws where even that cannot be found out. */
+  /** Reads the whole file. Returns the first problem in SQLite's words; throws if the file cannot be checked. */
   firstProblem(): string | undefined {
     const found = this.#driver.prepare("PRAGMA quick_check(1)").all() as readonly { readonly quick_check: string }[];
     const text = found[0]?.quick_check;
     return text === "ok" ? undefined : (text ?? "it cannot be checked");
   }
 
-  /** The error for something in the file that cannot be what we wrote. */
+  /** The error for content that we cannot have written. */
   damaged(cause: unknown): StorageError {
     return this.#error("damaged", cause);
   }
@@ -227,7 +230,7 @@ export class Database {
     }
   }
 
-  /** Forward only, each step in a transaction of its own together with its number. */
+  /** Forward only; each step and its number are one transaction. */
   #migrate(): void {
     const { migrations } = this.#options;
     const known = migrations.at(-1)?.number ?? 0;
@@ -237,7 +240,7 @@ export class Database {
     for (const { number, sql, readableFrom: oldest = 0 } of migrations) {
       if (number <= found) continue;
       this.transaction(() => {
-        // Another process may have been quicker.
+        // Another process may have been faster.
         if (this.#version().format >= number) return;
         try {
           this.#driver.exec(sql);
@@ -249,11 +252,11 @@ export class Database {
         this.#exec(`PRAGMA user_version = ${oldest * formats + number}`);
       });
     }
-    // The format is in the file itself from now on, whatever becomes of its log.
+    // Checkpoint, so that the format does not depend on the log.
     if (found < known) this.checkpoint();
   }
 
-  /** What another program made is not ours to put tables into, wherever it lies. */
+  /** Never migrate a database of another program, wherever it lies. */
   #checkOwner(version: number): void {
     const id = this.prepare<{ application_id: number }>("PRAGMA application_id").get()?.application_id ?? 0;
     const isForeign = id !== applicationId && id !== 0;
@@ -262,7 +265,9 @@ export class Database {
     }
   }
 
-  /** A newer version of us has one table at least of those that we know; ours, with other tables: the wrong one of our files. */
+  /**
+   * A newer version of ours shares at least one table with us; with none in common it is the wrong one of our files.
+   */
   #tooNew(found: number, latest: number): StorageError {
     const known = namesIn(shapeAfter(this.#options.migrations));
     const tables = namesIn(this.#guard(() => shapeOf(this.#driver)));
@@ -272,7 +277,7 @@ export class Database {
     return this.#error("newer", new Error(`it has format ${found}, this version knows ${latest}`));
   }
 
-  /** A log that belongs to another file, or somebody's hand, can leave tables that are not ours. */
+  /** A log of another file, or manual changes, can leave tables that are not ours. */
   #checkShape(): void {
     const { migrations } = this.#options;
     const [wanted, found] = [shapeAfter(migrations), shapeOf(this.#driver)];
@@ -308,7 +313,7 @@ export class Database {
     return isOfSqlite(error) && !this.#examine() ? this.#error("damaged", error) : error;
   }
 
-  /** Damage shows in many ways: as a table that is not there, as a key that is there twice. Reads the whole file, once. */
+  /** Damage shows in many ways, such as a missing table or a duplicate key. Reads the whole file, once. */
   #examine(): boolean {
     if (this.#isSound) return true;
     try {
@@ -334,7 +339,7 @@ function openDriver({ file, disposable }: DatabaseOptions): SqliteDriver {
   try {
     return new Sqlite(file, { timeout: lockTimeout });
   } catch (error) {
-    // Whatever goes wrong here concerns the path; the binding reports a missing folder without a code.
+    // Any error here concerns the path; the binding reports a missing folder without a code.
     throw new StorageError(kindOf(error) ?? "io", { file, cause: error, disposable: disposable ?? true });
   }
 }

@@ -3,10 +3,12 @@ interface Entry<T> {
   readonly weight: number;
 }
 
-/** Decoded objects within a byte budget. The least recently used goes first; the budget is never exceeded. */
+/** Decoded objects within a byte budget that is never exceeded; evicts the least recently used first. */
 export class DecodeCache<K, T> {
   readonly #budget: number;
-  /** A Map keeps the order of insertion: what is used is taken out and put in again, so the oldest comes first. */
+  /**
+   * A Map keeps insertion order; a used entry is removed and inserted again, so the least recently used comes first.
+   */
   readonly #entries = new Map<K, Entry<T>>();
   #bytes = 0;
 
@@ -14,7 +16,7 @@ export class DecodeCache<K, T> {
     this.#budget = budget;
   }
 
-  /** The estimated weight of what is kept. */
+  /** Estimated size of the cached objects. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -27,7 +29,7 @@ export class DecodeCache<K, T> {
     return entry.object;
   }
 
-  /** Like `get`, for a walk over everything: being walked past is no use that should outlive another. */
+  /** Like `get`, for full walks: does not count as a use. */
   peek(key: K): T | undefined {
     return this.#entries.get(key)?.object;
   }
@@ -57,5 +59,5 @@ export class DecodeCache<K, T> {
   }
 }
 
-/** Measured with trimmed pods: a decoded object takes 1.6 times its text on the heap; its key and its entry come on top. */
+/** In bytes. Measured with trimmed pods: an object takes 1.6 times its text on the heap, plus its key and entry. */
 const weigh = (textLength: number): number => 2 * textLength + 200;

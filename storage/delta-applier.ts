@@ -4,13 +4,13 @@ import type { Indexer } from "./indexer.ts";
 import type { Journal, JournalRow } from "./journal.ts";
 import { type Change, type Delta, identityOf, isSame, type Key, type StoredObject } from "./object.ts";
 
-/** What was taken off the queue. */
+/** The keys taken off the queue, and the changes they made. */
 export interface Applied<T> {
   readonly keys: number;
   readonly changes: readonly Change<T>[];
 }
 
-/** Turns deltas into stored states, and into what is told of them; inside the transactions of the DeltaFIFO. */
+/** Turns deltas into stored states and reported changes, inside the transactions of the DeltaFIFO. */
 export class DeltaApplier<T extends StoredObject> {
   readonly #journal: Journal;
   readonly #indexer: Indexer<T>;
@@ -20,7 +20,7 @@ export class DeltaApplier<T extends StoredObject> {
     this.#indexer = parts.indexer;
   }
 
-  /** Reads and erases the head of the queue as a whole, and key by key only what comes again behind it. */
+  /** Reads and erases the head of the queue as one range; goes key by key only for keys that occur again behind it. */
   applyQueued(limit: number): Applied<T> {
     const { ceiling } = this.#journal;
     const head = this.#journal.queued(undefined, ceiling, limit);
@@ -45,8 +45,8 @@ export class DeltaApplier<T extends StoredObject> {
   }
 
   /**
-   * Deltas that never were in the queue. `quiet`: what the same group brought before these, and what was already written
-   * in this transaction.
+   * Applies deltas that never were in the queue. `quiet`: states from the same group that precede these deltas and are
+   * already written in this transaction.
    */
   applyHeld(deltas: readonly Delta<T>[], quiet: ReadonlyMap<Key, T>): readonly Change<T>[] {
     const told: Change<T>[] = [];

@@ -10,13 +10,13 @@ import { type Sorted, sortDeltas } from "./sort-deltas.ts";
 import { StagedList } from "./staged-list.ts";
 
 /**
- * Pending deltas of one resource, on disk. `append` and `replace` put them there together with the watch position; `pop`
- * applies them to the Indexer and tells what changed; `take` does both at once where nothing waits. After a power cut at
- * any line, position, journal and objects fit.
+ * Pending deltas of one resource, on disk. `append` and `replace` store them together with the watch position; `pop`
+ * applies them to the Indexer and returns the changes; `take` does both at once when nothing is pending. After a power
+ * cut at any line, position, journal and objects are consistent.
  *
- * Two things wait in memory until the resource writes anyway: states that differ only in what `quiet` allows, and the
- * position. They go in one transaction, so that a stored position never runs ahead of the stored objects; a loss of
- * both together only means that the watch tells them again.
+ * Two things wait in memory until the resource is written anyway: states that differ only in what `quiet` allows, and
+ * the position. One transaction writes both, so a stored position is never ahead of the stored objects; losing both
+ * only means that the watch delivers them again.
  *
  * Every method that writes is a transaction of its own and cannot be called inside another one.
  */
@@ -36,20 +36,20 @@ export class DeltaFIFO<T extends StoredObject> {
   #initial: number;
   #merged = 0;
   #list: Replacement<T> | undefined;
-  /** So many objects of a first list are stored and not told yet, behind this key. */
+  /** Number of objects of a first list that are stored but not reported yet: those after the key `#told`. */
   #untold = 0;
   #told: Key = "";
 
-  /** Drops what an unfinished list left behind. */
+  /** Drops the rows of an unfinished list. */
   constructor(parts: {
     readonly database: Database;
     readonly resource: string;
     readonly indexer: Indexer<T>;
     /** More pending deltas of one object than this are merged. */
     readonly deltasPerObject: number;
-    /** True if the difference is not worth a write or a wake. Asked only for the same uid and equal index values. */
+    /** True if the difference is not worth a write or a wake. Called only for equal uids and index values. */
     readonly quiet?: (stored: T, incoming: T) => boolean;
-    /** What proves a position, for whoever resumes there: it is stored beside it. */
+    /** Evidence stored beside the position, for checking it when the watch resumes there. */
     readonly proof?: (position: string) => string;
   }) {
     const { database, resource, indexer, deltasPerObject, quiet, proof } = parts;
@@ -66,34 +66,34 @@ export class DeltaFIFO<T extends StoredObject> {
     this.#depth = this.#initial = this.#journal.depth;
   }
 
-  /** From where to resume the watch. */
+  /** Where to resume the watch. */
   get resourceVersion(): string | undefined {
     return this.#position;
   }
 
-  /** As it was stored last, with the position of then. */
+  /** The proof as last stored, belonging to the position stored with it. */
   get storedProof(): string | undefined {
     return this.#journal.proof;
   }
 
-  /** The first list has been popped; after a restart: there was one, and what then waited has been popped. */
+  /** The first list has been popped; after a restart: there was one, and everything pending then has been popped. */
   get hasSynced(): boolean {
     return this.#populated && this.#initial === 0;
   }
 
-  /** How many keys wait. */
+  /** The number of pending keys. */
   get depth(): number {
     return this.#depth;
   }
 
-  /** How many deltas were merged into newer ones since the start. */
+  /** The number of deltas merged into newer ones since the start. */
   get merged(): number {
     return this.#merged;
   }
 
   /**
-   * Writes the deltas and the watch position together: after a power cut both are there or neither is. If all of them are
-   * quiet, both wait in memory. Deletions of unknown objects are ignored. Ends a Replace that was not committed.
+   * Stores the deltas and the watch position together: after a power cut both are there or neither is. If all deltas
+   * are quiet, both wait in memory. Deletions of unknown objects are ignored. Drops a Replace that was not committed.
    */
   append(deltas: readonly Delta<T>[], resourceVersion: string): void {
     const newest = new NewestRows(this.#journal, this.#depth === 0);
@@ -112,9 +112,10 @@ export class DeltaFIFO<T extends StoredObject> {
   }
 
   /**
-   * Applies the deltas at once and tells what changed, where nothing waits in the journal: what `append` and `pop` come
-   * to, in one transaction, and no delta is written twice. After a power cut objects and position are both there, and
-   * nobody was told, or neither is. Undefined: something waits, so that these have to wait behind it. Nothing was done.
+   * Applies the deltas at once and returns the changes, if nothing is pending in the journal. Same result as `append`
+   * and `pop`, in one transaction and without writing a delta twice: after a power cut objects and position are both
+   * there, with the changes perhaps unreported, or neither is. Undefined: deltas are pending that must come first;
+   * nothing was done.
    */
   take(deltas: readonly Delta<T>[], resourceVersion: string): readonly Change<T>[] | undefined {
     if (this.#depth > 0) return undefined;
@@ -128,12 +129,12 @@ export class DeltaFIFO<T extends StoredObject> {
     );
   }
 
-  /** A position without news. It waits in memory. */
+  /** Records a position that brought no deltas. It waits in memory. */
   bookmark(resourceVersion: string): void {
     this.#position = resourceVersion;
   }
 
-  /** Begins a new list; one that was begun before and not committed is dropped. */
+  /** Begins a new list; drops an earlier one that was not committed. */
   replace(): Replacement<T> {
     this.#write({}, () => {
       this.#discard();
@@ -144,8 +145,8 @@ export class DeltaFIFO<T extends StoredObject> {
   }
 
   /**
-   * Begins the first list of a cache that was never filled: it comes to what `replace` comes to, is written once instead of
-   * twice, and is told in the order of its keys. Undefined: there was a list or a delta before.
+   * Begins the first list of a cache that was never filled. The result is that of `replace`, but each object is written
+   * once instead of twice, and changes are reported in key order. Undefined if there was a list or a delta before.
    */
   fill(): Replacement<T> | undefined {
     if (this.#populated) return undefined;
@@ -155,8 +156,9 @@ export class DeltaFIFO<T extends StoredObject> {
   }
 
   /**
-   * Queues a Sync for the next `limit` stored objects behind a key ("" before the first) that have no delta waiting, and
-   * answers behind which key to go on; undefined: there are no more, or a list is under way, which will tell all.
+   * Queues a Sync for the next `limit` stored objects after a key ("" for the first) that have no delta pending.
+   * Returns the key after which to continue; undefined if there are no more, or if a list is under way, which will
+   * report everything.
    */
   resync(behind: Key, limit: number): Key | undefined {
     if (this.#list !== undefined) return undefined;
@@ -171,7 +173,7 @@ export class DeltaFIFO<T extends StoredObject> {
 
   /**
    * Takes the oldest keys, at most `limit`, with all their deltas. One transaction: objects and index rows are written,
-   * the journal rows erased. An empty answer means that nothing waits any more.
+   * the journal rows erased. An empty result means that nothing is pending.
    */
   pop(limit: number): readonly Change<T>[] {
     while (this.#depth > 0) {
@@ -184,24 +186,28 @@ export class DeltaFIFO<T extends StoredObject> {
     return [];
   }
 
-  /** Nobody is told of what the first list brought: where nobody listens yet, and whoever will looks at what is stored. */
+  /**
+   * Marks the first list as reported: for resources without listeners, whose later listeners read the stored objects.
+   */
   leaveUntold(): void {
     this.#depth -= this.#untold;
     this.#initial = Math.max(0, this.#initial - this.#untold);
     this.#untold = 0;
   }
 
-  /** Writes what waits in memory. For a clean stop. */
+  /** Writes the states and the position that wait in memory. For a clean stop. */
   flush(): void {
     if (this.#indexer.hasQuiet || this.#position !== this.#storedPosition) this.#write({}, () => undefined);
   }
 
-  /** Stores a better proof of the position, with what waits in memory. */
+  /** Stores a better proof of the position, with everything that waits in memory. */
   prove(): void {
     this.#write({}, () => this.#moveTo(this.#position, this.#populated));
   }
 
-  /** One transaction, in which everything that waits in memory rides along. Memory follows when it has committed. */
+  /**
+   * One transaction, which also writes everything that waits in memory. Fields in memory change only after the commit.
+   */
   #write<R>(next: Next<T>, work: () => R): R {
     if (this.#database.inTransaction) throw new Error("a DeltaFIFO writes in transactions of its own");
     const { position = this.#position, populated = this.#populated, quiet = new Map<Key, T>() } = next;
@@ -226,7 +232,7 @@ export class DeltaFIFO<T extends StoredObject> {
     this.#journal.moveTo(position, populated, position === undefined ? undefined : this.#proof?.(position));
   }
 
-  /** A list that was not committed ends before. */
+  /** Drops a list that was not committed, then sorts. */
   #sorted(deltas: readonly Delta<T>[], newest: NewestRows): Sorted<T> {
     this.#drop();
     return sortDeltas(deltas, {
@@ -236,7 +242,7 @@ export class DeltaFIFO<T extends StoredObject> {
     });
   }
 
-  /** The very first delta is written even if it means nothing: from then on the resource counts as populated. */
+  /** The very first delta is written even if it has no effect: from then on the resource counts as populated. */
   #waitsInMemory(deltas: readonly Delta<T>[], loud: readonly Delta<T>[]): boolean {
     return loud.length === 0 && (this.#populated || deltas.length === 0);
   }
@@ -255,7 +261,7 @@ export class DeltaFIFO<T extends StoredObject> {
     );
   }
 
-  /** Returns how many deltas were merged. Of two deletions in a row the older stays, unless it is a tombstone. */
+  /** Returns how many deltas were merged. Of two deletions in a row the older is kept, unless it is a tombstone. */
   #put({ type, object }: Delta<T>, newest: NewestRows): number {
     const key = keyOf(object);
     const last = newest.get(key);
@@ -271,7 +277,7 @@ export class DeltaFIFO<T extends StoredObject> {
     return last !== undefined && this.#journal.count(key) > this.#deltasPerObject ? this.#journal.condense(key) : 0;
   }
 
-  /** What a first list brought is stored already. */
+  /** Reports objects of a first list, which are stored already. */
   #tell(limit: number): Applied<T> {
     const stored = this.#indexer.after(this.#told, Math.min(limit, this.#untold));
     const last = stored.at(-1);
@@ -318,7 +324,7 @@ export class DeltaFIFO<T extends StoredObject> {
     this.#list = undefined;
   }
 
-  /** Inside a transaction: of a list that was not committed nothing stays. */
+  /** Inside a transaction: removes everything of a list that was not committed. */
   #discard(): void {
     this.#journal.discard();
     if (!this.#populated) this.#indexer.clear();

@@ -1,21 +1,24 @@
 /**
- * busy: another process holds the file · full: no room on the disk · damaged: what is in the file is not a database, or
- * not ours · foreign: a cache that was filled beside another state.db · io: the file cannot be read or written · newer: a later version of this program wrote the file.
+ * busy: another process holds the file · full: no space left on the disk · damaged: the content is not a database, or
+ * not ours · foreign: a cache that was filled beside another state.db · io: the file cannot be read or written · newer:
+ * the file was written by a later version of this program.
  */
 export type StorageErrorKind = "busy" | "full" | "damaged" | "foreign" | "io" | "newer";
 
 interface Circumstances {
   readonly file: string;
   readonly cause?: unknown;
-  /** Overrides the hint that goes with the kind. */
+  /** Overrides the kind's hint. */
   readonly hint?: string;
-  /** A cache is thrown away and filled again; what nobody else knows is left to a person. */
+  /**
+   * True: the file is a cache, which may be deleted and refilled. Other files hold unique facts and need an operator.
+   */
   readonly disposable?: boolean;
-  /** There is no place for the file at all, which is a matter of the configuration. */
+  /** The file's folder cannot be created: a matter of the configuration. */
   readonly isPlace?: boolean;
 }
 
-/** Storage knows no other folder, so it states its disposition by itself. */
+/** Storage imports no other folder, so the error states its disposition itself. */
 export class StorageError extends Error {
   override readonly name = "StorageError";
   readonly kind: StorageErrorKind;
@@ -37,14 +40,14 @@ export class StorageError extends Error {
   }
 }
 
-/** What a driver's error means, or undefined where its code alone does not speak of the file. */
+/** Maps a driver's error to a kind; undefined if its code alone does not concern the file. */
 export function kindOf(error: unknown): StorageErrorKind | undefined {
   const found = codeOf(error);
-  // Extended result codes begin with the name of the plain one: SQLITE_IOERR_SHMSIZE, SQLITE_CORRUPT_INDEX.
+  // Extended result codes begin with the plain one's name: SQLITE_IOERR_SHMSIZE, SQLITE_CORRUPT_INDEX.
   return kinds.find(([code]) => found?.startsWith(code))?.[1];
 }
 
-/** SQLite itself failed: it knows our statements, so either the file is not what it was or a statement is a bug of ours. */
+/** True if SQLite itself failed: either the file has changed under us, or one of our statements is a bug. */
 export const isOfSqlite = (error: unknown): boolean => codeOf(error)?.startsWith("SQLITE_") ?? false;
 
 const codeOf = (error: unknown): string | undefined =>
@@ -56,9 +59,9 @@ const kinds: readonly (readonly [code: string, kind: StorageErrorKind])[] = [
   ["SQLITE_BUSY", "busy"],
   ["SQLITE_LOCKED", "busy"],
   ["SQLITE_FULL", "full"],
-  // The index of the WAL could not grow: that file lies beside the database, on the same disk.
+  // The WAL index could not grow: that file lies beside the database, on the same disk.
   ["SQLITE_IOERR_SHMSIZE", "full"],
-  // What should be there cannot be read: the file is shorter than it says, or the disk has lost a part of it.
+  // Expected content cannot be read: the file is shorter than its header says, or the disk has lost part of it.
   ["SQLITE_IOERR_SHORT_READ", "damaged"],
   ["SQLITE_IOERR_READ", "damaged"],
   ["SQLITE_IOERR_CORRUPTFS", "damaged"],

@@ -3,24 +3,24 @@ import type { Database, SqlValue } from "./database.ts";
 /** A b-tree of the file: a table, or an index of one. */
 interface Tree {
   readonly name: string;
-  /** What its entries are sorted by; no two are the same. */
+  /** The columns that its entries are sorted by; unique together. */
   readonly keys: readonly string[];
-  /** Reads on behind `after`. */
+  /** Reads on after `after`. */
   select(after: readonly SqlValue[] | undefined, most: number): readonly Entry[];
 }
 
 type Entry = Readonly<Record<string, SqlValue>>;
 
-/** Of a row: 0 where it holds a document that cannot be read. In all tables the column `text` is JSON. */
+/** Column of a row: 0 if its document cannot be parsed. In all tables the column `text` is JSON. */
 const soundness = "is sound";
 const documents = "text";
 
 /**
- * Reads every row and every entry of an index, in their order, a few with each step: what SQLite finds malformed on the
- * way, what the medium cannot give back and what is out of order makes a step throw a StorageError. `next(n)`: read n of
- * them now. Between two steps anything may be written.
+ * Reads every row and every index entry in order, a few per step. A step throws a StorageError when SQLite finds
+ * something malformed, the medium cannot be read, or an entry is out of order. `next(n)`: read n of them now. Writes
+ * are allowed between two steps.
  *
- * SQLite's own quick_check finds a little more (pages that belong to nothing, the end of a long value), but in one go, which
+ * SQLite's own quick_check finds a little more (orphaned pages, the end of a long value), but runs in one go, which
  * takes a second for 10 MB on a card.
  */
 export function* fileWalk(database: Database): Generator<{ readonly tree: string }, void, number> {
@@ -48,7 +48,7 @@ function checked(
   return key;
 }
 
-/** As SQLite compares: numbers before texts, texts byte by byte. */
+/** In SQLite's order: numbers before texts, texts byte by byte. */
 function isBehind(key: readonly SqlValue[], after: readonly SqlValue[]): boolean {
   for (const [at, value] of key.entries()) {
     const order = compared(value, after[at] ?? null);
@@ -88,7 +88,7 @@ interface Table {
   readonly own: readonly string[];
 }
 
-/** Those with a name of their own. An index with values that may be missing has no order that one can go on from. */
+/** Yields explicitly created indexes. An index with nullable columns has no order in which a walk could resume. */
 function* indexesOf(database: Database, { name: table, columns, own }: Table): Generator<Tree> {
   const certain = new Set(columns.filter(({ notnull }) => notnull === 1).map(({ name }) => name));
   const indexes = database
@@ -111,14 +111,14 @@ function treeOf(
     readonly name: string;
     readonly table: string;
     readonly keys: readonly string[];
-    /** Columns that are read to their end, over all the pages that they take. */
+    /** Columns to read to their end, over all their pages. */
     readonly read: readonly string[];
     readonly index?: string;
   },
 ): Tree {
   const keys = of.keys.map(quoted).join(", ");
   const named = of.keys.map((name) => `${quoted(name)} AS "${name}"`);
-  // The length of a text is known once it was read to its end.
+  // Computing a text's length reads it to its end.
   const lengths = of.read.map((column) => `length(${quoted(column)})`);
   const what = lengths.length === 0 ? [...named] : [...named, `max(0, ${lengths.join(", ")}) AS size`];
   if (of.read.includes(documents)) what.push(`json_valid(${quoted(documents)}) AS ${quoted(soundness)}`);

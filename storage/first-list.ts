@@ -2,8 +2,8 @@ import { keyOf, type StoredObject } from "./object.ts";
 import { assertUnderWay, type ListHost, type Replacement } from "./replacement.ts";
 
 /**
- * The list of a cache that holds nothing. There is nothing to compare it with, so it goes to its place at once and is
- * written once, not into the journal and from there again; it is hidden from readers until it is committed.
+ * The list of an empty cache. There is nothing to compare it with, so objects go straight to their table and are
+ * written once instead of twice; readers see none of them until the commit.
  */
 export class FirstList<T extends StoredObject> implements Replacement<T> {
   readonly #host: ListHost<T>;

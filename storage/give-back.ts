@@ -2,7 +2,7 @@ import type { Database } from "./database.ts";
 
 export interface Room {
   readonly bytes: number;
-  /** Of pages that hold nothing; they are used again before the file grows. */
+  /** Of free pages, which are reused before the file grows. */
   readonly freeBytes: number;
 }
 
@@ -13,13 +13,13 @@ export function roomIn(database: Database): Room {
   return { bytes: number("page_count") * size, freeBytes: number("freelist_count") * size };
 }
 
-/** What is live is written anew, in one go: a file of which more is live would keep everything else waiting. */
+/** In bytes. A vacuum rewrites all live data in one go; with more of it, everything else would wait too long. */
 const mostLive = 1024 * 1024;
 const leastFree = 1024 * 1024;
 
 /**
- * Gives free pages back to the disk, where that is much for little. Files that could give pages back bit by bit (auto_vacuum)
- * write a third more into their log, on every day; so what is free usually stays free in the file. Answers the bytes.
+ * Returns free pages to the disk when that frees much at little cost. Files that can shrink bit by bit (auto_vacuum)
+ * write a third more into their log every day, so free pages usually stay in the file. Returns the freed bytes.
  */
 export function giveBack(database: Database): number {
   const { bytes, freeBytes } = roomIn(database);
@@ -28,7 +28,7 @@ export function giveBack(database: Database): number {
   return Math.max(0, bytes - roomIn(database).bytes);
 }
 
-/** Writes the whole file anew, however long that takes. Needs as much room again. */
+/** Rewrites the whole file, however long that takes. Needs as much free space again. */
 export function vacuum(database: Database): void {
   database.fresh("VACUUM").run();
   database.checkpoint();

@@ -1,14 +1,14 @@
 import type { DeltaRow } from "./collapse.ts";
 import { type Delta, identityOf, type Key, keyOf, type StoredObject } from "./object.ts";
 
-/** A delta with its object, as one that waits in the journal has a text. */
+/** A delta with its object in memory; one in the journal has a text instead. */
 export interface HeldRow<T> extends DeltaRow {
   readonly object: T;
 }
 
 /**
- * Deltas that never went through the journal, by key, in the order in which the journal would hand them out. As there, of
- * two deletions in a row the older stays.
+ * Groups deltas that never went through the journal by key, in the order in which the journal would return them. As in
+ * the journal, of two deletions in a row the older is kept.
  */
 export function heldRows<T extends StoredObject>(deltas: readonly Delta<T>[]): ReadonlyMap<Key, readonly HeldRow<T>[]> {
   const byKey = new Map<Key, HeldRow<T>[]>();

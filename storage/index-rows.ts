@@ -7,7 +7,7 @@ interface NamedIndex<T> {
   readonly valuesOf: IndexFunction<T>;
 }
 
-/** The rows of one resource's named indices. They change in the transaction that changes the object. */
+/** The rows of one resource's named indices. They are written in the transaction that writes the object. */
 export class IndexRows<T> {
   readonly #database: Database;
   readonly #resource: number;
@@ -23,7 +23,7 @@ export class IndexRows<T> {
   constructor(database: Database, resource: number) {
     this.#database = database;
     this.#resource = resource;
-    // An index function may name a value twice.
+    // An index function may return a value twice.
     this.#insert = database.prepare(`INSERT OR IGNORE INTO index_rows ("index", value, key) VALUES (?, ?, ?)`);
     this.#delete = database.prepare(`DELETE FROM index_rows WHERE "index" = ? AND value = ? AND key = ?`);
     this.#clear = database.prepare(`DELETE FROM index_rows WHERE "index" = ?`);
@@ -35,7 +35,7 @@ export class IndexRows<T> {
     this.#nextValue = database.prepare(`SELECT min(value) AS value FROM index_rows WHERE "index" = ? AND value > ?`);
   }
 
-  /** Makes the stored indices those of `functions`, by name: drops what is no longer asked for, fills what is new. */
+  /** Makes the stored indices match `functions`, by name: drops indices no longer wanted, fills new ones. */
   reconcile(functions: IndexFunctions<T>, objects: () => Iterable<readonly [Key, T]>): void {
     const stored = new Map(this.#stored().map(({ name, id }) => [name, id]));
     const isMissing = Object.keys(functions).some((name) => !stored.has(name));
@@ -47,7 +47,7 @@ export class IndexRows<T> {
     }
   }
 
-  /** Replaces what is said about `before` by what is said about `after`. */
+  /** Replaces the rows of `before` by those of `after`. */
   write(key: Key, before: T | undefined, after: T | undefined): void {
     for (const { id, valuesOf } of this.#indices.values()) {
       const old = new Set(before === undefined ? [] : valuesOf(before));
@@ -57,12 +57,12 @@ export class IndexRows<T> {
     }
   }
 
-  /** Nothing is said of any object any more. */
+  /** Deletes the rows of all objects. */
   clear(): void {
     for (const { id } of this.#indices.values()) this.#clear.run(id);
   }
 
-  /** True if every index says the same about both. */
+  /** True if every index has the same values for both. */
   agree(a: T, b: T): boolean {
     for (const { valuesOf } of this.#indices.values()) {
       const [left, right] = [new Set(valuesOf(a)), new Set(valuesOf(b))];
@@ -75,7 +75,7 @@ export class IndexRows<T> {
     return this.#index(name).valuesOf(object).includes(value);
   }
 
-  /** The next keys that carry a value. */
+  /** The next keys that have a value. */
   keys(name: string, value: string, after: Key, limit: number): readonly Key[] {
     return this.#keys.all(this.#index(name).id, value, after, limit).map(({ key }) => key);
   }

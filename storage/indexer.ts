@@ -13,22 +13,22 @@ import {
 import { resourceId } from "./resource-id.ts";
 import type { Statement } from "./statement.ts";
 
-/** How many keys are read at once. Objects are then fetched one by one, so that one at a time is on the heap. */
+/** Keys read at once. Objects are then fetched one by one, so that only one at a time is on the heap. */
 const page = 64;
 
 /**
- * The objects of one resource, with named indices. `get`, `list`, `byIndex`, `indexValues` and `size` are for readers;
- * the rest belongs to the DeltaFIFO, which alone writes, inside its transactions.
+ * The objects of one resource, with named indices. Readers use `get`, `list`, `byIndex`, `indexValues`, `countByIndex`
+ * and `size`; the rest is for the DeltaFIFO, the only writer, inside its transactions.
  *
- * Objects handed out are shared: nobody changes them.
+ * Returned objects are shared and must not be changed.
  */
 export class Indexer<T extends StoredObject> {
   readonly #database: Database;
   readonly #resource: number;
   readonly #rows: IndexRows<T>;
-  /** By key what is stored; by seq also what waits in the journal, so that it need not be decoded when its turn comes. */
+  /** Stored objects by key; pending ones also by seq, so that applying them needs no decoding. */
   readonly decoded: DecodeCache<Key | number, T>;
-  /** The newest states that were not worth a write; each lies on top of a stored object of the same uid. */
+  /** The newest states that were not worth a write; each replaces a stored object of the same uid. */
   readonly #quiet = new Map<Key, T>();
   #size: number | undefined;
   #isHidden = false;
@@ -43,7 +43,7 @@ export class Indexer<T extends StoredObject> {
   readonly #delete: Statement<unknown>;
   readonly #clear: Statement<unknown>;
 
-  /** Fills indices that are new since the file was last open. */
+  /** Fills indices that were added since the file was last open. */
   constructor(parts: {
     readonly database: Database;
     readonly resource: string;
@@ -67,7 +67,7 @@ export class Indexer<T extends StoredObject> {
     this.#add = database.prepare(
       "INSERT OR IGNORE INTO objects (resource, key, uid, version, text) VALUES (?, ?, ?, ?, ?)",
     );
-    // The text goes from table to table and never becomes a string here.
+    // The text is copied from table to table and never becomes a JavaScript string.
     this.#adopt = database.prepare(
       `INSERT INTO objects (resource, key, uid, version, text)
        SELECT resource, key, uid, version, text FROM journal WHERE seq = ?
@@ -84,12 +84,12 @@ export class Indexer<T extends StoredObject> {
     return this.#isHidden ? undefined : this.#get(key);
   }
 
-  /** By key. An object that appears or vanishes during the walk is seen if it lies ahead. */
+  /** In key order. Objects added or removed during the walk count if they lie ahead. */
   *list(): IterableIterator<T> {
     for (const [, object] of this.#entries()) yield object;
   }
 
-  /** By key. What no longer has the value when its turn comes is left out. */
+  /** In key order. Skips objects that no longer have the value when their turn comes. */
   *byIndex(name: string, value: string): IterableIterator<T> {
     let after = "";
     while (!this.#isHidden) {
@@ -104,12 +104,12 @@ export class Indexer<T extends StoredObject> {
     }
   }
 
-  /** The values that some object has, in their order. */
+  /** The values that at least one object has, in order. */
   *indexValues(name: string): IterableIterator<string> {
     if (!this.#isHidden) yield* this.#rows.values(name);
   }
 
-  /** How many objects have the value. */
+  /** The number of objects with the value. */
   countByIndex(name: string, value: string): number {
     return this.#isHidden ? 0 : this.#rows.count(name, value);
   }
@@ -126,7 +126,7 @@ export class Indexer<T extends StoredObject> {
     return this.#identity.get(this.#resource, key);
   }
 
-  /** Shows nothing to readers, until `show`. */
+  /** Hides everything from readers until `show`. */
   hide(): void {
     this.#isHidden = true;
   }
@@ -136,7 +136,7 @@ export class Indexer<T extends StoredObject> {
     this.#size = undefined;
   }
 
-  /** The next objects behind a key, hidden or not; "" before the first. */
+  /** The next objects after a key ("" for the first), hidden or not. */
   after(key: Key, limit: number): readonly (readonly [Key, T])[] {
     return this.#keys.all(this.#resource, key, limit).flatMap((row) => {
       const object = this.#passing(row.key);
@@ -144,7 +144,7 @@ export class Indexer<T extends StoredObject> {
     });
   }
 
-  /** True if no index tells the two apart. */
+  /** True if all indices agree on both objects. */
   agree(a: T, b: T): boolean {
     return this.#rows.agree(a, b);
   }
@@ -161,7 +161,7 @@ export class Indexer<T extends StoredObject> {
     }
   }
 
-  /** Inside a transaction: writes what was kept quiet, and `more` on top of it. Once it has committed: `wroteQuiet`. */
+  /** Inside a transaction: writes the quiet states, and `more` over them. Call `wroteQuiet` after the commit. */
   writeQuiet(more: ReadonlyMap<Key, T>): void {
     for (const [key, object] of this.#quiet) if (!more.has(key)) this.#overwrite(key, object);
     for (const [key, object] of more) this.#overwrite(key, object);
@@ -183,8 +183,8 @@ export class Indexer<T extends StoredObject> {
   }
 
   /**
-   * Inside a transaction: like `put`, for one of very many that are hardly ever there already; nothing of it stays decoded.
-   * True if it was not there.
+   * Inside a transaction: like `put`, for many objects that are rarely stored already; does not cache the decoded
+   * object. True if the key was not stored.
    */
   add(key: Key, object: T): boolean {
     const { uid, version } = identityOf(object);
@@ -194,7 +194,7 @@ export class Indexer<T extends StoredObject> {
     return isNew;
   }
 
-  /** Inside a transaction: makes the journal row `seq`, of which `after` is the object, the stored state. */
+  /** Inside a transaction: makes the journal row `seq`, which holds `after`, the stored state. */
   adopt(key: Key, before: T | undefined, after: T, row: { readonly seq: number; readonly bytes: number }): void {
     if (before === undefined) this.#size = undefined;
     this.#adopt.run(row.seq);
@@ -217,13 +217,13 @@ export class Indexer<T extends StoredObject> {
     this.decoded.clear();
   }
 
-  /** After a transaction that failed: what was remembered of it is not true. */
+  /** After a failed transaction: drops values cached during it. */
   forget(): void {
     this.#size = undefined;
     this.decoded.clear();
   }
 
-  /** The object of a stored text: of this key, and in the state that the row beside the text speaks of. */
+  /** Decodes a stored text and checks that it has this key and the row's uid and version. */
   decode(text: string, key: Key, row: Identity): T {
     let object: unknown;
     try {
@@ -255,7 +255,7 @@ export class Indexer<T extends StoredObject> {
     return this.#quiet.get(key) ?? this.decoded.get(key) ?? this.#read(key, true);
   }
 
-  /** For a walk over everything. */
+  /** For a full walk: does not fill the cache. */
   #passing(key: Key): T | undefined {
     return this.#quiet.get(key) ?? this.decoded.peek(key) ?? this.#read(key, false);
   }
@@ -273,7 +273,7 @@ export class Indexer<T extends StoredObject> {
   }
 }
 
-/** Readers rely on no less. What it says besides is for those who asked the server for it. */
+/** The minimum readers rely on. Other fields are checked by the caller that fetched the object. */
 function isStored(value: unknown): value is StoredObject {
   if (typeof value !== "object" || value === null || !("metadata" in value)) return false;
   const { metadata } = value;

@@ -5,10 +5,10 @@ import Sqlite from "better-sqlite3";
 import type { SqliteDriver } from "./database.ts";
 import { kindOf } from "./errors.ts";
 
-/** What a look at a database found, from outside and without changing it. */
+/** The result of inspecting a database from outside, without changing it. */
 export type Inspection =
   | { readonly kind: "absent" }
-  /** Its agent runs, and has it alone. */
+  /** Its agent is running and holds the exclusive lock. */
   | { readonly kind: "busy" }
   | ({ readonly kind: "sound" } & DatabaseStats)
   | { readonly kind: "damaged" | "unreadable"; readonly why: string };
@@ -16,19 +16,19 @@ export type Inspection =
 export interface DatabaseStats {
   readonly format: number;
   readonly fileBytes: number;
-  /** 0: its agent stopped cleanly, or folded the log in. */
+  /** 0: the agent stopped cleanly, or a checkpoint emptied the log. */
   readonly walBytes: number;
   readonly freeBytes: number;
   readonly tables: readonly { readonly name: string; readonly rows: number }[];
 }
 
-/** Copies of larger files would wear the card, or fill the memory that /tmp may lie in. */
+/** In bytes. Copying larger files would wear the card, or fill the memory if /tmp is there. */
 const largestCopy = 256 * 2 ** 20;
 
 /**
- * Looks at a file that an agent may be using. While one runs the file is read where it lies, as any second reader would;
- * otherwise a copy of it is: opening a file that nobody has open leaves parts of it behind. `counts`: it is not read from end
- * to end, which takes seconds of a large one.
+ * Inspects a file that an agent may be using. If one is running, the file is read in place, as any second reader would;
+ * otherwise a copy is read, because opening a file that no process has open leaves parts of it behind. `counts`: skips
+ * the check of the whole file, which takes seconds for a large one.
  */
 export function inspect(file: string, isInUse: boolean, how: "whole" | "counts" = "whole"): Inspection {
   try {
@@ -39,7 +39,7 @@ export function inspect(file: string, isInUse: boolean, how: "whole" | "counts" 
   }
 }
 
-/** In bytes; undefined: there is no such file. Throws where it may not be looked at, which is something else. */
+/** In bytes; undefined if the file does not exist; throws if it cannot be read. */
 export const presentSize = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size;
 
 /** Why a file could not be read. */
@@ -70,7 +70,7 @@ function withFile<T>(file: string, isInUse: boolean, read: (at: string) => T): T
   }
 }
 
-/** One row of the journal: what was received and is not applied yet. */
+/** One row of the journal: a delta received and not applied yet. */
 export interface JournalTail {
   readonly seq: number;
   readonly resource: string;
@@ -79,14 +79,17 @@ export interface JournalTail {
   readonly version: string;
 }
 
-/** Which object is cached, and in which version. */
+/** A cached object and its version. */
 export interface Mirrored {
   readonly key: string;
   readonly uid: string;
   readonly version: string;
 }
 
-/** The first objects of a resource in a cache.db that its agent has open, by key; undefined: it is not mirrored. Throws where it cannot be read. */
+/**
+ * The first objects of a resource in a cache.db that its agent has open, by key; undefined if it is not mirrored.
+ * Throws if the file cannot be read.
+ */
 export function mirrored(file: string, resource: string, most: number): readonly Mirrored[] | undefined {
   return reading(file, (driver) => {
     const found = driver.prepare("SELECT id FROM resources WHERE name = ? AND populated = 1").all(resource);
@@ -97,7 +100,7 @@ export function mirrored(file: string, resource: string, most: number): readonly
   });
 }
 
-/** The newest rows of cache.db's journal, the newest last; or why there are none to be had. */
+/** The newest rows of cache.db's journal, newest last; or why they cannot be read. */
 export function journalTail(
   file: string,
   isInUse: boolean,
@@ -123,7 +126,7 @@ function looked(file: string, original: string, how: "whole" | "counts"): Inspec
   });
 }
 
-/** Of a file that is read from end to end. */
+/** Checks the whole file. */
 export function firstProblem(driver: SqliteDriver): string | undefined {
   const found = one(driver, "PRAGMA quick_check(1)", "quick_check");
   return found === "ok" ? undefined : String(found);
@@ -135,7 +138,7 @@ function statsOf(driver: SqliteDriver, original: string): DatabaseStats {
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
     .all() as readonly { readonly name: string }[];
   return {
-    // The upper half says from which format on it can be read.
+    // The upper half holds `readableFrom`.
     format: number("PRAGMA user_version", "user_version") % 2 ** 16,
     fileBytes: sizeOf(original),
     walBytes: sizeOf(`${original}-wal`),

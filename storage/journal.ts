@@ -4,7 +4,7 @@ import type { DeltaType, Identity, Key } from "./object.ts";
 import { resourceId } from "./resource-id.ts";
 import type { Statement } from "./statement.ts";
 
-/** A delta that waits, without its object. */
+/** A pending delta without its object. */
 export interface JournalRow extends DeltaRow {
   readonly seq: number;
 }
@@ -26,11 +26,12 @@ const range = 2 ** 40;
 const columns = "seq, type, uid, version, octet_length(text) AS bytes";
 
 /**
- * The deltas of one resource that were received and not yet applied, in order, and the watch position that goes with
- * them. Every method that writes is called inside a transaction of the DeltaFIFO. Nothing is remembered outside the file
- * but the next number, so a transaction that fails leaves nothing behind.
+ * The deltas of one resource that were received and not yet applied, in order, and the watch position that belongs to
+ * them. Every method that writes is called inside a transaction of the DeltaFIFO. Only the next number is kept outside
+ * the file, so a failed transaction leaves nothing behind.
  *
- * What a Replace lists is staged: its rows are written page by page and wait behind `ceiling` until all have come.
+ * The list of a Replace is staged: its rows are written page by page and wait behind `ceiling` until the list is
+ * complete.
  */
 export class Journal {
   readonly #database: Database;
@@ -70,7 +71,7 @@ export class Journal {
     );
     this.#count = database.prepare("SELECT count(*) AS count FROM journal WHERE resource = ? AND key = ?");
     this.#depth = database.prepare("SELECT count(DISTINCT key) AS count FROM journal WHERE resource = ?");
-    // Bounded: `condense` leaves two rows of an object and one more for each of its former uids.
+    // Bounded: `condense` leaves two rows per object and one more for each of its former uids.
     this.#rows = database.prepare(
       `SELECT ${columns} FROM journal WHERE resource = ? AND key = ? AND seq <= ? ORDER BY seq`,
     );
@@ -108,7 +109,7 @@ export class Journal {
     return this.#state().position ?? undefined;
   }
 
-  /** What was given with the position. */
+  /** The proof stored with the position. */
   get proof(): string | undefined {
     return this.#state().proof ?? undefined;
   }
@@ -117,12 +118,12 @@ export class Journal {
     return this.#state().populated === 1;
   }
 
-  /** Rows behind this one are staged. */
+  /** Rows with a higher seq are staged. */
   get ceiling(): number {
     return this.#state().stagedAfter ?? this.#end;
   }
 
-  /** How many keys wait. Rows of one key lie together in the index, so counting needs no room of its own. */
+  /** The number of pending keys. Rows of one key are adjacent in the index, so counting needs no extra memory. */
   get depth(): number {
     return this.#depth.get(this.#resource)?.count ?? 0;
   }
@@ -137,7 +138,7 @@ export class Journal {
     return seq;
   }
 
-  /** Gives a row another object, at the same place in the queue. */
+  /** Replaces the object of a row, which keeps its place in the queue. */
   overwrite(seq: number, { uid, version }: Identity, text: string): void {
     this.#overwrite.run(uid, version, text, seq);
   }
@@ -150,7 +151,7 @@ export class Journal {
     return this.#count.get(this.#resource, key)?.count ?? 0;
   }
 
-  /** Everything that waits for a key, oldest first. */
+  /** All pending rows of a key, oldest first. */
   rows(key: Key, ceiling: number): readonly JournalRow[] {
     return this.#rows.all(this.#resource, key, ceiling);
   }
@@ -161,17 +162,17 @@ export class Journal {
     return text;
   }
 
-  /** At most `limit` rows of the queue, oldest first, behind a row or from the beginning. */
+  /** At most `limit` rows of the queue, oldest first, after a row or from the beginning. */
   queued(seq: number | undefined, ceiling: number, limit: number): readonly Queued[] {
     return this.#queue.all(seq ?? this.#first, ceiling, limit);
   }
 
-  /** Of the keys up to a row, those that come again behind it. */
+  /** The keys with a row up to `seq` that have another one after it. */
   behind(seq: number, ceiling: number): readonly Key[] {
     return this.#behind.all(this.#first, seq, seq, ceiling).map(({ key }) => key);
   }
 
-  /** Everything up to a row. */
+  /** Erases all rows up to `seq`. */
   eraseHead(seq: number): void {
     this.#eraseHead.run(this.#first, seq);
   }
@@ -181,8 +182,8 @@ export class Journal {
   }
 
   /**
-   * Drops what a newer delta of the same uid makes superfluous, and says how much that was. The oldest row stays, since
-   * it is the key's place in the queue; so does the last of every uid, and the object of a tombstone.
+   * Drops rows superseded by a newer delta of the same uid, and returns how many. The oldest row stays, since it is the
+   * key's place in the queue; so does the last of every uid, and the object of a tombstone.
    */
   condense(key: Key): number {
     const [, ...rows] = this.rows(key, this.#end);
@@ -197,17 +198,17 @@ export class Journal {
     return dropped;
   }
 
-  /** From here on, what is put is staged. */
+  /** From here on, new rows are staged. */
   stage(): void {
     this.#stage.run(this.#next - 1, this.#resource);
   }
 
-  /** What was staged joins the queue. */
+  /** Moves the staged rows into the queue. */
   release(): void {
     this.#endStage();
   }
 
-  /** What was staged, now or before a power cut, is dropped. */
+  /** Drops the staged rows, including those from before a power cut. */
   discard(): void {
     const { stagedAfter } = this.#state();
     if (stagedAfter === null) return;
@@ -215,12 +216,12 @@ export class Journal {
     this.#endStage();
   }
 
-  /** Marks a key as listed where that needs no journal row. */
+  /** Marks a key as listed that needs no journal row. */
   see(key: Key): void {
     this.#see.run(this.#resource, key);
   }
 
-  /** Stored objects that neither the list under way nor the journal mentions, behind a key; "" before the first. */
+  /** Stored objects in neither the current list nor the journal, after a key; "" for the first. */
   unmentionedAfter(key: Key, limit: number): readonly (Identity & { readonly key: Key })[] {
     return this.#unmentioned.all(this.#resource, key, limit);
   }

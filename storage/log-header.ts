@@ -5,8 +5,8 @@ const size = 32;
 const magic = 0x377f0682;
 
 /**
- * True where the write-ahead log of a file cannot be one: SQLite takes it for an empty log then, and what was in it is gone
- * without a word. A log that is empty, or was never written to (zeros), is a log.
+ * True if the write-ahead log of a file is not a valid one: SQLite would treat it as empty and silently lose its
+ * content. An empty log, or one never written to (zeros), is valid.
  */
 export function hasForeignLog(file: string): boolean {
   const header = beginningOf(`${file}-wal`);
@@ -17,7 +17,7 @@ export function hasForeignLog(file: string): boolean {
 function isHeader(header: Buffer): boolean {
   const first = header.readUInt32BE(0);
   if (first !== magic && first !== magic + 1) return false;
-  // The lowest bit says in which order of bytes the sum was made.
+  // The lowest bit gives the byte order of the checksum.
   const read = (at: number): number => (first === magic ? header.readUInt32LE(at) : header.readUInt32BE(at));
   let [a, b] = [0, 0];
   for (let at = 0; at < size - 8; at += 8) {

@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from "node:fs";
 import path from "node:path";
 
 /**
- * Makes a folder, and those above it that are missing. One by one: where the system says ENOENT although the folder above
- * is there, as below /proc, the `recursive` of Node 24 tries again for ever.
+ * Makes a folder and its missing parents, one by one: where the system reports ENOENT although the parent exists, as
+ * below /proc, Node 24's `recursive` retries for ever.
  */
 export function makeFolder(folder: string): void {
   try {

@@ -6,17 +6,17 @@ import { Memo } from "./memo.ts";
 import { type FolderOptions, StateFolder } from "./state-folder.ts";
 
 /**
- * A folder in memory that stands in for a state folder which takes no change: the agent goes on reading and telling there.
- * It begins with a copy of what the agent remembers, so that it counts on and knows again what it had accepted.
+ * A folder in memory that stands in for a state folder that cannot be written: the agent goes on reading and reporting.
+ * It begins with a copy of state.db, so that counters continue and accepted commands are recognised.
  */
 export interface Makeshift {
   readonly at: string;
   readonly of: string;
-  /** What was remembered could be read: only then does what is learnt here continue it. */
+  /** state.db could be copied; only then do facts learnt here continue it. */
   readonly isCopy: boolean;
 }
 
-/** `at` is ours alone: whatever is there is what an earlier process left. */
+/** `at` belongs to us alone: anything there is left over from an earlier process. */
 export function makeMakeshift(at: string, of: string): Makeshift {
   rmSync(at, { recursive: true, force: true });
   makeFolder(path.dirname(at));
@@ -24,7 +24,7 @@ export function makeMakeshift(at: string, of: string): Makeshift {
   return { at, of, isCopy: copied(of, at) };
 }
 
-/** What waits for the broker stays behind: sent from here, it would be sent once more from there. */
+/** Empties the copied outbox: messages sent from here would be sent again from the state folder. */
 export function openMakeshift(at: string, options: Omit<FolderOptions, "folder"> & { readonly standsIn: string }) {
   const folder = StateFolder.open({ ...options, folder: at });
   const { database } = folder.state;
@@ -34,8 +34,8 @@ export function openMakeshift(at: string, options: Omit<FolderOptions, "folder">
 }
 
 /**
- * The state folder takes changes again: what was learnt meanwhile belongs there, in one transaction. Not which cluster the
- * cache was filled from: that was another cache. Then the makeshift is gone.
+ * Copies the facts learnt meanwhile to the state folder, which is writable again, in one transaction, then deletes the
+ * makeshift. The cluster that the cache was filled from is left out: that was another cache.
  */
 export function carryBack(makeshift: Makeshift, into: StateFolder, options: Omit<FolderOptions, "folder">): void {
   const { at, isCopy } = makeshift;
@@ -56,7 +56,7 @@ export function carryBack(makeshift: Makeshift, into: StateFolder, options: Omit
   rmSync(at, { recursive: true, force: true });
 }
 
-/** A file that opens may still take no change: some file systems that failed say so only when something is written. */
+/** A file that opens may still be unwritable: some failed file systems report errors only on a write. */
 export const proveUsable = ({ state }: StateFolder, stamp: string): void =>
   new Memo(state.database).set("state folder", "usable since", stamp);
 

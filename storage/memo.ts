@@ -25,7 +25,7 @@ export class Memo {
     return rows.map(({ area }) => area);
   }
 
-  /** In the order of keys. What is set or deleted during the walk is seen if it lies ahead. */
+  /** In key order. Entries set or deleted during the walk count if they lie ahead. */
   *entries(area: string): IterableIterator<[string, string]> {
     const select = this.#database.prepare<Row>(
       `SELECT key, value FROM memo WHERE area = ? AND key > ? ORDER BY key LIMIT ${page}`,
@@ -40,7 +40,7 @@ export class Memo {
     }
   }
 
-  /** A value that is already there costs no write. */
+  /** Setting the value already stored costs no write. */
   set(area: string, key: string, value: string): void {
     this.#database
       .prepare(
@@ -54,7 +54,7 @@ export class Memo {
     this.#database.prepare("DELETE FROM memo WHERE area = ? AND key = ?").run(area, key);
   }
 
-  /** Everything of an area. */
+  /** Deletes all entries of an area. */
   clear(area: string): void {
     this.#database.prepare("DELETE FROM memo WHERE area = ?").run(area);
   }

@@ -1,10 +1,10 @@
 import type { Journal, JournalRow } from "./journal.ts";
 import type { Key } from "./object.ts";
 
-/** What waits for the keys of one group of deltas, the newest row of each: looked up once, and known again once it is put. */
+/** The newest pending row of each key in one group of deltas: read once per key, updated by `put`. */
 export class NewestRows {
   readonly #journal: Journal;
-  /** Nothing waits for any key. */
+  /** Nothing is pending for any key. */
   readonly #isEmpty: boolean;
   readonly #rows = new Map<Key, JournalRow | undefined>();
 
@@ -13,7 +13,7 @@ export class NewestRows {
     this.#isEmpty = isEmpty;
   }
 
-  /** For how many of the keys that were looked up something waits. */
+  /** The number of keys read so far that have a pending row. */
   get keys(): number {
     let keys = 0;
     for (const row of this.#rows.values()) if (row !== undefined) keys++;

@@ -1,7 +1,7 @@
 /** "namespace/name", or "name" where there is no namespace. */
 export type Key = string;
 
-/** All that storage knows of Kubernetes. */
+/** Everything storage knows of Kubernetes. */
 export interface StoredObject {
   readonly metadata: {
     readonly name: string;
@@ -18,7 +18,7 @@ export interface Delta<T> {
   readonly object: T;
 }
 
-/** before = undefined: appeared. after = undefined: gone; `before` is the last state known. */
+/** before = undefined: added. after = undefined: deleted; `before` is the last known state. */
 export interface Change<T> {
   readonly key: Key;
   readonly before: T | undefined;
@@ -32,7 +32,7 @@ export type IndexFunctions<T> = Readonly<Record<string, IndexFunction<T>>>;
 export const keyOf = ({ metadata: { namespace, name } }: StoredObject): Key =>
   namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
 
-/** Two states of an object are the same if both are equal. */
+/** Two states of an object are the same if both fields are equal. */
 export interface Identity {
   readonly uid: string;
   readonly version: string;

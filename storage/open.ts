@@ -8,25 +8,25 @@ import { keepNewest } from "./set-aside.ts";
 
 export interface OpenedCache {
   readonly database: Database;
-  /** Why the former file was thrown away, if it was. */
+  /** Why the former file was deleted, if it was. */
   readonly rebuilt: StorageError | undefined;
 }
 
 export interface OpenedState {
   readonly database: Database;
-  /** Where the damaged file is now, if it was damaged, and why. */
+  /** The damaged file's new place and the reason, if it was damaged. */
   readonly setAside: { readonly file: string; readonly why: StorageError } | undefined;
 }
 
-/** What both ways to open have in common. */
+/** The options that both functions share. */
 export interface Opening {
   readonly file: string;
   readonly pragmas: Pragmas;
-  /** There was such a file before: an empty one has lost what was in it. Otherwise it may just have been begun. */
+  /** The file existed before, so an empty one has lost its content. Otherwise it may just have been created. */
   readonly isKnown?: boolean;
 }
 
-/** How many damaged states are kept for a look. */
+/** How many damaged states are kept for inspection. */
 const mostKept = 3;
 
 /** Opens cache.db. A damaged one is deleted: everything in it can be listed again. */
@@ -42,11 +42,11 @@ export function openCache({ file, pragmas, isKnown = false }: Opening): OpenedCa
   }
 }
 
-/** For a cache that turned out to be damaged while it was in use: abandon it, then this, then open it again. */
+/** For a cache found damaged while in use: abandon it, call this, then open it again. */
 export function removeCache(file: string): void {
   moving({ file, disposable: true }, () => {
     for (const part of partsOf(file)) {
-      // A folder is nothing that we made: it only has to get out of the way. One of them is kept.
+      // We made no folder, so move it out of the way; only the latest is kept.
       if (kindAt(part) !== "folder") rmSync(part, { force: true });
       else {
         rmSync(`${part}.moved-away`, { recursive: true, force: true });
@@ -57,10 +57,11 @@ export function removeCache(file: string): void {
 }
 
 /**
- * Opens state.db. A damaged one is kept beside the new one, for a person to look at; `stamp` makes its name unique.
- * `exclusive`: one process at a time; a second one fails with "busy".
+ * Opens state.db. A damaged one is kept beside the new one for inspection; `stamp` makes its name unique. `exclusive`:
+ * one process at a time; a second one fails with "busy".
  *
- * Of a log that cannot be one a copy is kept: what was folded into the file before is still worth having.
+ * If the log is not a valid one, a copy of it is kept and the file is used: everything checkpointed before is still
+ * good.
  */
 export function openState(options: Opening & { readonly stamp: string; readonly exclusive?: boolean }): OpenedState {
   const { file, pragmas, stamp, exclusive = false, isKnown = false } = options;
@@ -68,7 +69,7 @@ export function openState(options: Opening & { readonly stamp: string; readonly 
     Database.open({ file, pragmas, migrations: stateMigrations, disposable: false, exclusive });
   try {
     checkParts({ file, isKnown, disposable: false });
-    // Looked at before SQLite writes over it, and acted on when the lock is ours.
+    // Checked before SQLite overwrites the log; acted on once we hold the lock.
     const isForeign = hasForeignLog(file);
     const database = checked(open());
     return { database, setAside: isForeign ? keptLog(database, stamp) : undefined };
@@ -95,7 +96,7 @@ function keptLog(database: Database, stamp: string): NonNullable<OpenedState["se
   }
 }
 
-/** Reads the whole file, which is small, so that damage is found now and not when the fact is needed. */
+/** Checks the whole file, which is small, so that damage is found now and not when a fact is needed. */
 function checked(database: Database): Database {
   try {
     const problem = database.firstProblem();
@@ -107,7 +108,9 @@ function checked(database: Database): Database {
   }
 }
 
-/** What SQLite would take for an empty database, or trip over: something else in the place of a file, or what is left of one. */
+/**
+ * Rejects what SQLite would take for an empty database or fail on: something other than a file, or the remains of one.
+ */
 function checkParts({ file, isKnown, disposable }: { file: string; isKnown: boolean; disposable: boolean }): void {
   const damaged = (why: string): StorageError =>
     new StorageError("damaged", { file, cause: new Error(why), disposable });
@@ -123,7 +126,7 @@ function checkParts({ file, isKnown, disposable }: { file: string; isKnown: bool
   if (isKnown && kindAt(file) === "file") throw damaged("it is empty");
 }
 
-/** Nobody else has the file open in earnest. One that was only just begun by another process is empty too. */
+/** Throws if another process is using the file. One that another process has only just created is empty too. */
 function checkFree(file: string, disposable: boolean): void {
   try {
     const driver = new Sqlite(file, { timeout: 0 });
@@ -137,7 +140,7 @@ function checkFree(file: string, disposable: boolean): void {
   }
 }
 
-/** A database begins with a header of so many bytes. */
+/** The size of a database header, in bytes. */
 const shortest = 100;
 
 const named = { folder: "a folder", link: "a link that leads nowhere", other: "something else" } as const;
@@ -148,7 +151,7 @@ function kindAt(path: string): "nothing" | "file" | keyof typeof named {
     const found = statSync(path);
     return found.isFile() ? "file" : found.isDirectory() ? "folder" : "other";
   } catch (error) {
-    // What may not be looked at is told when it is opened.
+    // Paths that cannot be read are reported when they are opened.
     return hasCode(error, "ENOENT") || hasCode(error, "ELOOP") ? "link" : "file";
   }
 }
@@ -169,7 +172,7 @@ function setAside(parts: readonly string[], { file, stamp }: { readonly file: st
   });
 }
 
-/** On a disk that is read-only nothing can be moved either. */
+/** On a read-only disk moving fails too. */
 function moving(about: { readonly file: string; readonly disposable: boolean }, work: () => void): void {
   try {
     work();

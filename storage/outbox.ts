@@ -1,10 +1,10 @@
 import type { Database } from "./database.ts";
 import { Memo } from "./memo.ts";
 
-/** What is kept on disk until the broker has it. State is not: a document of the past must not replace one of now. */
+/** Messages kept on disk until the broker has them. State is not: an old document must not replace a current one. */
 export type OutboxClass = "response" | "event";
 
-/** A moment of this board: monotonic milliseconds, and the boot in which they count. */
+/** A time on this board: monotonic milliseconds, and the boot in which they count. */
 export interface Moment {
   readonly boot: string;
   readonly mono: number;
@@ -14,11 +14,11 @@ export interface Letter {
   readonly topic: string;
   readonly payload: string;
   readonly retain: boolean;
-  /** What goes beside the payload, as JSON. */
+  /** MQTT properties, as JSON. */
   readonly properties: string;
-  /** Where there is no room, the least rank goes first, and of a rank the oldest. */
+  /** When there is no room, the lowest rank goes first, and within a rank the oldest. */
   readonly rank: number;
-  /** Milliseconds after which nobody wants it any more. */
+  /** Milliseconds after which the message is worthless. */
   readonly ttl: number;
 }
 
@@ -39,10 +39,10 @@ export interface Usage {
   readonly bytes: number;
 }
 
-/** Events that no broker will ever see, since it was last told. */
+/** Events dropped before any broker received them, since the last report. */
 export interface Dropped {
   readonly count: number;
-  /** The first and the last `seq` of them. */
+  /** Their first and last `seq`. */
   readonly from: number;
   readonly to: number;
 }
@@ -62,16 +62,16 @@ interface Stored {
 }
 
 const area = "outbox";
-/** Letters that no broker takes are kept for a look, so many of them. */
+/** How many letters that the broker refuses are kept for inspection. */
 const mostDead = 10;
 const columns = "id, class, topic, payload, retain, properties, rank, seq, boot, since, ttl";
 
-/** Age on the clock of this boot. Of the time before a reboot nothing is known: such a row lives longer, never shorter. */
+/** Age on the clock of this boot. Time before a reboot is unknown: such a row lives longer, never shorter. */
 const age = "(CASE WHEN boot = ? THEN ? - since ELSE ? END)";
 
 /**
- * What waits for the broker, in state.db: on disk when `put` or `event` returns. Each class has a bound of its own, so that
- * a flood of events costs no answer.
+ * Messages waiting for the broker, in state.db: on disk when `put` or `event` returns. Each class has its own bound, so
+ * that a flood of events displaces no answer.
  */
 export class Outbox {
   readonly #database: Database;
@@ -84,7 +84,7 @@ export class Outbox {
     this.#bounds = bounds;
   }
 
-  /** One transaction: the answer is there, the bound holds, and whatever else is to be true with it. */
+  /** One transaction: stores the answer, enforces the bound, and runs `also`. */
   respond(letter: Letter, at: Moment, also: () => void): void {
     this.#database.transaction(() => {
       this.#insert("response", letter, undefined, at);
@@ -93,7 +93,9 @@ export class Outbox {
     });
   }
 
-  /** One transaction: the next number is taken, the event is there, the bound holds, and what was dropped for it is noted. */
+  /**
+   * One transaction: takes the next number, stores the event, enforces the bound, and records what was dropped for it.
+   */
   event(write: (seq: number) => Letter, at: Moment): number {
     return this.#database.transaction(() => {
       const seq = this.count("seq");
@@ -103,7 +105,7 @@ export class Outbox {
     });
   }
 
-  /** The next number of a counter that survives restarts: 1, 2, 3 … */
+  /** Increments a counter that survives restarts: 1, 2, 3 … */
   count(name: string): number {
     return this.#database.transaction(() => {
       const next = this.last(name) + 1;
@@ -112,12 +114,12 @@ export class Outbox {
     });
   }
 
-  /** The number that was given last; 0: none yet. */
+  /** The last number given out; 0 if none. */
   last(name: string): number {
     return Number(this.#memo.get(area, name) ?? 0);
   }
 
-  /** The next letters of a class, in the order in which they came, but for those whose numbers are in `without`. */
+  /** The next letters of a class in order of arrival, leaving out the ids in `without`. */
   next(of: OutboxClass, limit: number, without: readonly number[] = []): readonly OutboxRow[] {
     return this.#database
       .prepare<Stored>(
@@ -132,7 +134,7 @@ export class Outbox {
     this.#database.prepare("DELETE FROM outbox WHERE id = ?").run(id);
   }
 
-  /** It is larger than the broker takes: it is never sent again, and kept for a look. */
+  /** For a letter larger than the broker accepts: it is never sent again, and kept for inspection. */
   bury(id: number): void {
     this.#database.transaction(() => {
       this.#database.prepare("UPDATE outbox SET class = 'dead' WHERE id = ?").run(id);
@@ -145,7 +147,7 @@ export class Outbox {
     });
   }
 
-  /** Forgets what nobody wants any more; of events it is noted. */
+  /** Deletes expired letters; expired events are recorded as dropped. */
   expire(at: Moment): void {
     const select = this.#database.prepare<{ id: number; seq: number | null }>(
       `SELECT id, seq FROM outbox WHERE class <> 'dead' AND ${age} >= ttl ORDER BY id LIMIT 1000`,
@@ -166,7 +168,7 @@ export class Outbox {
     return { rows: row?.rows ?? 0, bytes: row?.bytes ?? 0 };
   }
 
-  /** When the oldest letter was put here. */
+  /** When the oldest letter was stored. */
   oldest(): Moment | undefined {
     const row = this.#database
       .prepare<{ boot: string; since: number }>(
@@ -180,12 +182,12 @@ export class Outbox {
     return readDropped(this.#memo.get(area, "dropped"));
   }
 
-  /** How many letters were given up, for want of room or of time, since the outbox was made. */
+  /** The number of letters dropped, for lack of room or after their ttl, since the outbox was created. */
   get lost(): number {
     return this.last("lost");
   }
 
-  /** One transaction: an event tells what was dropped, and the note of it is gone. */
+  /** One transaction: queues an event that reports the drops, and clears their record. */
   tellDropped(write: (dropped: Dropped, seq: number) => Letter, at: Moment): void {
     this.#database.transaction(() => {
       const { dropped } = this;
@@ -195,7 +197,7 @@ export class Outbox {
     });
   }
 
-  /** True while another event would not cost an older one its place. */
+  /** True while another event would not displace an older one. */
   get hasRoom(): boolean {
     const { rows, bytes } = this.usage("event");
     return rows < this.#bounds.event.rows && bytes < this.#bounds.event.bytes * 0.9;
@@ -203,7 +205,7 @@ export class Outbox {
 
   #insert(of: OutboxClass, letter: Letter, seq: number | undefined, at: Moment): void {
     const { topic, payload, retain, properties, rank, ttl } = letter;
-    // What a sender wants to have back lies among the properties, and takes room as well.
+    // The sender's correlation data is among the properties, and takes room as well.
     const bytes = Buffer.byteLength(topic) + Buffer.byteLength(payload) + Buffer.byteLength(properties);
     this.#database
       .prepare(
@@ -242,7 +244,7 @@ export class Outbox {
   }
 }
 
-/** Milliseconds that are left of a letter's time. */
+/** Milliseconds left of a letter's ttl. */
 export const ttlLeft = (row: Pick<OutboxRow, "boot" | "mono" | "ttl">, now: Moment): number =>
   row.ttl - (row.boot === now.boot ? now.mono - row.mono : now.mono);
 

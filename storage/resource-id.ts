@@ -1,6 +1,6 @@
 import type { Database } from "./database.ts";
 
-/** The number under which the tables know a resource. It is given out once and stays. */
+/** The number of a resource in the tables. It is assigned once and never changes. */
 export function resourceId(database: Database, name: string): number {
   const select = database.prepare<{ id: number }>("SELECT id FROM resources WHERE name = ?");
   const insert = database.prepare<{ id: number }>("INSERT INTO resources (name) VALUES (?) RETURNING id");

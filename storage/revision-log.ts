@@ -1,6 +1,6 @@
 import type { Database, Migration } from "./database.ts";
 
-/** site.db: the embedded site API's history. Deleting the file resets that site and touches nothing of the agents. */
+/** site.db: the history of the embedded site API. Deleting the file resets that site and touches no agent's state. */
 export const siteMigrations: readonly Migration[] = [
   {
     number: 1,
@@ -38,11 +38,11 @@ export interface Entry {
 
 export interface LogChange extends Entry {
   readonly deleted: boolean;
-  /** The state before; undefined where the key begins here. */
+  /** The previous state; undefined where the key begins here. */
   readonly before: string | undefined;
 }
 
-/** The value depends on the revision that it will have. */
+/** The value depends on its own revision. */
 export type WriteValue = (revision: number) => string;
 
 interface Row {
@@ -52,7 +52,7 @@ interface Row {
   readonly deleted: number;
 }
 
-/** An append-only log of keys and values that can be read as it was at any revision not yet compacted. */
+/** An append-only log of keys and values, readable at any revision not yet compacted. */
 export class RevisionLog {
   readonly #database: Database;
 
@@ -60,13 +60,13 @@ export class RevisionLog {
     this.#database = database;
   }
 
-  /** The newest row's number. It never goes down, whatever is compacted. */
+  /** The newest row's number. It never decreases, even after compaction. */
   get revision(): number {
     const sql = "SELECT seq FROM sqlite_sequence WHERE name = 'log'";
     return this.#database.prepare<{ seq: number }>(sql).get()?.seq ?? 0;
   }
 
-  /** The state at this revision can still be read, the one before it cannot; a watch may continue from here on. */
+  /** The oldest revision whose state can still be read; a watch may continue from here on. */
   get compacted(): number {
     return this.#database.prepare<{ revision: number }>("SELECT revision FROM compaction").get()?.revision ?? 0;
   }
@@ -76,7 +76,7 @@ export class RevisionLog {
     return newest === undefined || newest.deleted === 1 ? undefined : newest;
   }
 
-  /** Begins a key. Returns undefined where it exists. One transaction. */
+  /** Begins a key. Returns undefined if it exists. One transaction. */
   create(key: string, value: WriteValue): Entry | undefined {
     return this.#database.transaction(() => {
       const newest = this.#newest(key);
@@ -85,12 +85,12 @@ export class RevisionLog {
     });
   }
 
-  /** Follows the state written at `previous`. Returns undefined where that is no longer the newest. One transaction. */
+  /** Follows the state written at `previous`. Returns undefined if that is no longer the newest. One transaction. */
   update(key: string, previous: number, value: WriteValue): Entry | undefined {
     return this.#follow(key, previous, 0, value);
   }
 
-  /** Ends a key; `value` is what its watchers see last. Returns undefined as `update` does. One transaction. */
+  /** Ends a key; `value` is the last state its watchers see. Returns undefined as `update` does. One transaction. */
   remove(key: string, previous: number, value: WriteValue): Entry | undefined {
     return this.#follow(key, previous, 1, value);
   }
@@ -130,8 +130,8 @@ export class RevisionLog {
   }
 
   /**
-   * One step towards forgetting the history up to `upTo`: looks at no more than `rows` rows and records how far it came,
-   * in one transaction. Returns whether there is more to do.
+   * One step of deleting the history up to `upTo`: reads at most `rows` revisions and records its progress, in one
+   * transaction. Returns whether there is more to do.
    */
   compact(upTo: number, rows: number): boolean {
     return this.#database.transaction(() => {
@@ -171,7 +171,7 @@ export class RevisionLog {
   }
 }
 
-/** True for a row that was its key's state at a revision (given twice): written by then, not ended, not yet followed. */
+/** True for a row that was its key's state at a revision (passed twice): written by then, live, not yet followed. */
 const liveAt = `
   deleted = 0 AND revision <= ? AND NOT EXISTS (
     SELECT 1 FROM log AS next WHERE next.key = entry.key AND next.previous = entry.revision AND next.revision <= ?)`;

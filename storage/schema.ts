@@ -3,8 +3,8 @@ import type { Migration } from "./database.ts";
 /**
  * cache.db: what we know of the site. It may be deleted at any time.
  *
- * Forward only: a step that was released is never edited, a change is a new number. A step may drop what is cached, so a
- * change of what is stored of an object (or of what an index function computes under an unchanged name) is one too.
+ * Forward only: a released step is never edited; a change is a new number. A step may drop cached objects, so a change
+ * in which fields are stored (or in what an index function computes under an unchanged name) is also a step.
  */
 export const cacheMigrations: readonly Migration[] = [
   {
@@ -67,7 +67,7 @@ export const cacheMigrations: readonly Migration[] = [
   },
   {
     number: 2,
-    // Of a Pod more is kept than before: what it needs of a board.
+    // More of a Pod is kept than before: its requirements on a board.
     sql: `
       DELETE FROM objects;
       DELETE FROM index_rows;
@@ -89,12 +89,12 @@ export const cacheMigrations: readonly Migration[] = [
   },
   {
     number: 4,
-    // What proves a position, in the words of whoever fills the cache. Without it, a position is worth nothing.
+    // The proof of a position, in a format of the code that fills the cache. Without it, a position is not used.
     sql: "ALTER TABLE resources ADD COLUMN proof TEXT;",
   },
 ];
 
-/** state.db: what nobody else could tell us again. */
+/** state.db: facts that cannot be obtained again. */
 export const stateMigrations: readonly Migration[] = [
   {
     number: 1,

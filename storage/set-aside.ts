@@ -2,8 +2,8 @@ import { readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 
 /**
- * Of what was set aside of a file, keeps what carries this stamp and the newest others, so many in all: a disk that damages
- * every file it is given must not be filled with them. Stamps grow, but for the clock of a board that begins in 1970.
+ * Of the files set aside, keeps those with this stamp and with the newest others, `most` stamps in all: a disk that
+ * damages every file must not fill up with them. Stamps grow, except on a board whose clock begins in 1970.
  */
 export function keepNewest(file: string, { latest, most }: { readonly latest: string; readonly most: number }): void {
   const [folder, name] = [path.dirname(file), path.basename(file)];
@@ -19,7 +19,7 @@ export function keepNewest(file: string, { latest, most }: { readonly latest: st
   }
 }
 
-/** What stands behind the mark; "": the file was not set aside. */
+/** The text after the mark; "" if the file was not set aside. */
 function stampIn(entry: string): string {
   const at = entry.indexOf(mark);
   return at < 0 ? "" : entry.slice(at + mark.length);

@@ -1,7 +1,7 @@
 import Sqlite from "better-sqlite3";
 import type { Migration, SqliteDriver } from "./database.ts";
 
-/** The tables and indices of a file, as SQLite wrote them down. */
+/** The tables and indices of a file, as SQLite recorded them. */
 export const shapeOf = (driver: SqliteDriver): readonly string[] =>
   driver
     .prepare("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name")
@@ -11,7 +11,7 @@ export const shapeOf = (driver: SqliteDriver): readonly string[] =>
 export const namesIn = (shape: readonly string[]): readonly string[] =>
   shape.map((row) => (JSON.parse(row) as { name: string }).name);
 
-/** What a file looks like that took these steps, and nothing else happened to it. */
+/** The shape of a file after these steps and nothing else. */
 export function shapeAfter(migrations: readonly Migration[]): readonly string[] {
   const blank = new Sqlite(":memory:", { timeout: 0 });
   try {

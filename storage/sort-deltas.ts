@@ -1,21 +1,21 @@
 import type { Indexer } from "./indexer.ts";
 import { type Delta, type Key, keyOf, type StoredObject } from "./object.ts";
 
-/** A group of deltas, apart: what is worth a write, in its order, and the newest states that are not. */
+/** A group of deltas, sorted: those worth a write, in order, and the newest states that are not. */
 export interface Sorted<T> {
   readonly loud: readonly Delta<T>[];
   readonly quiet: ReadonlyMap<Key, T>;
 }
 
 /**
- * Tells apart what is worth a write from what is not, and leaves out what means nothing: the deletion of an object that is
- * neither stored nor waits. Once a key was loud the rest of its deltas is too, so that they stay in their order.
+ * Separates deltas worth a write from quiet ones, and drops deletions of objects that are neither stored nor pending.
+ * Once a key is loud, the rest of its deltas is too, so that they stay in order.
  */
 export function sortDeltas<T extends StoredObject>(
   deltas: readonly Delta<T>[],
   known: {
     readonly indexer: Indexer<T>;
-    /** Something of this key lies in the journal. */
+    /** The journal holds a delta of this key. */
     readonly waits: (key: Key) => boolean;
     readonly isQuiet: ((stored: T, incoming: T) => boolean) | undefined;
   },

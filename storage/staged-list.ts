@@ -2,7 +2,7 @@ import type { StoredObject } from "./object.ts";
 import { assertUnderWay, type ListHost, type Replacement } from "./replacement.ts";
 import { type Search, Staging } from "./staging.ts";
 
-/** A list beside a cache that holds something: it waits in the journal, behind what is there, until it is committed. */
+/** A list for a cache that holds objects: it waits in the journal, behind the pending deltas, until it is committed. */
 export class StagedList<T extends StoredObject> implements Replacement<T> {
   readonly #host: ListHost<T>;
   readonly #staging: Staging<T>;

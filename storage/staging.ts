@@ -2,15 +2,15 @@ import type { Indexer } from "./indexer.ts";
 import type { Journal } from "./journal.ts";
 import { identityOf, isSame, type Key, keyOf, type StoredObject } from "./object.ts";
 
-/** How many keys are looked at in one step where deletions are looked for. */
+/** Keys examined per step of the search for deletions. */
 const page = 256;
 
-/** How far the search for what was not listed has come: first through the queue, then through what is stored. */
+/** Progress of the search for objects not listed: first through the queue, then through the stored objects. */
 export type Search =
   | { readonly among: "queued"; readonly after: number | undefined }
   | { readonly among: "stored"; readonly after: Key };
 
-/** A Replace under way: what its list says, until all of it has come. */
+/** A Replace under way: its list, until it is complete. */
 export class Staging<T extends StoredObject> {
   readonly #journal: Journal;
   readonly #indexer: Indexer<T>;
@@ -27,12 +27,12 @@ export class Staging<T extends StoredObject> {
     this.#isQuiet = parts.isQuiet;
   }
 
-  /** Objects to be stored with the end of the Replace, which nobody need be told of. */
+  /** States to be stored at the end of the Replace without reporting a change. */
   get quiet(): ReadonlyMap<Key, T> {
     return this.#quiet;
   }
 
-  /** Inside the transaction of a page. What is stored as it is listed costs only a mark. */
+  /** Inside the transaction of a page. An object stored exactly as listed costs only a mark. */
   list(object: T): void {
     const key = keyOf(object);
     const waits = this.#journal.newest(key) !== undefined;
@@ -48,9 +48,9 @@ export class Staging<T extends StoredObject> {
   }
 
   /**
-   * Inside a transaction, once everything was listed: a step of the search for what the list does not mention, and the
-   * deletions that it finds, staged. First come keys that only wait in the queue, in their order, then stored ones; what
-   * is popped between two steps moves from the first to the second. Answers how far it came; undefined: to the end.
+   * Inside a transaction, once everything was listed: one step of the search for objects not listed, staging a deletion
+   * for each. Keys that are only queued come first, in order, then stored ones; keys popped between two steps move from
+   * the first group to the second. Returns its progress; undefined at the end.
    */
   bury(search: Search): Search | undefined {
     return search.among === "queued" ? this.#buryQueued(search.after) : this.#buryStored(search.after);

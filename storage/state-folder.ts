@@ -15,13 +15,13 @@ export interface FolderOptions {
 }
 
 /**
- * The folder of one agent: state.db and cache.db. Whoever has it open has it alone, and knows by that that the former
- * process is gone: the lock on state.db is taken before anything else is touched, and ends with the process.
+ * The folder of one agent: state.db and cache.db. Only one process can have it open: the lock on state.db is taken
+ * before anything else is touched and ends with the process, so holding it proves that the former process is gone.
  */
 export class StateFolder {
   readonly state: OpenedState;
   readonly cache: OpenedCache;
-  /** Why another folder is not used, where this one only stands in for it: what is stored here is not kept. */
+  /** Why the configured folder is not used, if this one stands in for it: data stored here is lost. */
   readonly standsIn: string | undefined;
   readonly #folder: string;
 
@@ -32,11 +32,11 @@ export class StateFolder {
     this.standsIn = standsIn;
   }
 
-  /** Makes the folder where there is none. */
+  /** Creates the folder if it is missing. */
   static open({ folder, pragmas, stamp, standsIn }: FolderOptions): StateFolder {
     makePlace(folder);
     const [durable, disposable] = [path.join(folder, "state.db"), path.join(folder, "cache.db")];
-    // Each of them tells of the other that this is not the folder's first start: the state is made first.
+    // Each file proves for the other that this is not the folder's first start; the state is created first.
     const [hadState, hadCache] = [isFilled(durable), isFilled(disposable)];
     const full: Pragmas = { ...pragmas, synchronous: "FULL" };
     const state = openState({ file: durable, pragmas: full, stamp, exclusive: true, isKnown: hadCache });
@@ -50,30 +50,32 @@ export class StateFolder {
     }
   }
 
-  /** Which file state.db is: a copy of it, in this folder or in another, is another one. */
+  /** Inode of state.db; tells it from any copy. */
   get copy(): string {
     return String(statSync(path.join(this.#folder, "state.db"), { bigint: true }).ino);
   }
 
-  /** Why nothing can be stored here at present; undefined: nothing is known against it. Asked often, so it writes nothing. */
+  /** Why nothing can be stored here at present; undefined if nothing is known. Called often, so it writes nothing. */
   obstacle(): string | undefined {
     return this.standsIn ?? obstacleAt(this.#folder);
   }
 
-  /** Everything in memory is written, the logs of both files are folded in. */
+  /** Writes everything in memory and checkpoints both files. */
   close(): void {
     this.cache.database.close();
     this.state.database.close();
   }
 
-  /** Lets go of both files where one of them is at fault. Nothing more is written; what is in their logs is not lost. */
+  /** Closes both files after one of them failed, without writing anything more. Their logs keep what they hold. */
   abandon(): void {
     this.cache.database.abandon();
     this.state.database.abandon();
   }
 }
 
-/** Why nothing can be stored in a folder, as far as that shows from outside: some file systems only say so when they are written. */
+/**
+ * Why a folder cannot be written, as far as that shows without writing: some file systems only report it on a write.
+ */
 export function obstacleAt(folder: string): string | undefined {
   try {
     accessSync(folder, constants.W_OK);
@@ -84,10 +86,10 @@ export function obstacleAt(folder: string): string | undefined {
   }
 }
 
-/** The cache grows with the site, and SQLite needs room to fold its logs in. */
+/** In bytes. The cache grows with the site, and SQLite needs room for checkpoints. */
 export const leastRoom = 1024 * 1024;
 
-/** A cache that was filled beside another state is thrown away like a damaged one. */
+/** A cache filled beside another state is deleted like a damaged one. */
 function ownCache(state: Database, opening: Opening): OpenedCache {
   const opened = openCache(opening);
   try {
@@ -104,7 +106,7 @@ function ownCache(state: Database, opening: Opening): OpenedCache {
   }
 }
 
-/** What cannot be looked at is told when it is opened. */
+/** A file that cannot be read is reported when it is opened. */
 function isFilled(file: string): boolean {
   try {
     return statSync(file).size > 0;
@@ -119,7 +121,7 @@ function makePlace(folder: string): void {
   } catch (cause) {
     const about = { file: folder, cause, disposable: false };
     const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
-    // That there is no folder yet is a matter of the disk then, and passes with it.
+    // A missing folder is then the disk's fault and passes with it.
     if (code === "ENOSPC" || code === "EDQUOT") throw new StorageError("full", about);
     if (code === "EROFS") throw new StorageError("io", about);
     throw new StorageError("io", { ...about, isPlace: true, hint: folderHint });

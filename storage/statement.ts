@@ -26,7 +26,7 @@ export class Statement<Row> {
     }
   }
 
-  /** Returns how many rows were written. */
+  /** Returns the number of rows written. */
   run(...values: readonly SqlValue[]): number {
     try {
       return this.#statement.run(...values).changes;

@@ -1,13 +1,13 @@
 import type { Database } from "./database.ts";
 
-/** The names under which something is stored, or was. */
+/** The resources that are, or once were, stored. */
 export const storedResources = (database: Database): readonly string[] =>
   database
     .prepare<{ name: string }>("SELECT name FROM resources ORDER BY name")
     .all()
     .map(({ name }) => name);
 
-/** What was stored to prove positions, of all resources. */
+/** The stored proofs of positions, of all resources. */
 export const storedProofs = (database: Database): readonly string[] =>
   database
     .fresh<{ proof: string }>("SELECT proof FROM resources WHERE proof IS NOT NULL")
@@ -15,8 +15,8 @@ export const storedProofs = (database: Database): readonly string[] =>
     .map(({ proof }) => proof);
 
 /**
- * Takes a resource out of the file: objects, index rows, journal and position, in one transaction. Nobody may use an
- * Indexer or a DeltaFIFO of that name any more; new ones begin empty.
+ * Deletes a resource: objects, index rows, journal and position, in one transaction. Indexers and DeltaFIFOs of that
+ * name must no longer be used; new ones begin empty.
  */
 export function forgetResource(database: Database, name: string): void {
   database.transaction(() => {
