@@ -1,7 +1,7 @@
 import type { Delta } from "../../storage/object.ts";
 import type { Clock, Millis, Timer } from "../base/clock.ts";
 
-/** What a group writes to: deltas and position together, or the position alone. */
+/** Where a group is written: deltas and position together, or the position alone. */
 export interface DeltaSink<T> {
   append(deltas: readonly Delta<T>[], resourceVersion: string): void;
   bookmark(resourceVersion: string): void;
@@ -11,7 +11,7 @@ export interface DeltaGroupParts<T> {
   readonly store: DeltaSink<T>;
   /** A group was written. */
   readonly stored: () => void;
-  /** A group whose time was over could not be written. */
+  /** A group that was due could not be written. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -19,10 +19,10 @@ const mostDeltas = 64;
 const longestWait: Millis = 50;
 
 /**
- * Collects what arrives within 50 ms, or 64 deltas, into one transaction, one write to flash.
+ * Collects the events of 50 ms, or 64 deltas, into one transaction: one write to flash.
  *
- * Where that fails the group is gone from memory, and the stored position still stands before it: the watch that
- * follows brings it again.
+ * If the write fails, the group is dropped from memory and the stored position still precedes it, so the next watch
+ * delivers it again.
  */
 export class DeltaGroup<T> {
   readonly #clock: Clock;
@@ -44,7 +44,7 @@ export class DeltaGroup<T> {
     return this.#position === undefined;
   }
 
-  /** `delta` undefined: an object that we do not keep moved the position all the same. */
+  /** `delta` undefined: the object is not kept, but its resourceVersion still advances the position. */
   add(delta: Delta<T> | undefined, resourceVersion: string): void {
     if (delta) this.#deltas.push(delta);
     this.#position = resourceVersion;

@@ -1,15 +1,15 @@
 import type { Millis } from "../base/clock.ts";
 
-/** Seconds that the first watch from a stored position lasts; each further one four times as long, up to the last. */
+/** In seconds: the first watch from a stored position, and the maximum. Each further watch is four times as long. */
 const [firstWatch, longestWatch] = [1, 64];
-/** With so much silence a watch has to end to say that nothing is on its way. */
+/** A watch must end after this much silence to prove that no event is on its way. */
 const silence: Millis = 500;
 
 /**
- * Whether what is stored is no older than the present run. An open watch does not say so: what happened meanwhile is
- * still on its way then. A list says it, or the first bookmark, which comes behind all that. Where nothing happens there
- * is no bookmark: then a short watch that ends in order after a silence; of what its end cut off, a part would have come
- * right before.
+ * Whether the store is no older than the current run. An open watch does not prove that, since missed events may still
+ * be on their way. A list proves it, or the first bookmark, which follows those events. An idle resource gets no
+ * bookmark; there, a short watch that ends in order after a silence proves it: events cut off by its end would have
+ * begun to arrive before.
  */
 export class FreshnessCheck {
   #isDone = false;
@@ -25,17 +25,17 @@ export class FreshnessCheck {
     this.#seconds = firstWatch;
   }
 
-  /** How long the next watch lasts at most; undefined: as long as any. */
+  /** The maximum length of the next watch; undefined if unlimited. */
   get seconds(): number | undefined {
     return this.#isDone ? undefined : this.#seconds;
   }
 
-  /** A list was taken in, or a bookmark came. */
+  /** A list was stored, or a bookmark arrived. */
   done(): void {
     this.#isDone = true;
   }
 
-  /** A watch ended in order, after so much silence. */
+  /** A watch ended in order, after this much silence. */
   ended(silent: Millis): void {
     this.#isDone ||= silent >= silence;
     this.#seconds = Math.min(4 * this.#seconds, longestWatch);

@@ -3,12 +3,12 @@ import { type KubeObject, keyOf } from "../api/meta.ts";
 import { type Clock, elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { Lister } from "./lister.ts";
 
-/** A watch that is not behind shows within this time where an object went. */
+/** A watch that is not behind reports an object's new place within this time. */
 const patience: Millis = 10_000;
 
 /**
- * Objects on their way from one watch to another: the first has told that they left it, the second has not told yet that
- * they came. Whoever counts must not find them missing in between, or makes them a second time.
+ * Objects that moved from one watch to another: the first has reported that they left, the second not yet that they
+ * arrived. A controller that counts objects must not miss them in between, or it would create them again.
  */
 export class HandoverCache<T extends KubeObject> implements Lister<T> {
   readonly #clock: Clock;

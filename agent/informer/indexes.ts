@@ -7,23 +7,23 @@ import { controllerOf } from "../api/owners.ts";
 import { hasEnded, isTerminating } from "../api/pods.ts";
 import { asksForZones } from "../api/topology.ts";
 
-/** By the uid of the object that controls it. What nobody controls is under no value. */
+/** By the uid of the controlling owner. Objects without one are under no value. */
 const byOwner = (object: KubeObject): readonly string[] => present(controllerOf(object)?.uid);
 
-/** By namespace, and by each label that says more than of which revision it is: see `mayMatch`. */
+/** By namespace and by each label, except labels that only name the revision: see `mayMatch`. */
 const byLabel = ({ metadata: { namespace = "", labels } }: KubeObject): readonly string[] =>
   labelValues(namespace, labels);
 
 const byNamespace = ({ metadata }: KubeObject): readonly string[] => present(metadata.namespace);
 
-/** A pod that is not bound yet is on no board. */
+/** A pod that is not bound yet is under no board. */
 export const podIndices: IndexFunctions<Pod> = {
   byNode: ({ spec }) => present(spec?.nodeName),
-  /** Of those that are not bound yet: the one board that they may go to. */
+  /** Of unbound pods: the only board that they may be bound to. */
   byPin: ({ spec }) => (spec?.nodeName ? [] : present(pinnedTo(spec?.affinity))),
   byOwner,
   byLabel,
-  /** Of those that run on, nothing. */
+  /** Running pods have no value. */
   byEnd: (pod) => [...(hasEnded(pod) ? ["ended"] : []), ...(isTerminating(pod) ? ["terminating"] : [])],
 };
 
@@ -31,11 +31,11 @@ export const revisionIndices: IndexFunctions<KubeObject> = { byOwner, byLabel };
 
 export const daemonSetIndices: IndexFunctions<KubeObject> = { byNamespace };
 
-/** By the one label that a pod must carry at the least to be selected: see `mayBeSelectedBy`. */
+/** By the one label that a selected pod must have: see `mayBeSelectedBy`. */
 export const serviceIndices: IndexFunctions<Service> = {
   bySelector: ({ metadata: { namespace = "" }, spec }) =>
     spec?.selector === undefined ? [] : [selectedBy(namespace, spec.selector)],
-  /** Of those whose endpoints are shared among the zones. */
+  /** Only services that ask for topology hints. */
   bySharing: (service) => (asksForZones(service) ? ["zones"] : []),
 };
 

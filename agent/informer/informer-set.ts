@@ -31,7 +31,7 @@ import type { ServerHistory } from "./server-history.ts";
 import { SharedInformer } from "./shared-informer.ts";
 import type { WatchLimits } from "./watch-health.ts";
 
-/** What the informers need of the KubeClient. */
+/** The part of the KubeClient that informers use. */
 export interface InformerClient extends ReflectorClient {
   get<T extends KubeObject>(
     resource: Resource<T>,
@@ -45,10 +45,10 @@ export interface InformerSettings {
   readonly pageSize: number;
   /** Pending deltas of one object beyond which they are merged. */
   readonly deltasPerObject: number;
-  /** Decoded objects kept in memory, of all resources. */
+  /** Budget for decoded objects in memory, for all resources together. */
   readonly decodedBytes: number;
   readonly limits: WatchLimits;
-  /** Leases of boards are watched, or listed over and over: less to send, and seen later. */
+  /** How Leases of boards are read: "list" polls, which sends less and sees changes later. */
   readonly heartbeats?: "watch" | "list";
 }
 
@@ -61,15 +61,15 @@ export interface InformerSetParts {
   readonly history?: ServerHistory | undefined;
   /** See the Reflector. */
   readonly isUrgent?: () => boolean;
-  /** See the ReconnectScheduler: what is known of the other sites, and how long the election can wait for its turn. */
+  /** See the ReconnectScheduler: the known order of the sites, and how long the election can wait for its turn. */
   readonly rank?: ComebackParts["rank"];
   readonly patience?: Millis;
 }
 
 const syncLook: Millis = 25;
-/** So long it may be known in memory only that a stored position is proven. */
+/** Maximum time for which the proof of a stored position is kept in memory only. */
 const settlePeriod: Millis = 30_000;
-/** Decoded pods have half of the memory, boards and their Leases an eighth each; the kinds of workloads share the rest. */
+/** Decoded pods get half of the budget, boards and their Leases an eighth each; workload kinds share the rest. */
 const shares = new Map([
   [resourceName(pods), 1 / 2],
   [resourceName(nodes), 1 / 8],
@@ -77,14 +77,15 @@ const shares = new Map([
 ]);
 const shareOf = (resource: Resource<KubeObject>): number => shares.get(resourceName(resource)) ?? 1 / 20;
 const fewestBoards = 8;
-/** A leader is back before an interruption becomes an outage. */
+/** A leader reconnects before an interruption becomes an outage. */
 const shareOfBlip = 0.9;
 /** Two renewals of a kubelet. */
 const heartbeatLook: Millis = 20_000;
 
 /**
- * The caches of a site: one informer per resource, however many ask for it. Who wants one asks before `run`. After a
- * run has ended, another one goes on from the stored positions: a standby keeps its caches on disk and its watches off.
+ * The caches of a site: one informer per resource, shared by all its users. Informers are requested before `run`. After
+ * a run has ended, another one continues from the stored positions: a standby keeps its caches on disk and its watches
+ * closed.
  */
 export class InformerSet {
   readonly #ambient: Ambient;
@@ -105,7 +106,7 @@ export class InformerSet {
   informer<T extends KubeObject>(resource: Resource<T>): Informer<T> {
     const name = resourceName(resource);
     const known = this.#informers.get(name);
-    // Under the name of a resource there is only ever an informer of its type.
+    // Each resource name maps to an informer of that resource's type.
     if (known) return known as Informer<T>;
     if (this.#isRunning) throw new Error(`an informer of ${name} was asked for while the informers run`);
     const informer = isByBoard(resource, this.#parts.scope) ? this.#openByBoard(resource) : this.#openWhole(resource);
@@ -113,7 +114,7 @@ export class InformerSet {
     return informer;
   }
 
-  /** Ends when the signal aborts, with everything written; throws where the cache cannot be used any more. */
+  /** Ends when the signal aborts, with everything written; throws if the cache can no longer be used. */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#isRunning) throw new Error("informers are already running");
     this.#isRunning = true;
@@ -135,19 +136,19 @@ export class InformerSet {
   }
 
   /**
-   * Ends when the caches of these resources are filled and their watches are open, or when the signal aborts. A cache that
-   * was filled by an earlier run may be a day old even then: see `caughtUp`.
+   * Ends when the caches of these resources are filled and their watches are open, or when the signal aborts. A cache
+   * filled by an earlier run may still be a day old then: see `caughtUp`.
    */
   async synced(resources: readonly Resource<KubeObject>[], signal: AbortSignal): Promise<void> {
     await this.#until(() => this.missing(resources).length === 0, signal);
   }
 
-  /** Ends when these caches hold what happened before this run began, or when the signal aborts. */
+  /** Ends when these caches include everything that happened before this run began, or when the signal aborts. */
   async caughtUp(resources: readonly Resource<KubeObject>[], signal: AbortSignal): Promise<void> {
     await this.#until(() => resources.every((resource) => this.informer(resource).isCurrent), signal);
   }
 
-  /** Those of them, by name, whose caches cannot be relied on yet. */
+  /** The resources, by name, whose caches are not reliable yet. */
   missing(resources: readonly Resource<KubeObject>[]): readonly string[] {
     return resources
       .filter((resource) => {
@@ -157,32 +158,32 @@ export class InformerSet {
       .map(resourceName);
   }
 
-  /** After a run that was ended on purpose: see the Informer. */
+  /** For a run that was ended on purpose: see the Informer. */
   pause(since: Instant): void {
     for (const informer of this.#informers.values()) informer.pause(since);
   }
 
-  /** A request of this board was answered: streams that lost the server need not wait any longer. */
+  /** A request of this board was answered, so streams that lost the server can reconnect. */
   reached(): void {
     this.#comeback.reached();
   }
 
-  /** Ends when the streams of this board, if it just lost them, have their turn at the server. */
+  /** Ends when this board's streams, if they were just lost, have their turn at the server. */
   async inTurn(signal: AbortSignal): Promise<void> {
     await this.#comeback.inTurn(signal);
   }
 
-  /** Writes what is only in memory. */
+  /** Writes everything that is only in memory. */
   flush(): void {
     for (const informer of this.#informers.values()) informer.flush();
   }
 
-  /** Stores what proves the stored positions: see the SharedInformer. */
+  /** Stores the proofs of the stored positions: see the SharedInformer. */
   settle(): void {
     for (const informer of this.#informers.values()) informer.settle();
   }
 
-  /** Gives memory back: see the Informer. */
+  /** Releases memory: see the Informer. */
   shed(): void {
     for (const informer of this.#informers.values()) informer.shed();
   }
@@ -199,7 +200,7 @@ export class InformerSet {
   }
 
   async #run(informer: Informer<KubeObject>, signal: AbortSignal): Promise<void> {
-    // What is admitted depends on the boards that are known.
+    // Which Leases are admitted depends on the known boards.
     if (isOfBoards(informer.resource, this.#parts.scope)) {
       const boards = this.informer(nodes);
       await this.#until(() => boards.hasSynced, signal);
@@ -221,7 +222,7 @@ export class InformerSet {
       selection,
       name: storedName(resource, scope),
       client: isListed ? this.#polled(resource, admits) : this.#parts.client,
-      // Each look lists everything, and compares.
+      // Each poll lists everything and compares.
       ...(isListed && { history: undefined }),
       decodedBytes: settings.decodedBytes * shareOf(resource),
       admits,
@@ -252,7 +253,7 @@ export class InformerSet {
               selection: notBound,
               name: prefix,
               decodedBytes: (settings.decodedBytes * shareOf(resource)) / fewestBoards,
-              // At the very moment at which the cache loses it: nobody looks in between.
+              // Runs synchronously when the cache loses the pod, so no reader misses it in between.
               isGone: async (object, signal) => {
                 passing.add(object);
                 const isGone = await this.#isGone(resource, object, signal);
@@ -302,7 +303,7 @@ export class InformerSet {
     return new PolledWatch(this.#ambient.clock, { client, period, pageSize, mirrored, admits });
   }
 
-  /** False also where the API does not answer: then the object counts as released, which harms nobody. */
+  /** False also if the API does not answer: the object then counts as released, which is harmless. */
   async #isGone<T extends KubeObject>(resource: Resource<T>, object: T, signal: AbortSignal): Promise<boolean> {
     const { name, namespace, uid } = object.metadata;
     try {
@@ -317,7 +318,7 @@ export class InformerSet {
     }
   }
 
-  /** As the API knows it now; undefined: it knows no such object. */
+  /** As the API knows it now; undefined if it has no such object. */
   async #uidOf(
     resource: Resource<KubeObject>,
     at: { readonly name: string; readonly namespace?: string | undefined },
@@ -332,7 +333,7 @@ export class InformerSet {
     }
   }
 
-  /** What an earlier configuration stored: of another scope, or of a resource that nobody asks for any more. */
+  /** Drops what an earlier configuration stored: another scope, or a resource no longer requested. */
   #forgetOthers(): void {
     const { database, scope } = this.#parts;
     const names = [...this.#informers.values()].map(({ resource }) => ({

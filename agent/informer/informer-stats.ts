@@ -1,31 +1,31 @@
 import type { Millis } from "../base/clock.ts";
 import type { Rejected } from "./rejections.ts";
 
-/** For the status: how well one resource is mirrored. */
+/** How well one resource is mirrored, for the status. */
 export interface InformerStats {
   readonly resource: string;
   readonly synced: boolean;
   readonly live: boolean;
-  /** Ages; undefined: never so far. */
+  /** Ages; undefined if it never happened. */
   readonly heardAgo: Millis | undefined;
   readonly provenAgo: Millis | undefined;
-  /** How often the collection was listed; a restart that found its position adds none. */
+  /** Number of lists of the collection; a restart that resumes at its position adds none. */
   readonly lists: number;
-  /** How often a watch was opened. */
+  /** Number of watches opened. */
   readonly watches: number;
   readonly rejected: Rejected;
-  /** Why nothing comes at present, and what to do about it. */
+  /** Why nothing arrives at present, and what to do about it. */
   readonly problem: string | undefined;
-  /** Deltas that wait to be handled. */
+  /** Pending deltas. */
   readonly depth: number;
-  /** Deltas that were merged into newer ones because too many of one object waited. */
+  /** Deltas merged into newer ones because too many of one object were pending. */
   readonly merged: number;
   readonly objects: number;
-  /** Where the watch would resume; undefined where there are several. */
+  /** Where the watch would resume; undefined if there are several watches. */
   readonly position: string | undefined;
 }
 
-/** Several watches that stand for one. `boards`: of the watch that says which there are. */
+/** Combines several watches into one. `boards`: the stats of the watch on the boards themselves. */
 export function sumOf(
   resource: string,
   boards: InformerStats,

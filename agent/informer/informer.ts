@@ -7,39 +7,39 @@ import type { Lister } from "./lister.ts";
 import type { WatchHealth } from "./watch-health.ts";
 
 /**
- * A change as listeners see it. `released`: it is gone from our selection, and for all we know it still exists. It was
- * dropped from the cache; nothing may be concluded from it but that it is no longer ours.
+ * A change as listeners see it. `released`: the object left our selection and, as far as we know, still exists. It was
+ * dropped from the cache; listeners may conclude only that it is no longer ours.
  */
 export interface Notice<T> extends Change<T> {
   readonly released?: true;
 }
 
 /**
- * Called synchronously with at most 64 changes. It notes what to look at and does no work. Where even that takes longer than
- * a turn of the event loop it answers a promise: listeners are told nothing more before that is over.
+ * Called synchronously with at most 64 changes; it enqueues keys and does no work. If even that takes longer than a
+ * turn of the event loop, it returns a promise: listeners get no further changes until it resolves.
  */
 export type Listen<T> = (changes: readonly Notice<T>[]) => unknown;
 
-/** The cache of one resource and what keeps it true, shared by all who ask. */
+/** The cache of one resource and the watch that updates it, shared by all its users. */
 export interface Informer<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly lister: Lister<T>;
-  /** The cache holds at least what the first list held, and listeners were told. Once true it stays true. */
+  /** The cache holds at least the first list, and listeners got it. Once true it stays true. */
   readonly hasSynced: boolean;
-  /** The cache is no older than the present run: what happened while nobody listened has been handled. */
+  /** The cache is no older than the current run: changes from before it have been handled. */
   readonly isCurrent: boolean;
   readonly health: WatchHealth;
-  /** What it returns ends the listening. */
+  /** The returned function removes the listener. */
   onChange(listen: Listen<T>): () => void;
-  /** Keeps the cache true until the signal aborts. May be run again later: it goes on from the stored position. */
+  /** Updates the cache until the signal aborts. May be run again: it continues from the stored position. */
   run(signal: AbortSignal): Promise<void>;
-  /** After a run that was ended on purpose, at that instant: the pause until the next one is not taken for an outage. */
+  /** For a run that was ended on purpose at that instant: the pause until the next run is not an outage. */
   pause(since: Instant): void;
-  /** Writes what is only in memory: heartbeats, the position. */
+  /** Writes everything that is only in memory: heartbeats, the position. */
   flush(): void;
-  /** Stores what proves the stored position, where that was not known yet when the position was stored. */
+  /** Stores the proof of the stored position if it was not known when the position was stored. */
   settle(): void;
-  /** Lets go of what is kept in memory only so that it need not be decoded again. */
+  /** Drops decoded objects that are cached only to avoid decoding them again. */
   shed(): void;
   stats(): InformerStats;
 }

@@ -15,16 +15,16 @@ import { daemonSetIndices, podIndices, revisionIndices, serviceIndices, sliceInd
 import { isLeaseRenewal, isNodeHeartbeat } from "./quiet.ts";
 import { trimAny, trimDaemonSet, trimLease, trimNode, trimPod } from "./trim.ts";
 
-/** How the objects of a resource are kept. */
+/** How the objects of a resource are stored. */
 export interface Kind<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly trim: (object: T) => T;
-  /** What changed is not worth a write or a wake: a heartbeat. */
+  /** True if the change is not worth a write or a wake: a heartbeat. */
   readonly isQuiet?: (stored: T, incoming: T) => boolean;
   readonly indices: IndexFunctions<T>;
 }
 
-/** Ties how it is kept to the type of its objects. */
+/** Ties a kind's functions to the type of its objects. */
 const kind = <T extends KubeObject>(known: Kind<T>): Kind<T> => known;
 
 const kinds = [
@@ -39,6 +39,6 @@ const kinds = [
 
 export function kindOf<T extends KubeObject>(resource: Resource<T>): Kind<T> {
   const known: unknown = kinds.find((kind) => resourceName(kind.resource) === resourceName(resource));
-  // The entry of this resource is one for its type of objects.
+  // The entry of this resource has its type of objects.
   return (known as Kind<T> | undefined) ?? { resource, trim: trimAny, indices: {} };
 }

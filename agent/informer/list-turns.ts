@@ -1,8 +1,8 @@
 import { untilAborted } from "./until-aborted.ts";
 
 /**
- * One list at a time, however many resources lost their position: after an outage they would share one thin link, each
- * become slower than the server keeps its snapshot, and stand in memory together.
+ * Runs one list at a time, however many resources lost their position. After an outage, parallel lists would share one
+ * thin link, each take longer than the server keeps its snapshot, and be in memory together.
  */
 export class ListTurns {
   #last: Promise<void> = Promise.resolve();
@@ -10,7 +10,7 @@ export class ListTurns {
   async take(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
     const before = this.#last;
     const turn = Promise.withResolvers<void>();
-    // Who gives up waiting does not let the next one in beside the list that runs.
+    // A caller that gives up waiting must not admit the next one beside the running list.
     this.#last = before.then(() => turn.promise);
     try {
       await untilAborted(before, signal);

@@ -3,8 +3,8 @@ import type { Logger } from "../base/logger.ts";
 import type { Listen, Notice } from "./informer.ts";
 
 /**
- * Who wants to hear of changes. One that throws is named in the log; the others still hear. Only what has to end the
- * program's present life, a damaged cache above all, is thrown on once all have heard.
+ * The listeners of one informer. An error of one is logged and does not affect the others. Only errors that must end
+ * the current run, above all a damaged cache, are rethrown once all listeners were called.
  */
 export class Listeners<T> {
   readonly #log: Logger;
@@ -18,14 +18,14 @@ export class Listeners<T> {
     return this.#all.size === 0;
   }
 
-  /** Who joins twice hears twice. */
+  /** Adding a listener twice calls it twice. */
   add(listen: Listen<T>): () => void {
     const entry: Listen<T> = (changes) => listen(changes);
     this.#all.add(entry);
     return () => void this.#all.delete(entry);
   }
 
-  /** Undefined: all listeners are done. Else they are when it resolves. */
+  /** Undefined if all listeners are done; otherwise a promise that resolves when they are. */
   tell(changes: readonly Notice<T>[]): Promise<void> | undefined {
     if (changes.length === 0) return undefined;
     const fatal: unknown[] = [];

@@ -16,7 +16,7 @@ export interface ListingClient {
 export interface PagesParts<T extends KubeObject> {
   readonly client: ListingClient;
   readonly resource: Resource<T>;
-  /** What is asked for behind a token, or at the beginning. */
+  /** The options of the request for a continue token; undefined for the first page. */
   readonly options: (token: string | undefined) => ListOptions;
   readonly each: (object: T) => void;
 }
@@ -27,13 +27,13 @@ interface Asked {
   readonly haveItsTurn: () => void;
 }
 
-/** A page that takes longer shows a link, or a server, that has enough to do with one. */
+/** A slower page shows that the link or the server is busy enough with one. */
 const quickly: Millis = 5000;
 
 /**
- * The pages of one list, in their order. Where they come quickly, the server prepares the next one while this one is
- * taken in: a page says at its beginning where it goes on. Its answer waits on the connection until its turn, so that at
- * most one window of it is in memory.
+ * The pages of one list, in order. If they arrive quickly, the server prepares the next one while this one is
+ * processed: a page has its continue token at the beginning. The next answer waits on the connection for its turn, so
+ * at most one window of it is in memory.
  */
 export class Pages<T extends KubeObject> {
   readonly #clock: Clock;
@@ -46,7 +46,9 @@ export class Pages<T extends KubeObject> {
     this.#parts = parts;
   }
 
-  /** The page behind a token, once all of its objects were handed out. Whoever stops before the end aborts the signal. */
+  /**
+   * Returns the page for a token after handing out all of its objects. A caller that stops early must abort the signal.
+   */
   async take(token: string | undefined, signal: AbortSignal): Promise<ListResult> {
     const begun = this.#clock.now();
     const asked = this.#ahead?.token === token && this.#ahead !== undefined ? this.#ahead : this.#ask(token, signal);
@@ -65,7 +67,7 @@ export class Pages<T extends KubeObject> {
     };
     signal.addEventListener("abort", () => turn.resolve(), { once: true });
     const answer = client.list(resource, options(token), each, signal, { turn: turn.promise, goesOn });
-    // What becomes of a page that is asked for ahead is looked at when its turn comes, or never.
+    // The outcome of a prefetched page is read when its turn comes, or never.
     answer.catch(() => {});
     return { token, answer, haveItsTurn: turn.resolve };
   }

@@ -17,19 +17,19 @@ import { type WatchHealth, worstOf } from "./watch-health.ts";
 export interface PerBoardInformerParts<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly boards: Informer<Node>;
-  /** The informer of one board's objects. `boards`: how many there are, to share the memory among. */
+  /** Opens the informer of one board's objects. `boards`: number of boards that share the memory. */
   readonly open: (board: string, boards: number) => Informer<T>;
-  /** The boards of which something is stored, also from an earlier run. */
+  /** The boards with stored objects, including those of earlier runs. */
   readonly stored: () => readonly string[];
   /**
-   * What is watched besides, whatever boards there are: of objects that are on none yet. It stands under the board "". What
-   * leaves it for a board is passing until that board's watch has told of it.
+   * Opens the watch of objects that are on no board yet, under the board name "". An object that it loses to a board
+   * stays in `passing` until that board's watch has reported it.
    */
   readonly onNone?: ((passing: HandoverCache<T>) => Informer<T>) | undefined;
   readonly indices: IndexFunctions<T>;
-  /** Takes everything that is stored of a board out of the cache. */
+  /** Deletes everything stored for a board. */
   readonly forget: (board: string) => void;
-  /** Asks the API itself. Rejects where it does not answer. */
+  /** Asks the API itself. Rejects if it does not answer. */
   readonly exists: (board: string, signal: AbortSignal) => Promise<boolean>;
 }
 
@@ -37,23 +37,23 @@ interface Part<T extends KubeObject> {
   readonly informer: Informer<T>;
   /** Ends this board's watch, once it runs. */
   stop: () => Promise<void>;
-  /** When the API was last asked what became of the board. */
+  /** When the API was last asked whether the board still exists. */
   asked: Instant | undefined;
 }
 
-/** In place of the name of a board. */
+/** Board name for objects that are on no board. */
 const none = "";
 const askAgainAfter: Millis = 10_000;
 const syncLook: Millis = 25;
 const batchSize = 64;
 
 /**
- * One resource, watched board by board for the boards of a site that is not the whole cluster. Each board has a watch,
- * a stored position and a queue of its own, so that the changes of two boards cannot overtake each other in one cache.
+ * One resource, watched board by board for a site that is not the whole cluster. Each board has its own watch, stored
+ * position and queue, so the changes of two boards cannot overtake each other in one cache.
  *
- * A board that left the selection takes its objects along: they are reported as released, and forgotten. A board that
- * was deleted is watched until nothing is left on it: its objects are still this site's to clean up. Which of the two
- * it is, the API is asked; while it does not answer, the board stays.
+ * A board that left the selection takes its objects along: they are reported as released and dropped. A board that was
+ * deleted is watched until it has no objects left, since cleaning them up is still this site's task. The API is asked
+ * which of the two happened; while it does not answer, the board stays.
  */
 export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
   readonly #ambient: Ambient;
@@ -79,7 +79,7 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
     return this.#parts.resource;
   }
 
-  /** Boards that join later do not take it back. */
+  /** Stays true when boards join later. */
   get hasSynced(): boolean {
     const { boards } = this.#parts;
     const isComplete = (): boolean =>
@@ -94,7 +94,7 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
     return this.#parts.boards.isCurrent && this.#informers().every(({ isCurrent }) => isCurrent);
   }
 
-  /** As good as the worst of the watches; without boards, as that of the boards. */
+  /** The worst of all watches, including that of the boards. */
   get health(): WatchHealth {
     return worstOf([this.#parts.boards.health, ...this.#informers().map(({ health }) => health)]);
   }
@@ -141,7 +141,7 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
     const { clock } = this.#ambient;
     const { boards, stored, onNone } = this.#parts;
     while (!boards.hasSynced && !signal.aborted) await sleep(clock, syncLook, signal);
-    // Also of boards that have left meanwhile: what became of them is asked below.
+    // Includes boards that have left meanwhile; the loop below settles them.
     for (const board of stored()) if (board !== none && !this.#byBoard.has(board)) this.#open(board, tasks);
     if (onNone && !this.#byBoard.has(none)) this.#add(none, onNone(this.#passing), tasks);
     while (!signal.aborted) {
@@ -166,7 +166,7 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
     const part: Part<T> = { informer, stop: async () => {}, asked: undefined };
     informer.onChange((changes) => {
       if (board !== none) for (const { key } of changes) this.#passing.remove(key);
-      // What got a board is told by the watch of that board: nobody is to take it for gone in between.
+      // An object bound to a board is reported by that board's watch; until then it must not count as gone.
       if (part.asked) this.#changed.ring();
       return this.#listeners.tell(board === none ? changes.filter(({ released }) => !released) : changes);
     });
@@ -186,7 +186,7 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
     });
   }
 
-  /** What became of a board that is no longer in the selection. */
+  /** Decides what to do with a board that is no longer in the selection. */
   async #settle(board: string, signal: AbortSignal): Promise<void> {
     const part = this.#byBoard.get(board);
     const now = this.#ambient.clock.now();

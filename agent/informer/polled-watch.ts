@@ -8,22 +8,22 @@ import type { ReflectorClient } from "./reflector-parts.ts";
 
 export interface PolledWatchParts {
   readonly client: ReflectorClient;
-  /** From one look to the next. */
+  /** Between two polls. */
   readonly period: Millis;
   readonly pageSize: number;
-  /** What is mirrored so far: a look tells how the server differs from it. */
+  /** The current mirror; a poll reports how the server differs from it. */
   readonly mirrored: () => Lister<KubeObject>;
   /** Objects for which it is false are not mirrored. */
   readonly admits?: ((object: KubeObject) => boolean) | undefined;
 }
 
 /**
- * Lists over and over where others watch, and speaks to the Reflector as a watch does: what changed, what is gone, and
- * behind each list a bookmark with its position.
+ * Polls with lists in place of a watch, and gives the Reflector the events of a watch: changes, deletions, and after
+ * each list a bookmark with its position.
  *
- * For Leases of boards: a watch tells every renewal, which on a metered link is most of all that an idle site sends. A
- * renewal that is seen late only lets the silence begin later. Each list is read from what is newest, so that it proves as
- * much as an event does.
+ * Used for the Leases of boards: a watch delivers every renewal, which on a metered link is most of an idle site's
+ * traffic. Seeing a renewal late only delays the start of a silence. Each list is a consistent read of the newest
+ * state, so it proves as much as an event does.
  */
 export class PolledWatch implements ReflectorClient {
   readonly #clock: Clock;
@@ -44,7 +44,7 @@ export class PolledWatch implements ReflectorClient {
     return this.#parts.client.list(resource, options, each, signal, inLine);
   }
 
-  /** Open once the first look was answered, as a watch is. It has no end of its own. */
+  /** Returns once the first poll was answered, as a watch does. It never ends by itself. */
   async watch<T extends KubeObject>(
     resource: Resource<T>,
     { resourceVersion, timeoutSeconds, ...selection }: WatchOptions,
@@ -89,10 +89,10 @@ export class PolledWatch implements ReflectorClient {
       isWhole &&= page.rejectedItems === 0;
       [next, position] = [page.continue, page.resourceVersion];
     } while (next !== undefined);
-    // An object that could not be read is not gone; which one it is nobody knows.
+    // An unreadable object is not deleted, and its key is unknown.
     if (isWhole) {
       for (const object of mirrored().list()) {
-        // What is mirrored under the name of a resource is of its type.
+        // Objects mirrored under a resource's name are of its type.
         if (!listed.has(keyOf(object))) yield { type: "DELETED", object: object as T };
       }
     }

@@ -1,26 +1,26 @@
 import type { Lease, Node, NodeCondition } from "../api/core.ts";
 import type { ObjectMeta } from "../api/meta.ts";
 
-/** A heartbeat of the kubelet's status, and nothing else: shown by the cache, not worth a write or a wake. */
+/** Only a heartbeat of the kubelet's status: visible in the cache, but not worth a write or a wake. */
 export const isNodeHeartbeat = (stored: Node, incoming: Node): boolean =>
   isSameBut(stored, incoming, ["metadata", "status"]) &&
   isSameMeta(stored.metadata, incoming.metadata) &&
   isSameBut(stored.status, incoming.status, ["conditions"]) &&
   areSameConditions(stored.status?.conditions, incoming.status?.conditions);
 
-/** A renewal of a kubelet's Lease, and nothing else. */
+/** Only a renewal of a kubelet's Lease. */
 export const isLeaseRenewal = (stored: Lease, incoming: Lease): boolean =>
   isSameBut(stored, incoming, ["metadata", "spec"]) &&
   isSameMeta(stored.metadata, incoming.metadata) &&
   isSameBut(stored.spec, incoming.spec, ["renewTime"]);
 
-/** Another object of the same name is never the same. */
+/** Compares the uid too: another object of the same name is never the same. */
 const isSameMeta = (a: ObjectMeta, b: ObjectMeta): boolean => isSameBut(a, b, ["resourceVersion"]);
 
 const areSameConditions = (a: readonly NodeCondition[] = [], b: readonly NodeCondition[] = []): boolean =>
   a.length === b.length && a.every((condition, at) => isSameBut(condition, b[at], ["lastHeartbeatTime"]));
 
-/** Deep equality of plain values, but for the named properties of the outermost ones. Orders of names do not count. */
+/** Deep equality of plain values, ignoring the named top-level properties and the order of properties. */
 function isSameBut(a: unknown, b: unknown, ignored: readonly string[]): boolean {
   if (a === b) return true;
   if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) return false;

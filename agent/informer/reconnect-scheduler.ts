@@ -1,37 +1,40 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 
-/** The how manieth of the sites on one API server: each of them knows the same order. */
+/** Position of this site among all sites on the API server; every site computes the same order. */
 export interface SiteRank {
   readonly rank: number;
   readonly of: number;
 }
 
 export interface ComebackParts {
-  /** By then whoever acts on what the streams bring tries for the first time: sooner than a reset becomes an outage. */
+  /** Latest first attempt of an urgent board: before a reset becomes an outage. */
   readonly within: Millis;
-  /** Somebody acts on what the streams bring. */
+  /** True while this board acts on the events of its streams. */
   readonly isUrgent: () => boolean;
-  /** Undefined: the other sites are not known. */
+  /** Undefined if the other sites are not known. */
   readonly rank: () => SiteRank | undefined;
 }
 
-/** Of a board whose streams can wait: its next look at the Lease, at the latest after 70 s, usually comes first. */
+/**
+ * In milliseconds, for a board whose streams can wait: its next read of the Lease, within 70 s, usually comes first.
+ */
 const calm = { from: 60_000, to: 300_000 } as const;
 /** Between the leaders of two sites. */
 const apart: Millis = 500;
 
 /**
- * When a board goes back to a server that it lost. Its streams share a connection and lose it together, and a server that
- * is restarted or whose links are reset loses those of all boards at one moment: with client-go's pace all leaders would
- * be back within the same second.
+ * Schedules when a board returns to a server that it lost. Its streams share a connection and lose it together, and a
+ * server that is restarted, or whose links are reset, loses those of all boards at once: with client-go's backoff all
+ * leaders would be back within the same second.
  *
- * Who leads goes back in its turn: the loss is the same moment for the leaders of all sites, and they know the same order
- * of their sites. Its renewals wait for that turn as well, or they would come in no order. The leader of the only site
- * waits for nobody. Who does not lead goes back with the first request that is answered, which is mostly a look at the
- * Lease, and those are spread over a term already; or at a moment of its own choice, one for all of its streams.
+ * A leader returns in its turn: the leaders of all sites lose the connection at the same moment, and all know the same
+ * order of their sites. Its renewals wait for that turn too, or they would arrive in no order. The leader of an only
+ * site waits for no other. A board that does not lead returns with its first answered request, usually a read of the
+ * Lease, and those are spread over a term already; otherwise at a random moment, the same for all of its streams.
  *
- * It only ever adds to the pace of a stream: a server that answers some requests and breaks others is not asked more often.
+ * It only adds to the backoff of a stream: a server that answers some requests and breaks others is not asked more
+ * often.
  */
 export class ReconnectScheduler {
   readonly #ambient: Ambient;
@@ -39,7 +42,7 @@ export class ReconnectScheduler {
   readonly #waiting = new Set<() => void>();
   #due: Instant | undefined;
   #isAway = false;
-  /** Until then it is others' turn; undefined: nothing waits for a turn. */
+  /** Other sites have their turn until then; undefined if nothing waits for a turn. */
   #turn: Instant | undefined;
 
   constructor(ambient: Ambient, parts: ComebackParts) {
@@ -47,17 +50,17 @@ export class ReconnectScheduler {
     this.#parts = parts;
   }
 
-  /** The connection of a stream just failed, which would wait so long by itself: when it may go back. */
+  /** The connection of a stream failed, whose own backoff is `wait`. Returns when it may reconnect. */
   lost(wait: Millis): Instant {
     const { clock, random } = this.#ambient;
     const now = clock.now();
     if (this.#due !== undefined && elapsed(now, this.#due) > 0) return this.#due;
     const isUrgent = this.#parts.isUrgent();
-    // Of those in no hurry more come late than soon: meanwhile looks bring boards back.
+    // The square root makes late returns more likely than early ones; meanwhile reads of the Lease bring boards back.
     const from = isUrgent ? wait : Math.max(wait, calm.from);
     const [to, share] = isUrgent ? this.#place() : [calm.to, Math.sqrt(random.next())];
     const due = shifted(now, from + share * Math.max(0, to - from));
-    // A stream that failed often waits longer than a term lasts, which must outlive a link that flaps.
+    // After many failures a stream's backoff exceeds a term, but the term must survive a flapping link.
     const turn = wait <= this.#parts.within ? due : shifted(now, share * to);
     this.#turn = isUrgent && !this.#isAway ? turn : undefined;
     this.#isAway = true;
@@ -72,7 +75,7 @@ export class ReconnectScheduler {
     for (const go of [...this.#waiting]) go();
   }
 
-  /** Until `due`, or until a request is answered or the signal aborts. Not at all where one was answered meanwhile. */
+  /** Waits until `due`, an answer or the signal's abort. Returns at once if a request was answered since the loss. */
   async until(due: Instant, signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
     const rest = elapsed(clock.now(), due);
@@ -90,12 +93,12 @@ export class ReconnectScheduler {
     });
   }
 
-  /** What else a leader asks: until its streams have their turn. A turn that was in vain is not waited for again. */
+  /** Delays a leader's other requests until the turn of its streams. After a failed turn it does not wait again. */
   async inTurn(signal: AbortSignal): Promise<void> {
     if (this.#turn !== undefined && this.#parts.isUrgent()) await this.until(this.#turn, signal);
   }
 
-  /** Where nothing is known of others, and after a turn that was in vain, any moment is as good. */
+  /** If the other sites are unknown, and after a failed turn, the moment is random. */
   #place(): [latest: Millis, share: number] {
     const { within, rank } = this.#parts;
     const sites = rank();

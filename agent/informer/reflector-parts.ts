@@ -12,13 +12,15 @@ import type { Selection } from "./scope.ts";
 import type { WatchLimits } from "./watch-health.ts";
 import type { PositionProof } from "./watch-resumption.ts";
 
-/** What a Reflector needs of a DeltaFIFO. `resourceVersion`: where to resume; undefined: it was never filled. */
+/**
+ * The part of a DeltaFIFO that a Reflector uses. `resourceVersion`: where to resume; undefined if it was never filled.
+ */
 export interface ReflectorStore<T> extends DeltaSink<T>, ReplaceableStore<T> {
   readonly resourceVersion: string | undefined;
   readonly depth: number;
 }
 
-/** What a Reflector needs of the KubeClient. */
+/** The part of the KubeClient that a Reflector uses. */
 export interface ReflectorClient extends ListingClient {
   watch<T extends KubeObject>(
     resource: Resource<T>,
@@ -32,28 +34,28 @@ export interface ReflectorParts<T extends KubeObject> {
   readonly selection: Selection;
   readonly client: ReflectorClient;
   readonly store: ReflectorStore<T>;
-  /** Drops what nobody reads. May run more than once on an object. */
+  /** Drops fields that no controller reads. May run more than once on an object. */
   readonly trim: (object: T) => T;
   /** Objects for which it is false are not kept. */
   readonly admits?: ((object: T) => boolean) | undefined;
   readonly pageSize: number;
   readonly limits: WatchLimits;
   readonly turns: ListTurns;
-  /** False: nobody acts on what is mirrored here at present, and a watch that broke may come back a little later. */
+  /** False: this board does not act on the mirror at present, and a broken watch may reconnect a little later. */
   readonly isUrgent?: (() => boolean) | undefined;
-  /** What proves the stored position; without it, the position is taken as it is. */
+  /** Proves the stored position; without it, the position is trusted. */
   readonly proof?: PositionProof | undefined;
-  /** When the streams of this board go back to a server that they lost; without it, each at its own pace. */
+  /** Schedules when the streams return to a lost server; without it, each follows its own backoff. */
   readonly comeback?: ReconnectScheduler | undefined;
-  /** Something new lies in the store. */
+  /** The store holds new deltas. */
   readonly stored: () => void;
 }
 
-/** What became of the watch, for the status. */
+/** The state of the watch, for the status. */
 export interface ReflectorStats {
   readonly lists: number;
   readonly watches: number;
   readonly rejected: Rejected;
-  /** Why the last try failed, with what to do about it; gone as soon as a list or watch works. */
+  /** Why the last attempt failed, with what to do about it; cleared as soon as a list or watch works. */
   readonly problem: string | undefined;
 }

@@ -20,10 +20,12 @@ import type { WatchHealth } from "./watch-health.ts";
 import { WatchHealthTracker } from "./watch-health-tracker.ts";
 import { WatchResumption } from "./watch-resumption.ts";
 
-/** Nothing more is read from the stream while so many deltas wait: a burst waits in the socket, then at the server. */
+/** The stream is not read while this many deltas are pending: a burst waits in the socket, then at the server. */
 const mostPending = 1024;
 const pendingPause = 50;
-/** A watch that ended sooner without a word would make a busy loop of watches; of one that was to last a second, less. */
+/**
+ * In milliseconds. A watch without events that ends sooner would cause a busy loop; less for one limited to a second.
+ */
 const [shortestWatch, shortestCatchUp] = [1000, 900];
 
 const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } as const satisfies Record<
@@ -33,41 +35,41 @@ const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } a
 
 /**
  * Mirrors a selection of one resource into a store: lists by pages, then watches, then again, as client-go's reflector
- * does, with three differences that a thin link asks for.
+ * does, with three differences for thin links.
  *
- * Where the store has a position there is no first list: the watch resumes there. What ends a watch never leads to a
- * list, except 410: client-go lists again after any error it does not know, which costs a metered link the whole
- * collection for each broken connection, and gains nothing, since a server that still has the history sends what was
- * missed. And a watch that stays silent is torn down (bookmarks come about once a minute).
+ * If the store has a position, there is no first list: the watch resumes there. A watch that ends never leads to a
+ * list, except after 410: client-go lists again after any unknown error, which costs a metered link the whole
+ * collection for each broken connection and gains nothing, since a server that still has the history sends the missed
+ * events. And a silent watch is torn down (bookmarks come about once a minute).
  *
- * The store's position is the only one kept: deltas and position are written together, so that whatever fails, the next
- * watch begins exactly behind what is stored, or earlier and compares: see the WatchResumption.
+ * The store's position is the only one kept: deltas and position are written together, so after any failure the next
+ * watch begins exactly after the stored state, or earlier and compares: see the WatchResumption.
  */
 export class Reflector<T extends KubeObject> {
   readonly #ambient: Ambient;
   readonly #parts: ReflectorParts<T>;
   readonly #rejections = new Rejections();
   readonly #hearing: WatchHealthTracker;
-  /** What came and is not stored yet. */
+  /** Received events that are not stored yet. */
   #group: DeltaGroup<T> | undefined;
-  /** A server that is back and has lost the history has answered: its list need not wait as long as it was away. */
+  /** A server that is back without the history has answered, so its list does not share the connection's backoff. */
   readonly #paces: Partial<Record<"connection" | "history", RetryPace>> = {};
-  /** The server lost the history behind our position. */
+  /** The server no longer has the history after our position. */
   #expired = false;
   readonly #catchUp = new FreshnessCheck();
-  /** The server could not list at our position either: read what is newest. */
+  /** The server could not list at our position either: list the newest state. */
   #unavailable = false;
-  /** The last watch failed as one does from a position that means nothing. */
+  /** The last watch failed in a way that a meaningless position may cause. */
   #isDoubted = false;
   readonly #resumption: WatchResumption;
   #lists = 0;
   #watches = 0;
-  /** What the last watch said that could be used. */
+  /** Number of usable events of the last watch. */
   #events = 0;
-  /** Behind it came what could not be read. */
+  /** The position after which an unreadable event came. */
   #unreadableAt: string | undefined;
   #problem: string | undefined;
-  /** The problem that was last logged as one; said again only after something was heard. */
+  /** The problem last logged; logged again only after an event arrived. */
   #said: string | undefined;
 
   constructor(ambient: Ambient, parts: ReflectorParts<T>) {
@@ -81,7 +83,7 @@ export class Reflector<T extends KubeObject> {
     return this.#hearing.health(this.#group?.isEmpty !== false && this.#parts.store.depth === 0);
   }
 
-  /** What is stored is no older than the present run. */
+  /** The store is no older than the current run. */
   get isCurrent(): boolean {
     return this.#catchUp.isDone && !this.#resumption.isReplaying;
   }
@@ -95,12 +97,12 @@ export class Reflector<T extends KubeObject> {
     };
   }
 
-  /** Between two runs: the last one was ended on purpose. */
+  /** Between two runs, when the last one was ended on purpose. */
   pause(since: Instant): void {
     this.#hearing.paused(since);
   }
 
-  /** Ends when the signal aborts; throws where the cache has to be rebuilt or only a person can help. */
+  /** Ends when the signal aborts; throws if the cache has to be rebuilt or an operator must act. */
   async run(signal: AbortSignal): Promise<void> {
     const { store } = this.#parts;
     this.#catchUp.begin();
@@ -134,11 +136,11 @@ export class Reflector<T extends KubeObject> {
     this.#paces[kind] = pace;
     const hint = hintFor(error);
     const problem = hint === undefined ? sentenceOf(error) : `${sentenceOf(error)}. ${hint}`;
-    // Of a link that fails its own watcher tells, once for all who use it.
+    // The link's own watcher reports link failures, once for all users.
     const isNew = problem !== this.#said && disposition !== "relist" && !isOfLink(error);
     const level = isNew ? (hint === undefined ? "warn" : "error") : "debug";
     log[level]("watch interrupted", { error, hint, wait: Math.round(wait) });
-    // A position that became too old, or a connection that went silent, is routine: the next attempt mends it.
+    // An expired position or a silent connection is routine: the next attempt repairs it.
     const isRoutine = hint === undefined && (disposition === "relist" || error instanceof StalledError);
     if (!isRoutine || this.#said !== undefined) this.#problem = problem;
     this.#said = problem;
@@ -150,8 +152,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * What could not be read is sent again from where we stand, and a line that was cut by chance comes whole then. Where it
-   * does not, a list brings what it was about.
+   * After an unreadable event the watch resumes at our position, and an event that was truncated by chance arrives
+   * intact. If it is unreadable again, a list replaces it.
    */
   #lost(): void {
     const { resourceVersion } = this.#parts.store;
@@ -159,7 +161,7 @@ export class Reflector<T extends KubeObject> {
     this.#unreadableAt = resourceVersion;
   }
 
-  /** Does our position mean anything to the server? A list of one object tells, for a few bytes. */
+  /** Checks whether our position means anything to the server, with a list of one object: a few bytes. */
   async #ask(signal: AbortSignal): Promise<void> {
     const { resource, selection, client, store } = this.#parts;
     const at = { resourceVersion: store.resourceVersion, resourceVersionMatch: "NotOlderThan" } as const;
@@ -168,7 +170,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Not older than our position, and where the server cannot do that, at once the newest. Never "0", as client-go begins:
+   * Lists a state not older than our position or, if the server cannot, the newest. Never "0", as client-go begins:
    * with it the server ignores the limit and sends everything in one piece.
    */
   async #list(signal: AbortSignal): Promise<void> {
@@ -189,7 +191,7 @@ export class Reflector<T extends KubeObject> {
     signal.throwIfAborted();
   }
 
-  /** A snapshot that expired between two pages is asked for once more, whole: then it cannot expire. */
+  /** If the snapshot expired between two pages, the list is repeated in one piece, which cannot expire. */
   async #listFrom(resourceVersion: string, signal: AbortSignal): Promise<void> {
     const { resource, selection, client, store, stored, pageSize } = this.#parts;
     const listing = {
@@ -210,7 +212,7 @@ export class Reflector<T extends KubeObject> {
     stored();
   }
 
-  /** Returns when the server ended the watch after a while, as it does every few minutes: the next one begins at once. */
+  /** Returns when the server ended the watch, as it does every few minutes: the next one begins at once. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { resource, selection, client, store, stored, limits } = this.#parts;
     const { clock, random } = this.#ambient;
@@ -272,7 +274,7 @@ export class Reflector<T extends KubeObject> {
         this.#said = undefined;
         this.#hearing.event();
         const object = this.#trimmed(event.object);
-        // What is not admitted may have been, and is then deleted here; the store ignores deletions of what it has not.
+        // An object no longer admitted may be stored, so it is deleted; the store ignores deletions of unknown objects.
         const type = object && this.#admits(object) ? deltaTypes[event.type] : "Deleted";
         group.add(object && { type, object }, event.object.metadata.resourceVersion);
         return;
@@ -299,7 +301,7 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** Writes a full group, and reads on only when what was written has been handled far enough. */
+  /** Writes a full group, and reads on only when enough of the pending deltas were handled. */
   async #write(group: DeltaGroup<T>, guard: StallGuard): Promise<void> {
     group.flush();
     await nextTurn();
@@ -309,7 +311,7 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** An object as we keep it; undefined: it cannot be kept. */
+  /** The object as stored; undefined if it cannot be trimmed. */
   #trimmed(object: T): T | undefined {
     try {
       return this.#parts.trim(object);

@@ -1,4 +1,4 @@
-/** Objects that could not be used: how many, and why the last few, so that a person can find them. */
+/** Unusable objects: their number, and the last few reasons, so that an operator can find them. */
 export interface Rejected {
   readonly count: number;
   readonly last: readonly string[];
@@ -11,7 +11,7 @@ export class Rejections {
   #count = 0;
   readonly #last: string[] = [];
 
-  /** `why` may name fewer than there were. */
+  /** `why` may hold fewer reasons than `count`. */
   add(why: readonly string[], count = why.length): void {
     this.#count += count;
     for (const text of why) this.#last.push(text.length > longest ? `${text.slice(0, longest)}…` : text);

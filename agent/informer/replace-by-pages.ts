@@ -6,7 +6,7 @@ import type { ListOptions } from "../client/kube-client.ts";
 import { type ListingClient, Pages } from "./pages.ts";
 import type { Selection } from "./scope.ts";
 
-/** What a list needs of a DeltaFIFO. Nothing of a replacement is seen before its commit. */
+/** The part of a DeltaFIFO that a list uses. Readers see nothing of a replacement before its commit. */
 export interface ReplaceableStore<T> {
   replace(): {
     page(objects: readonly T[]): void;
@@ -21,17 +21,17 @@ export interface Listing<T extends KubeObject> {
   readonly selection: Selection;
   readonly client: ListingClient;
   readonly store: ReplaceableStore<T>;
-  /** An object as it is kept; undefined: it is not. */
+  /** The object as stored; undefined if it is not kept. */
   readonly accepted: (object: T) => T | undefined;
-  /** So many objects could not be used, for reasons such as these. */
+  /** Reports the number of unusable objects, with some of the reasons. */
   readonly rejected: (why: readonly string[], count: number) => void;
 }
 
 const batchSize = 64;
 
 /**
- * Replaces what the store holds by what the server holds now, page by page and 64 objects at a time, so that no list
- * ever stands in memory. `resourceVersion`: the age that will do, "" for the newest; without `limit` in one page.
+ * Replaces the store's content by the server's, page by page and 64 objects at a time, so that no list is ever in
+ * memory as a whole. `resourceVersion`: the oldest acceptable state, "" for the newest; without `limit` in one page.
  *
  * False: the snapshot expired between two pages, and nothing was changed.
  */
@@ -66,14 +66,14 @@ export async function replaceByPages<T extends KubeObject>(
     do {
       const page = await pages.take(next, asking.signal);
       rejected(page.rejected, page.rejectedItems);
-      // All pages are of one snapshot, that of the first.
+      // All pages belong to the first page's snapshot.
       snapshot ??= page.resourceVersion;
       if (next !== undefined && page.continue === next) throw new Error(`${what}: the server sent one page twice`);
       next = page.continue;
     } while (next !== undefined);
     if (snapshot === undefined || snapshot === "") throw new Error(`${what}: the answer names no resourceVersion`);
     put();
-    // Thousands can be gone: others have their turn between the steps.
+    // Thousands of objects may be gone, so yield to the event loop between the steps.
     while (replacement.bury()) await nextTurn();
     signal.throwIfAborted();
     replacement.commit(snapshot);
@@ -88,7 +88,7 @@ export async function replaceByPages<T extends KubeObject>(
   }
 }
 
-/** With a limit, the server takes a bare resourceVersion to mean exactly that one, which it may just have compacted. */
+/** With a limit, the server reads a bare resourceVersion as an exact match, which it may just have compacted. */
 function pageOptions(
   selection: Selection,
   { resourceVersion, limit }: { readonly resourceVersion: string; readonly limit: number | undefined },

@@ -2,26 +2,26 @@ import { backoff } from "../base/backoff.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { jitter, type Random } from "../base/random.ts";
 
-/** How a stream waits between its tries, as client-go's reflectors do since 1.32. */
+/** The backoff state of a stream, as in client-go's reflectors since 1.32. */
 export interface RetryPace {
   readonly failures: number;
-  /** When the sequence last began anew. */
+  /** When the sequence last restarted. */
   readonly since: Instant;
 }
 
 const limits = { first: 800, most: 30_000 };
 const resetAfter: Millis = 120_000;
 
-/** Within so long, those who are in no hurry come back to a server that they all lost together. */
+/** Boards without urgency spread their return to a commonly lost server over this time. */
 const calmSpread: Millis = 30_000;
 
-/** How long one waits who is in no hurry: a board that does not lead keeps its watches for later. */
+/** The wait of a board without urgency: one that does not lead keeps its watches for later. */
 export const calmly = (wait: Millis, random: Random): Millis => Math.max(wait, random.next() * calmSpread);
 
 /**
- * Uniform in [d, 2d) for d = 0.8 s, 1.6 s, … 30 s: boards that lost the same server do not come back together.
- * The sequence begins anew two minutes after it last did, also while the failure lasts, so that a server that is back
- * is found soon.
+ * Uniform in [d, 2d) for d = 0.8 s, 1.6 s, … 30 s, so that boards that lost the same server do not return together. The
+ * sequence restarts two minutes after its last start, even while the failure lasts, so that a recovered server is found
+ * soon.
  */
 export function nextWait(pace: RetryPace | undefined, now: Instant, random: Random): [wait: Millis, pace: RetryPace] {
   const fresh = pace === undefined || elapsed(pace.since, now) > resetAfter;

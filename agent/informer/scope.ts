@@ -13,7 +13,7 @@ import {
   services,
 } from "../api/resources.ts";
 
-/** What belongs to this site: the whole cluster, unless its boards and namespaces are selected by label. */
+/** The extent of this site: the whole cluster, unless its boards and namespaces are selected by label. */
 export interface SiteScope {
   readonly nodeSelector?: string | undefined;
   readonly namespaceSelector?: string | undefined;
@@ -28,7 +28,7 @@ export interface Selection {
   readonly metadataOnly?: boolean;
 }
 
-/** The kubelets' Leases. Each other Lease has one reader, which asks for it by name. */
+/** The kubelets' Leases. Every other Lease has one reader, which gets it by name. */
 const nodeLeases: Selection = { namespace: "kube-node-lease", metadataOnly: true };
 
 export function selectionOf(resource: Resource<KubeObject>, { nodeSelector, namespaceSelector }: SiteScope): Selection {
@@ -38,21 +38,21 @@ export function selectionOf(resource: Resource<KubeObject>, { nodeSelector, name
 }
 
 /**
- * Pods do not carry the labels of their board, so that a site which is not the whole cluster watches them board by
- * board: the pods of a cluster of a thousand boards would not fit through the link of one site.
+ * Pods do not carry the labels of their board, so a site that is not the whole cluster watches them board by board: the
+ * pods of a cluster of a thousand boards would not fit through the link of one site.
  */
 export const isByBoard = (resource: Resource<KubeObject>, { nodeSelector }: SiteScope): boolean =>
   nodeSelector !== undefined && isSame(resource, pods);
 
 export const onBoard = (board: string): Selection => ({ fieldSelector: `spec.nodeName=${board}` });
 
-/** Pods that wait for a board: those of the site's namespaces will run on its boards. */
+/** Unbound pods: those of the site's namespaces will run on its boards. */
 export const notBound = onBoard("");
 
-/** Whether the pods that wait for a board are this site's business, where pods are watched board by board. */
+/** Whether unbound pods concern this site when pods are watched board by board. */
 export const hasNamespaces = ({ namespaceSelector }: SiteScope): boolean => namespaceSelector !== undefined;
 
-/** What belongs to a site by its namespace. */
+/** Resources that belong to a site by their namespace. */
 export const isWorkload = (resource: Resource<KubeObject>): boolean => workloads.some((one) => isSame(one, resource));
 
 const workloads: readonly Resource<KubeObject>[] = [
@@ -63,16 +63,18 @@ const workloads: readonly Resource<KubeObject>[] = [
   endpointSlices,
 ];
 
-/** Leases do not carry them either, but are small: those of other sites' boards are left out when they arrive. */
+/**
+ * Leases do not carry the boards' labels either, but are small: those of other sites' boards are dropped on arrival.
+ */
 export const isOfBoards = (resource: Resource<KubeObject>, { nodeSelector }: SiteScope): boolean =>
   nodeSelector !== undefined && isSame(resource, leases);
 
-/** With a label selector, DELETED says no more than that the object is no longer selected. */
+/** With a label selector, DELETED only means that the object is no longer selected. */
 export const mayBeReleased = ({ labelSelector }: Selection): boolean => labelSelector !== undefined;
 
 /**
- * Under which the cache knows what is mirrored of a resource. Another scope is another name: its position and its
- * objects mean nothing to this one. What is stored board by board has the name of the board behind it.
+ * The cache's name for the mirror of a resource. Another scope has another name, because position and objects do not
+ * carry over. Caches kept board by board append the name of the board.
  */
 export function storedName(resource: Resource<KubeObject>, scope: SiteScope): string {
   const { labelSelector } = selectionOf(resource, scope);

@@ -9,15 +9,15 @@ import { ApiError, isGone } from "../client/api-error.ts";
 import type { InformerClient } from "./informer-set.ts";
 import { untilAborted } from "./until-aborted.ts";
 
-/** One version of the site's Lease, as a later read recognises it. */
+/** One version of the site's Lease, recognisable by a later read. */
 export interface Witness {
   readonly uid: string;
   readonly version: string;
-  /** Its renewTime. Two histories may give one version number twice, but not to the same renewal. */
+  /** Its renewTime. Two histories may assign one version number twice, but not to the same renewal. */
   readonly renewal: number | undefined;
 }
 
-/** The API server's store went back to an earlier state: nothing that was cached can be relied on. */
+/** The API server's store went back to an earlier state: nothing in the cache is reliable. */
 export class ServerRestoredError extends Error implements HasDisposition {
   override readonly name = "ServerRestoredError";
   readonly disposition = "rebuild";
@@ -29,15 +29,15 @@ export interface ServerHistoryParts {
   readonly client: Pick<InformerClient, "get" | "list">;
   /** The site's Lease. */
   readonly at: { readonly namespace: string; readonly name: string };
-  /** What the cache was filled beside; undefined: it is empty, or older than this rule. */
+  /** The witness of the stored cache; undefined if the cache is empty or older than this rule. */
   readonly known: { readonly witness: Witness; readonly chain: string } | undefined;
   /** Called once, before the error is thrown. */
   readonly restored: (error: ServerRestoredError) => void;
-  /** Writes a new version of the Lease where this board may: no earlier one proves a list that was taken in since. */
+  /** Writes a new version of the Lease if this board may: earlier versions do not prove a list stored since. */
   readonly renew: () => Promise<void>;
-  /** A restore was noticed lately: API servers that were not restarted since may still serve what they cached before it. */
+  /** A restore was noticed lately: API servers not restarted since may still serve their watch cache from before it. */
   readonly isWary: boolean;
-  /** Called when that is long enough ago. */
+  /** Called when the restore is long enough ago. */
   readonly reassured: () => void;
 }
 
@@ -46,25 +46,25 @@ const pauseAfterFailure: Millis = 10_000;
 const pauseAfterList: Millis = 500;
 /** By then every API server was restarted. */
 const wariness: Millis = 3_600_000;
-/** So many lost connections cost a list meanwhile: a link that breaks all the time would do nothing but list. */
+/** Maximum number of lost connections that cause a list meanwhile: an unstable link must not do nothing but list. */
 const mostWaryDoubts = 8;
 
 /**
- * Whether the API server's store still has the history that the cache was filled from. A watch position cannot tell: a
- * store that was restored from a backup accepts it as soon as its own count has passed it.
+ * Checks whether the API server's store still has the history that the cache was filled from. A watch position cannot
+ * show that: a store restored from a backup accepts it as soon as its own revision has passed it.
  *
- * The site's Lease is the witness. It is written all the time, it is read from the store and never from a watch cache, and
- * a version of it is recognised by its renewTime. etcd orders all writes, so a server that has a version of the Lease which
- * we know also has everything before it. Versions of the Lease are compared with versions of the Lease only: events and
- * other kinds may live in a store of their own.
+ * The site's Lease is the witness. It is written all the time, it is read from the store and never from a watch cache,
+ * and each version is recognisable by its renewTime. etcd orders all writes, so a server that has a version of the
+ * Lease which we know also has everything before it. Versions of the Lease are compared only with each other: events
+ * and other kinds may live in another store.
  *
- * Versions that follow from each other form a chain: each was written by us upon the one before, or the server proved to
- * have both. Where that fails without proof of a restore, a new chain begins, and what was cached in the old one is
+ * Versions that follow each other form a chain: each was written by us upon the one before, or the server proved to
+ * have both. If that fails without proof of a restore, a new chain begins, and everything cached in the old one is
  * listed again.
  *
- * The Lease says nothing of an API server's watch cache: one that was not restarted with its store serves the former
- * history on, under versions of the present one. So for a while after a restore the next server may be the first that is
- * right, and a lost connection begins a new chain as well.
+ * The Lease proves nothing about an API server's watch cache: one that was not restarted with its store goes on serving
+ * the former history, under versions of the present one. So for a while after a restore the next server may be the
+ * first correct one, and a lost connection begins a new chain too.
  */
 export class ServerHistory {
   readonly #ambient: Ambient;
@@ -72,12 +72,12 @@ export class ServerHistory {
   readonly #bell: WakeSignal;
   readonly #lists: WakeSignal;
   readonly #noticing = Promise.withResolvers<never>();
-  /** The newest version of the present chain. */
+  /** The newest version of the current chain. */
   #known: Witness | undefined;
-  /** The same, while there was no doubt. */
+  /** The newest version of the chain while there was no doubt. */
   #steady: Witness | undefined;
   #chain: string;
-  /** The newest version that was seen, whether or not it is linked with the chain. */
+  /** The newest version seen, whether or not it is linked to the chain. */
   #latest: Witness | undefined;
   #doubts = 1;
   #answered = 0;
@@ -85,7 +85,7 @@ export class ServerHistory {
   #asking: Promise<void> | undefined;
   #restored: ServerRestoredError | undefined;
   #isHome = false;
-  /** What a Lease of another uid says of a restore, until it is known that the cluster is the same: another one has none of ours. */
+  /** Restores suggested by a Lease of another uid, held until the cluster is known: another one has other Leases. */
   readonly #undecided: (() => void)[] = [];
 
   constructor(ambient: Ambient, parts: ServerHistoryParts) {
@@ -99,17 +99,17 @@ export class ServerHistory {
     this.#noticing.promise.catch(() => {});
   }
 
-  /** What came over a watch that did not break before this was written belongs to the history that it proves. */
+  /** Everything received over a watch that did not break before this version belongs to the history it proves. */
   get known(): Witness | undefined {
     return this.#known;
   }
 
-  /** As known before the first doubt that is not answered yet: a watch that broke then was still open. */
+  /** The version known before the first unanswered doubt, when a watch that broke then was still open. */
   get steady(): Witness | undefined {
     return this.#steady;
   }
 
-  /** The site's Lease, by namespace and name: that of another site proves nothing. */
+  /** The site's Lease, by namespace and name: the Lease of another site proves nothing. */
   get lease(): string {
     return nameOf(this.#parts.at);
   }
@@ -118,21 +118,21 @@ export class ServerHistory {
     return this.#chain;
   }
 
-  /** The Lease as it was just read. Only for reads and writes that follow one another. */
+  /** The Lease as just read. Only for reads and writes in sequence. */
   saw(found: Witness): void {
     this.#compare(found, this.#latest);
     this.#latest = found;
     if (!isSame(found, this.#known)) this.#unlinked();
   }
 
-  /** How often the history was doubted so far. A write that is sent now and goes through answers these doubts. */
+  /** The number of doubts so far. A successful write answers the doubts that existed when it was sent. */
   get doubts(): number {
     return this.#doubts;
   }
 
   /**
-   * The Lease as we just wrote it upon version `from`, which the server therefore had; undefined: it was created.
-   * `doubts`: as they were when the write was sent.
+   * The Lease as we just wrote it upon version `from`, which the server therefore had; `from` undefined: it was
+   * created. `doubts`: their number when the write was sent.
    */
   wrote(from: string | undefined, written: Witness, doubts: number): void {
     const before = this.#latest;
@@ -146,15 +146,15 @@ export class ServerHistory {
     }
   }
 
-  /** The server is known to be of the cluster that the cache is of. Throws where it was restored before that was known. */
+  /** The server belongs to the cluster that the cache is of. Throws if a restore was held back until this was known. */
   home(): void {
     this.#isHome = true;
     for (const decide of this.#undecided.splice(0)) decide();
   }
 
-  /** The connection was lost: what answers next may have another history. */
+  /** The connection was lost: the server that answers next may have another history. */
   doubt(): void {
-    // One connection that is lost is told by each of its streams.
+    // Each stream of a lost connection reports the loss.
     if (this.#waryDoubts > 0 && this.#answered === this.#doubts) {
       this.#waryDoubts--;
       this.#chain = this.#newChain();
@@ -163,8 +163,8 @@ export class ServerHistory {
   }
 
   /**
-   * Ends when the server was seen to have all of the present chain, since the last doubt. Rejects where it does not answer,
-   * and where it was restored.
+   * Ends when the server has proved, since the last doubt, to have all of the current chain. Rejects if it does not
+   * answer, and if it was restored.
    */
   async settle(signal: AbortSignal): Promise<void> {
     while (this.#answered < this.#doubts) {
@@ -176,19 +176,19 @@ export class ServerHistory {
       try {
         await this.#asking;
       } catch (error) {
-        // What another one asked may have ended with that one's signal.
+        // A question asked by another caller may have ended with that caller's signal.
         if (isOurs || error instanceof ApiError) throw error;
         if (this.#restored) throw this.#restored;
       }
     }
   }
 
-  /** Rejects once it is known that the server was restored, and ends when the signal aborts. */
+  /** Rejects once the server is known to be restored; ends when the signal aborts. */
   async watch(signal: AbortSignal): Promise<void> {
     await Promise.all([untilAborted(this.#noticing.promise, signal), this.#calmDown(signal)]);
   }
 
-  /** Links what others write into the Lease with the chain while this board mirrors the site. Ends when the signal aborts. */
+  /** Links versions of the Lease written by others to the chain while this board mirrors the site, until aborted. */
   async follow(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#ambient;
     while (!signal.aborted) {
@@ -205,14 +205,14 @@ export class ServerHistory {
     }
   }
 
-  /** A list was taken in. */
+  /** A list was stored. */
   listed(): void {
     this.#lists.ring();
   }
 
   /**
-   * Has lists proven soon: a link that breaks before that costs them once more. `proven`: called when a list that was taken
-   * in before is proven. Ends when the signal aborts.
+   * Has lists proven soon: a link that breaks before costs them once more. `proven` is called when the lists stored before
+   * are proven. Ends when the signal aborts.
    */
   async proveLists(signal: AbortSignal, proven: () => void): Promise<void> {
     const { clock } = this.#ambient;
@@ -229,7 +229,7 @@ export class ServerHistory {
     }
   }
 
-  /** What came from a server whose connection never broke is listed once more. */
+  /** Begins a new chain, so that data from a server whose connection never broke is listed once more. */
   async #calmDown(signal: AbortSignal): Promise<void> {
     if (!this.#parts.isWary) return;
     await sleep(this.#ambient.clock, wariness, signal);
@@ -252,7 +252,7 @@ export class ServerHistory {
     const isLinked =
       known !== undefined && found !== undefined && (isSame(found, known) || (await this.#had(known, found, signal)));
     this.#answered = Math.max(this.#answered, doubts);
-    // A write of ours that went through meanwhile was written upon what we knew.
+    // A write of ours that succeeded meanwhile was based on the version we knew.
     const isNewer = this.#known !== undefined && this.#known !== known;
     if (isLinked) {
       if (!isNewer) this.#known = found;
@@ -274,7 +274,7 @@ export class ServerHistory {
     }
   }
 
-  /** Whether the server has this version in its history. False: it does not say, because it was long ago. */
+  /** Whether the server has this version in its history. False also if it no longer knows. */
   async #had(known: Witness, now: Witness, signal: AbortSignal): Promise<boolean> {
     const { client, at } = this.#parts;
     const found: Witness[] = [];
@@ -304,7 +304,7 @@ export class ServerHistory {
     this.#notice(how, found.uid === before.uid);
   }
 
-  /** Throws, or does so once the cluster is known to be the same. `isSameLease`: no other cluster has one of this uid. */
+  /** Throws, at once or when the cluster is known. `isSameLease`: no other cluster has a Lease of this uid. */
   #notice(how: string, isSameLease: boolean): void {
     if (isSameLease || this.#isHome) throw this.#noticed(how);
     this.#undecided.push(() => {
@@ -326,7 +326,7 @@ export class ServerHistory {
   }
 }
 
-/** There is none, it may not be read, or the server does not know such a question. */
+/** The Lease is missing or may not be read, or the server does not support the request. */
 const isUnanswerable = (error: unknown): boolean =>
   error instanceof ApiError && [400, 403, 404, 405, 422].includes(error.status);
 

@@ -28,7 +28,7 @@ import { isLive, type WatchHealth, type WatchLimits } from "./watch-health.ts";
 export interface SharedInformerParts<T extends KubeObject> {
   readonly kind: Kind<T>;
   readonly selection: Selection;
-  /** Under which the cache knows this selection; another selection is another name. */
+  /** The cache's name for this selection; another selection has another name. */
   readonly name: string;
   readonly database: Database;
   readonly client: ReflectorClient;
@@ -39,32 +39,33 @@ export interface SharedInformerParts<T extends KubeObject> {
   readonly limits: WatchLimits;
   /** See the Reflector. */
   readonly isUrgent?: (() => boolean) | undefined;
-  /** Without it, stored positions are taken as they are. */
+  /** Without it, stored positions are trusted. */
   readonly history?: ServerHistory | undefined;
   /** See the Reflector. */
   readonly comeback?: ReconnectScheduler | undefined;
   /** See the Reflector. */
   readonly admits?: ((object: T) => boolean) | undefined;
   /**
-   * Present where DELETED may only mean that an object left the selection: asks the API whether this very object is
-   * gone. What is not known to be gone is reported as released.
+   * Present if DELETED may only mean that an object left the selection: asks the API whether this very object is gone.
+   * Objects not known to be gone are reported as released.
    */
   readonly isGone?: ((object: T, signal: AbortSignal) => Promise<boolean>) | undefined;
 }
 
 const batchSize = 64;
 const pauseAfterFailure: Millis = 1000;
-/** To twice as long. As kube-controller-manager has it: its informers share one period. */
+/** Up to twice as long. As in kube-controller-manager, whose informers share one period. */
 const resyncPeriod: Millis = 12 * 3_600_000;
 const resyncPause: Millis = 50;
 
 /**
- * One selection of one resource: a Reflector, whose deltas are applied to the Indexer and told at once where nothing waits,
- * and a pump that does the same for what had to wait in the DeltaFIFO: a list, a burst, what an earlier run left.
+ * One selection of one resource: a Reflector, whose deltas are applied to the Indexer and reported at once if nothing
+ * is pending, and a pump that does the same for deltas that waited in the DeltaFIFO: a list, a burst, or the rest of an
+ * earlier run.
  *
- * Promises: listeners are told after the change can be read; changes of one object come in their order; a listener that
- * throws stops nobody. Not promised: that every change is told (a power cut between applying and telling loses it, and
- * quiet changes are never told). Whoever listens looks at states when it begins, and at keys afterwards.
+ * Promises: listeners are called after the change can be read; changes of one object arrive in order; a listener that
+ * throws stops no other. Not promised: that every change is reported (a power cut between applying and reporting loses
+ * it, and quiet changes are never reported). A listener reads states when it begins, and keys afterwards.
  */
 export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly #ambient: Ambient;
@@ -75,9 +76,9 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly #listeners: Listeners<T>;
   readonly #work: WakeSignal;
   readonly #trail: Trail | undefined;
-  /** Listeners still work on what they were told. What comes meanwhile waits in the journal, which bounds it. */
+  /** Listeners still work on earlier changes. Later changes wait in the journal, which bounds them. */
   #telling: Promise<void> | undefined;
-  /** What is stored proves the position that is stored. */
+  /** The stored witness proves the stored position. */
   #isProven = true;
 
   constructor(ambient: Ambient, parts: SharedInformerParts<T>) {
@@ -148,7 +149,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     this.#fifo.flush();
   }
 
-  /** What the board knows by now proves more than what is stored: a power cut would cost a list. */
+  /** Stores newer knowledge that proves the position: without it, a power cut would cost a list. */
   settle(): void {
     const { resourceVersion } = this.#fifo;
     if (this.#isProven || resourceVersion === undefined || this.#trail?.proves(resourceVersion) !== true) return;
@@ -176,7 +177,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     };
   }
 
-  /** What proves a list is stored with it. */
+  /** Stores the proof of a list with it. */
   #proving(list: Replacement<T>): Replacement<T> {
     const trail = this.#trail;
     if (trail === undefined) return list;
@@ -203,8 +204,8 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   /**
-   * What the Reflector writes to. Where it has to be asked what became of an object, everything waits its turn in the
-   * journal: what came later must not be told during the wait.
+   * The store that the Reflector writes to. If the API must be asked whether objects are gone, everything goes through
+   * the journal: later changes must not be reported during the wait.
    */
   #intake(fifo: DeltaFIFO<T>): ReflectorStore<T> {
     return {
@@ -225,7 +226,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     };
   }
 
-  /** The pump waits for the end, and takes what goes wrong until then. */
+  /** The pump waits for the listeners to finish, and handles their errors. */
   #tell(notices: readonly Notice<T>[]): void {
     this.#telling = this.#listeners.tell(notices);
     if (this.#telling === undefined) return;
@@ -241,7 +242,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     }
   }
 
-  /** At the start there may be deltas that the last run received and did not handle. */
+  /** At the start, deltas may be pending that the last run received and did not handle. */
   async #pump(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -257,8 +258,8 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   /**
-   * Twice a day or less every object is told again. No controller depends on it: each of them looks at everything when a
-   * term begins and when an outage is over. It mends what nobody has thought of.
+   * Reports every object again, at most twice a day. No controller depends on it: each reads everything when a term
+   * begins and when an outage is over. It repairs unforeseen omissions.
    */
   async #resync(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#ambient;
@@ -269,7 +270,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     }
   }
 
-  /** A batch at a time, so that little of it ever waits on the disk. */
+  /** One batch at a time, so that little of it is ever pending on disk. */
   async #tellAgain(signal: AbortSignal): Promise<void> {
     let behind: Key | undefined = "";
     while (behind !== undefined && !signal.aborted) {
@@ -281,13 +282,13 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     }
   }
 
-  /** Others have their turn between two batches, so that a burst does not hold up a lease renewal. */
+  /** Yields to the event loop between two batches, so that a burst does not delay a lease renewal. */
   async #drain(signal: AbortSignal): Promise<void> {
     const { isGone } = this.#parts;
     if (this.#telling) await this.#told();
     while (this.#fifo.depth > 0 && !signal.aborted) {
       if (this.#listeners.isEmpty) this.#fifo.leaveUntold();
-      // Between the pop and the telling nothing may be waited for, or what is taken meanwhile would be told before it.
+      // No await between the pop and the report, or deltas taken meanwhile would be reported first.
       const changes = this.#fifo.pop(batchSize);
       const notices = isGone ? await judged(changes, isGone, signal) : changes;
       if (signal.aborted) return;
@@ -298,7 +299,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 }
 
-/** Tells what is gone from what was released. */
+/** Separates deleted objects from released ones. */
 function judged<T>(
   changes: readonly Change<T>[],
   isGone: (object: T, signal: AbortSignal) => Promise<boolean>,

@@ -1,18 +1,18 @@
 import type { Clock, Millis } from "../base/clock.ts";
 import { IdleTimer } from "../client/idle-timer.ts";
 
-/** An exchange that may last for hours, but once begun never stays silent for longer than a limit. */
+/** An exchange that may last for hours but, once begun, must not stay silent for longer than a limit. */
 export interface StallGuard {
-  /** Aborts with the parent, or with a `StalledError` when nothing came for too long. */
+  /** Aborts with the parent, or with a `StalledError` after too long a silence. */
   readonly signal: AbortSignal;
-  /** It has begun, or something came. */
+  /** The exchange has begun, or data arrived. */
   heard(): void;
   /** Ends the exchange for a reason of our own. */
   abort(reason: unknown): void;
   dispose(): void;
 }
 
-/** A connection that the other side has lost looks alive for as long as nobody writes to it (half-open TCP). */
+/** A connection lost by the other side looks alive as long as nothing is written to it (half-open TCP). */
 export class StalledError extends Error {
   override readonly name = "StalledError";
   readonly disposition = "retry";

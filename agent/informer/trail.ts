@@ -2,7 +2,7 @@ import { compareVersions } from "../api/resource-version.ts";
 import { recordIn } from "../base/json.ts";
 import type { ServerHistory, Witness } from "./server-history.ts";
 
-/** Where a watch goes on. `replay`: what it first has to say once more. */
+/** Where a watch resumes. `replay`: the events that it must deliver again first. */
 export interface Resumption {
   readonly from: string;
   readonly replay: Replay | undefined;
@@ -15,34 +15,34 @@ interface Step {
   readonly mark: number;
 }
 
-/** Some events in a row, as a sum: `until` is the version of the last one. */
+/** Checksum of consecutive events: `until` is the version of the last one. */
 interface Sum {
   readonly until: string;
   readonly count: number;
   readonly sum: number;
 }
 
-/** More events than these since the last witness are not compared but listed. */
+/** With more events than this since the last witness, they are listed instead of compared. */
 const mostSteps = 4096;
 
 /**
- * What proves the position of one watch. What came before a witness was written is proven by the witness; what came behind
- * the newest one is proven by receiving the same events again. Between a break of the watch and its resumption no later
- * witness counts: the server may have been restored in between.
+ * Proves the position of one watch. A witness proves the events received before it was written; events after the newest
+ * witness are proven by receiving them again. Between a break of the watch and its resumption no later witness counts:
+ * the server may have been restored in between.
  */
 export class Trail {
   readonly #history: KnownHistory;
   #chain: string | undefined;
   #witness: Witness | undefined;
   #isLive = false;
-  /** What came behind the witness. */
+  /** The events after the witness. */
   #steps: Step[] = [];
-  /** The same of an earlier run of this board. */
+  /** The same from an earlier run of this board. */
   #earlier: Sum | undefined;
-  /** Up to here there was more than the steps show. */
+  /** The steps do not include all events up to this version. */
   #gap: string | undefined;
 
-  /** `stored`: what `text` was when the position was stored. */
+  /** `stored`: the `text` that was stored with the position. */
   constructor(history: KnownHistory, stored: string | undefined) {
     this.#history = history;
     const found = witnessIn(stored, history.lease);
@@ -54,7 +54,7 @@ export class Trail {
       this.#earlier = { until, count, sum };
   }
 
-  /** An event came that is new. */
+  /** A new event arrived. */
   add(version: string, uid: string, isDeletion: boolean): void {
     this.#advance();
     if (this.#witness !== undefined && compareVersions(version, this.#witness.version) <= 0) return;
@@ -66,12 +66,12 @@ export class Trail {
     this.#steps.push({ version, mark: markOf(version, uid, isDeletion) });
   }
 
-  /** Nothing that is stored is proven. */
+  /** Nothing stored is proven. */
   forget(): void {
     this.#chain = undefined;
   }
 
-  /** A list is taken in. Only a later witness proves what it brings. */
+  /** A list is being stored. Only a later witness proves its content. */
   listed(version: string): void {
     this.#chain = this.#history.chain;
     this.#witness = this.#history.known;
@@ -81,17 +81,17 @@ export class Trail {
     this.#isLive = true;
   }
 
-  /** The watch goes on where it was, and what it had to say once more was the same. */
+  /** The watch resumed where it was, and its replayed events matched. */
   resumed(): void {
     this.#isLive = true;
   }
 
-  /** The watch says that it is there. */
+  /** The watch showed that it is alive. */
   heard(): void {
     this.#advance();
   }
 
-  /** The watch broke. What was not stored behind `position` comes again. */
+  /** The watch broke. Events after `position` were not stored and will be delivered again. */
   broke(position: string | undefined): void {
     if (this.#history.steady !== undefined) this.#advance(this.#history.steady);
     this.#isLive = false;
@@ -99,7 +99,7 @@ export class Trail {
       this.#steps = this.#steps.filter(({ version }) => compareVersions(version, position) <= 0);
   }
 
-  /** What is stored is of the present chain. */
+  /** The stored objects belong to the current chain. */
   get isOfChain(): boolean {
     return this.#chain === this.#history.chain;
   }
@@ -125,7 +125,7 @@ export class Trail {
     });
   }
 
-  /** Undefined: what is stored is not proven, and has to be listed. Asked once the history has no doubt. */
+  /** Undefined if the stored state is not proven and has to be listed. Called once the history has no open doubt. */
   resume(position: string): Resumption | undefined {
     const witness = this.#witness?.version;
     if (witness === undefined || !this.isOfChain) return undefined;
@@ -142,13 +142,13 @@ export class Trail {
     return { until: last.version, count: this.#steps.length, sum };
   }
 
-  /** To the newest witness of the same chain. */
+  /** Moves to the newest witness of the same chain. */
   #advance(known = this.#history.known): void {
     const { chain } = this.#history;
     if (!this.#isLive || known === undefined || known === this.#witness || chain !== this.#chain) return;
     if (this.#witness !== undefined && compareVersions(known.version, this.#witness.version) < 0) return;
     if (this.#earlier !== undefined) {
-      // What a part of them comes to is not known.
+      // The checksum cannot be split.
       if (compareVersions(known.version, this.#earlier.until) < 0) return;
       this.#earlier = undefined;
     }
@@ -159,7 +159,7 @@ export class Trail {
   }
 }
 
-/** Compares what comes again with what came before. */
+/** Compares replayed events with the earlier ones. */
 export class Replay {
   readonly #wanted: Sum;
   #count = 0;
@@ -169,7 +169,7 @@ export class Replay {
     this.#wanted = wanted;
   }
 
-  /** An event came. goes on: more of them are to come. done: it was the last one. differs: it is another history. */
+  /** Adds an event. goes on: more are to come. done: it was the last one. differs: it is another history. */
   take(version: string, uid: string, isDeletion: boolean): "goes on" | "done" | "differs" {
     const { until, count, sum } = this.#wanted;
     const order = compareVersions(version, until);
@@ -180,13 +180,13 @@ export class Replay {
     return this.#count === count && this.#sum === sum ? "done" : "differs";
   }
 
-  /** A bookmark came, behind everything up to its version. */
+  /** A bookmark arrived, after everything up to its version. */
   reached(version: string): "goes on" | "differs" {
     return compareVersions(version, this.#wanted.until) >= 0 ? "differs" : "goes on";
   }
 }
 
-/** The witness that a stored text names, and its chain. Undefined also where it is a Lease of another name than this. */
+/** The witness in a stored text, and its chain. Undefined also if it is a Lease of another name. */
 export function witnessIn(
   text: string | undefined,
   ours: string,
@@ -197,7 +197,7 @@ export function witnessIn(
   return { chain, witness: { uid, version, renewal: typeof renewal === "number" ? renewal : undefined } };
 }
 
-/** The newest of them. */
+/** The newest witness of these texts. */
 export function newestWitness(texts: readonly string[], ours: string): ReturnType<typeof witnessIn> {
   return texts
     .flatMap((text) => witnessIn(text, ours) ?? [])
@@ -210,7 +210,7 @@ export function newestWitness(texts: readonly string[], ours: string): ReturnTyp
 
 const modulus = 2 ** 48;
 
-/** FNV-1a, twice with different beginnings. */
+/** FNV-1a, twice with different offset bases. */
 function markOf(version: string, uid: string, isDeletion: boolean): number {
   const text = `${isDeletion ? "-" : "+"}${uid}@${version}`;
   return fnv(text, 0x811c9dc5) * 2 ** 16 + (fnv(text, 0x9747b28c) & 0xffff);

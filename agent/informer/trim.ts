@@ -2,11 +2,11 @@ import type { DaemonSet, Lease, Node, Pod } from "../api/core.ts";
 import type { KubeObject, ObjectMeta } from "../api/meta.ts";
 
 /*
- * A trim keeps what some controller reads, or will. A trimmed object trims to itself.
+ * A trim keeps the fields that some controller reads, or will. A trimmed object trims to itself.
  *
- * Whoever lets a trim keep more adds a migration of the cache that drops what is stored: it lacks the new field, and a
- * resumed watch would never bring it. Lists of Pods come as protobuf: the field has to stand in client/pod-message.ts
- * too. Whoever begins to read a field checks its shape where objects are parsed.
+ * A trim that keeps more needs a migration of the cache that drops the stored objects: they lack the new field, and a
+ * resumed watch would never deliver it. Lists of Pods come as protobuf, so the field must be added to
+ * client/pod-message.ts too. A field that code begins to read needs a shape check where objects are parsed.
  */
 
 export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({
@@ -22,27 +22,27 @@ export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({
   status: keep(status, ["phase", "reason", "conditions", "podIP", "podIPs"]),
 });
 
-/** Images alone are most of a Node that has run for a while. */
+/** Images alone are most of a long-running Node object. */
 export const trimNode = ({ metadata, spec, status }: Node): Node => ({
   metadata: trimMetadata(metadata, isOurs),
   spec: keep(spec, ["taints", "unschedulable"]),
   status: keep(status, ["conditions", "addresses", "allocatable"]),
 });
 
-/** A renewal is seen by the resourceVersion; the times inside are another machine's. */
+/** A renewal shows in the resourceVersion; the times inside are another machine's. */
 export const trimLease = ({ metadata }: Lease): Lease => ({ metadata: trimMetadata(metadata, isOurs) });
 
-/** All its annotations: as in kube-controller-manager they are handed on to its revisions, where kubectl reads them. */
+/** Keeps all annotations: as in kube-controller-manager they are copied to its revisions, where kubectl reads them. */
 export const trimDaemonSet = (daemonSet: DaemonSet): DaemonSet => withMetadata(daemonSet, () => true);
 
-/** Other kinds lose only what servers and tools write for themselves. */
+/** Other kinds lose only fields that servers and tools write for themselves. */
 export const trimAny = <T extends KubeObject>(object: T): T => withMetadata(object, (name) => name !== lastApplied);
 
 const withMetadata = <T extends KubeObject>(
   { apiVersion: _apiVersion, kind: _kind, ...object }: T,
   isKept: (annotation: string) => boolean,
 ): T =>
-  // The same kind of object: what was taken away is optional in every kind.
+  // The same kind of object: the removed fields are optional in every kind.
   ({ ...object, metadata: trimMetadata(object.metadata, isKept) }) as T;
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
@@ -71,20 +71,20 @@ const trimContainer = (container: Container): Container => ({
 
 type Resources = NonNullable<Container["resources"]>;
 
-/** What has to be free on a board, for a container or for a whole pod. */
+/** Resource requests, of a container or of a whole pod. */
 function requests(resources: Resources | undefined): { readonly resources?: Resources } {
   const kept = keep(resources, ["requests"]);
   return kept.requests === undefined ? {} : { resources: kept };
 }
 
-/** Of the containers that start before the others: those that stay have ports one can reach, any may need room. */
+/** Keeps init containers that stay (their ports are reachable) and those with resource requests. */
 function initContainers(spec: Pod["spec"]): { readonly initContainers?: readonly Container[] } {
   const trimmed = listed(spec?.initContainers).map(trimContainer);
   const kept = trimmed.filter(({ restartPolicy, resources }) => restartPolicy === "Always" || resources !== undefined);
   return kept.length > 0 ? { initContainers: kept } : {};
 }
 
-/** The named properties, as far as they are there. */
+/** The named properties that are present. */
 function keep<T extends object, Name extends keyof T>(
   from: T | undefined,
   names: readonly Name[],
@@ -98,6 +98,6 @@ function keep<T extends object, Name extends keyof T>(
   return kept;
 }
 
-/** The list's objects; none where a careless server sent something else. */
+/** The list's objects; none if a careless server sent something else. */
 const listed = <Item extends object>(list: readonly Item[] | undefined): readonly Item[] =>
   Array.isArray(list) ? list.filter((item: unknown): item is Item => typeof item === "object" && item !== null) : [];

@@ -3,8 +3,8 @@ import { compareVersions } from "../api/resource-version.ts";
 import type { Lister } from "./lister.ts";
 
 /**
- * Several caches of one resource, read as one. Where two know the same key (a pod that was made anew on another board
- * before its former board's watch told that it is gone), the newer object counts.
+ * Several caches of one resource, read as one. If two hold the same key (a pod was recreated on another board before
+ * its former board's watch reported its deletion), the newer object counts.
  */
 export class UnionLister<T extends KubeObject> implements Lister<T> {
   readonly #parts: () => Iterable<Lister<T>>;
@@ -32,7 +32,7 @@ export class UnionLister<T extends KubeObject> implements Lister<T> {
     yield* new Set([...this.#parts()].flatMap((part) => [...part.indexValues(index)]));
   }
 
-  /** An object that two of them know counts twice, here and in the size. */
+  /** An object that two caches hold counts twice, here and in the size. */
   countByIndex(index: string, value: string): number {
     return [...this.#parts()].reduce((sum, part) => sum + part.countByIndex(index, value), 0);
   }
@@ -42,7 +42,7 @@ export class UnionLister<T extends KubeObject> implements Lister<T> {
   }
 }
 
-/** Each of the sources comes by key, and so does the whole. One object per source is on the heap. */
+/** Merges sources that are sorted by key into one that is. One object per source is on the heap. */
 function* merged<T extends KubeObject>(sources: readonly IterableIterator<T>[]): IterableIterator<T> {
   const heads = new Map<IterableIterator<T>, T>();
   const advance = (source: IterableIterator<T>): void => {

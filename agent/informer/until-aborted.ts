@@ -1,4 +1,4 @@
-/** Waits for a promise that never fails, but no longer than the signal stands. Leaves no listener behind. */
+/** Waits for a promise that never rejects, but no longer than until the signal aborts. Leaves no listener behind. */
 export async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   const aborted = Promise.withResolvers<void>();

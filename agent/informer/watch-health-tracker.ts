@@ -12,14 +12,14 @@ import {
 } from "./watch-health.ts";
 
 /**
- * What a Reflector hears of its watch. What came is a proof only once it can be read: whoever looks at the cache before
- * does not see the renewals that are in it, and would take the boards for silent.
+ * Tracks the health of a Reflector's watch. An event is a proof only once its object can be read: until then, a reader
+ * of the cache would miss the renewals in it and take the boards for silent.
  */
 export class WatchHealthTracker {
   readonly #clock: Clock;
   readonly #limits: WatchLimits;
   #health: WatchHealth = unheard;
-  /** When something came that proves, and is not applied yet. */
+  /** When a proof arrived that is not applied yet. */
   #unproven: Instant | undefined;
 
   constructor(clock: Clock, limits: WatchLimits) {
@@ -27,7 +27,7 @@ export class WatchHealthTracker {
     this.#limits = limits;
   }
 
-  /** `isApplied`: nothing of what came still waits to be readable. */
+  /** `isApplied`: everything received can be read. */
   health(isApplied: boolean): WatchHealth {
     if (isApplied && this.#unproven !== undefined) {
       this.#health = proven(this.#health, this.#unproven);
@@ -40,12 +40,12 @@ export class WatchHealthTracker {
     this.#health = opened(this.#health, this.#limits, this.#clock.now());
   }
 
-  /** After a pause an event may be an old one: it proves where the stream flows. */
+  /** After a pause an event may be an old one: it is a proof only if the stream flows. */
   event(): void {
     this.#heard(isFlowing(this.#health, this.#limits, this.#clock.now()));
   }
 
-  /** Something came that says nothing about any object: the stream moves, and what it brought is not known. */
+  /** Input that concerns no known object: the stream moves, but its content is unknown. */
   noise(): void {
     this.#heard(false);
   }
@@ -54,7 +54,7 @@ export class WatchHealthTracker {
     this.#heard(hasMoved);
   }
 
-  /** What was not applied by now is not of this watch any more. */
+  /** Events not applied by now no longer count for this watch. */
   closed(): void {
     this.#health = closed(this.#health, this.#limits, this.#clock.now());
     this.#unproven = undefined;

@@ -1,7 +1,7 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
 /**
- * What is known of one watch, as a value that the Reflector replaces (judgement: silence counts only while we listen).
+ * The health of one watch, as a value that the Reflector replaces (judgement: silence counts only while we listen).
  *
  * heard: an event or a bookmark, any sign that the stream moves. proof: an event of a stream that flows, once it can be
  * read, or a bookmark whose resourceVersion moved; a server that lost its etcd keeps sending bookmarks with an old one.
@@ -10,18 +10,18 @@ export interface WatchHealth {
   readonly connected: boolean;
   readonly lastHeard: Instant | undefined;
   readonly lastProof: Instant | undefined;
-  /** When the watch became live again after it had not been live for longer than `blip`. Undefined: never so far. */
+  /** When the watch last became live again after an interruption longer than `blip`. Undefined if never. */
   readonly restoredAt: Instant | undefined;
-  /** Since when it is not live, while that is so; the start of listening counts from the first attempt. */
+  /** Since when the watch is not live; undefined while it is. At the start it counts from the first attempt. */
   readonly deafSince: Instant | undefined;
-  /** Since when it speaks without a pause longer than `blip`. */
+  /** Since when it delivers without a pause longer than `blip`. */
   readonly flowsSince?: Instant | undefined;
 }
 
 export interface WatchLimits {
-  /** A connected watch that says nothing for so long is not live. */
+  /** A connected watch that is silent for this long is not live. */
   readonly stall: Millis;
-  /** An interruption up to here is no outage. */
+  /** An interruption up to this long is not an outage. */
   readonly blip: Millis;
 }
 
@@ -45,7 +45,7 @@ export function opened(health: WatchHealth, limits: WatchLimits, now: Instant): 
 export function heard(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
   const stalled = health.lastHeard !== undefined && elapsed(health.lastHeard, now) >= limits.stall;
   const deafSince = health.deafSince ?? (stalled ? health.lastHeard : undefined);
-  // The first connection ends no outage: nothing was known before it, and nothing could be concluded from silence.
+  // The first connection ends no outage: before it nothing was known, and silence proved nothing.
   const outage = deafSince !== undefined && health.lastHeard !== undefined && elapsed(deafSince, now) > limits.blip;
   return {
     connected: health.connected,
@@ -57,22 +57,22 @@ export function heard(health: WatchHealth, limits: WatchLimits, now: Instant): W
   };
 }
 
-/** A proof came, and what it says can be read: whatever happened before that instant has been heard. */
+/** A proof arrived and can be read: everything before that instant has been received. */
 export const proven = (health: WatchHealth, at: Instant): WatchHealth => ({ ...health, lastProof: at });
 
 const isPaused = ({ lastHeard }: WatchHealth, { blip }: WatchLimits, now: Instant): boolean =>
   lastHeard === undefined || elapsed(lastHeard, now) > blip;
 
 /**
- * Whether an event that comes now is one of now. After a pause it may be the first of many that were held up on the way:
- * the next one may be the renewal of the very board that seems to be silent.
+ * Whether an event received now is current. After a pause it may be the first of many that were delayed on the way: the
+ * next one may be the renewal of the very board that seems silent.
  */
 export const isFlowing = (health: WatchHealth, limits: WatchLimits, now: Instant): boolean =>
   !isPaused(health, limits, now) && health.flowsSince !== undefined && elapsed(health.flowsSince, now) >= limits.blip;
 
 /**
- * The connection is gone. Where it was torn down because it stalled, deafness began when something was last heard; of one
- * that ended by itself nothing says that it had been deaf before.
+ * The connection is gone. If it was torn down because it stalled, deafness began when it last delivered; if it ended by
+ * itself, nothing shows that it was deaf before.
  */
 export function closed(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
   const { lastHeard } = health;
@@ -81,8 +81,8 @@ export function closed(health: WatchHealth, limits: WatchLimits, now: Instant): 
 }
 
 /**
- * Its run was ended on purpose at `since`. Where it was live until then, the pause that follows is no outage: the next run
- * begins as the first one did, and knows of the outages before.
+ * The run was ended on purpose at `since`. If the watch was live until then, the pause is not an outage: the next run
+ * begins as the first one did, and keeps the record of earlier outages.
  */
 export function paused(health: WatchHealth, since: Instant): WatchHealth {
   const { connected, deafSince, restoredAt } = health;
@@ -90,7 +90,7 @@ export function paused(health: WatchHealth, since: Instant): WatchHealth {
   return wasLive ? { ...unheard, restoredAt } : health;
 }
 
-/** Several watches that stand for one: as good as the worst of them, and restored when the last of them was. */
+/** Several watches as one: as good as the worst of them, and restored when the last of them was. */
 export function worstOf(healths: readonly WatchHealth[]): WatchHealth {
   const earliest = (instants: readonly (Instant | undefined)[]): Instant | undefined =>
     instants.reduce((a, b) => (a && b ? (elapsed(a, b) < 0 ? b : a) : undefined));

@@ -7,18 +7,18 @@ import { StalledError } from "./stall-guard.ts";
 import type { Replay, Trail } from "./trail.ts";
 import { OtherHistoryError } from "./watch-errors.ts";
 
-/** What proves the position that a watch resumes at. */
+/** Proves the position that a watch resumes at. */
 export interface PositionProof {
   readonly history: Pick<ServerHistory, "doubt" | "settle">;
   readonly trail: Trail;
 }
 
-/** So much of a watch has to come to what it has to say again, however far its server is behind. */
+/** A watch must deliver all replayed events within this time, however far its server is behind. */
 const longestReplay: Millis = 60_000;
 
 /**
- * How a watch that broke goes on: where the server is known to have the history of the position, and with events that came
- * before and are only compared. Without a proof it goes on at the position.
+ * How a broken watch resumes: at a position whose history the server is known to have, first comparing replayed events
+ * with the earlier ones. Without a proof it resumes at the stored position.
  */
 export class WatchResumption {
   readonly #proof: PositionProof | undefined;
@@ -31,24 +31,24 @@ export class WatchResumption {
     this.#proof = proof;
   }
 
-  /** Where the next watch begins, if not at the position of the store. */
+  /** Where the next watch begins, if not at the store's position. */
   get from(): string | undefined {
     return this.#from;
   }
 
-  /** What comes now came before. */
+  /** The events arriving now were received before. */
   get isReplaying(): boolean {
     return this.#replay !== undefined;
   }
 
-  /** `error` undefined: the watch was ended on purpose. From now on no later witness proves what is stored. */
+  /** `error` undefined: the watch was ended on purpose. From now on no later witness proves the stored state. */
   broke(position: string | undefined, error: unknown): void {
     this.#isBroken = true;
     this.#proof?.trail.broke(position);
     if (error === undefined || isOfLink(error) || error instanceof StalledError) this.#proof?.history.doubt();
   }
 
-  /** False: what is stored is not proven, and a list of what is newest has to replace it. */
+  /** False: the stored state is not proven, and a list of the newest state has to replace it. */
   async prove(position: string | undefined, signal: AbortSignal): Promise<boolean> {
     if (!this.#isBroken && this.#proof?.trail.isOfChain !== false) return true;
     this.#from = this.#replay = undefined;
@@ -69,19 +69,19 @@ export class WatchResumption {
     return this.#proof.trail.resume(position);
   }
 
-  /** A list was taken in: the watch begins behind it. */
+  /** A list was stored: the watch begins after it. */
   listed(): void {
     this.#from = this.#replay = undefined;
     this.#isBroken = false;
   }
 
-  /** What comes from now on is new. */
+  /** Events from now on are new. */
   flows(): void {
     this.#from = this.#replay = undefined;
     this.#proof?.trail.resumed();
   }
 
-  /** Takes an event. again: it came before. last: it did too, and what follows is new. Throws where it is of another history. */
+  /** Classifies an event. again: received before. last: the last of these. Throws if it is of another history. */
   take(event: WatchEvent<KubeObject>, what: string): "new" | "again" | "last" {
     const version = versionOf(event);
     if (version === undefined) return "new";
@@ -96,7 +96,7 @@ export class WatchResumption {
     return step === "done" ? "last" : "again";
   }
 
-  /** A watch that began then is over. Throws where it should have come to what it had to say again. */
+  /** A watch that began at `began` has ended. Throws if it should have delivered all replayed events. */
   ended(began: Instant, now: Instant, what: string): void {
     if (this.#replay === undefined) return;
     this.#isBroken = true;
@@ -105,7 +105,7 @@ export class WatchResumption {
   }
 }
 
-/** Undefined: it moves no position. */
+/** Undefined if the event moves no position. */
 function versionOf(event: WatchEvent<KubeObject>): string | undefined {
   switch (event.type) {
     case "ADDED":
