@@ -18,7 +18,7 @@ export interface OwnParts extends Pick<KubeClientParts, "permissions"> {
   readonly turn?: (request: HttpRequest) => Promise<void>;
 }
 
-/** Makes clients that share one connection and one account of bytes; each has an allowance of its own. */
+/** Makes clients that share one connection and one traffic account; each has its own allowance of requests. */
 export const apiClients =
   (ambient: Ambient, { link, reached, lost, ...shared }: ApiClientsParts) =>
   (rate: RequestRate, { turn, ...own }: OwnParts = {}): KubeClient =>
@@ -27,7 +27,7 @@ export const apiClients =
       ...own,
       transport: async (request) => {
         await turn?.(request);
-        // A deadline that ran out in a wait of ours says nothing of the server.
+        // A deadline that expired while we waited says nothing about the server.
         request.signal.throwIfAborted();
         try {
           const response = await link.send(request);

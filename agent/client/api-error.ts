@@ -4,7 +4,7 @@ import { TransportError } from "./transport-error.ts";
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "evict" | "bind";
 
-/** What was attempted on what: "patch", "node pi-3 status". */
+/** The verb and its target: "patch", "node pi-3 status". */
 export interface Attempt {
   readonly verb: Verb;
   readonly target: string;
@@ -16,9 +16,9 @@ export interface StatusCause {
 }
 
 interface Refusal {
-  /** The HTTP status; 0: there was no answer, or none that could be read. */
+  /** The HTTP status; 0 if there was no readable answer. */
   readonly status: number;
-  /** Kubernetes' word for it ("Conflict", "Expired"), or for status 0 what happened ("Timeout", "Reset", ...). */
+  /** Kubernetes' reason ("Conflict", "Expired"), or for status 0 what happened ("Timeout", "Reset", ...). */
   readonly reason: string;
   readonly message: string;
   readonly retryAfter?: Millis | undefined;
@@ -61,17 +61,17 @@ export const isNotFound = is("NotFound");
 export const isForbidden = is("Forbidden");
 export const isUnauthorized = is("Unauthorized");
 export const isInternalError = is("InternalError");
-/** Somebody else was faster: what was sent was not written. */
+/** Another writer was faster: nothing was written. */
 export const isOvertaken = is("Conflict", "AlreadyExists");
-/** Nothing came back, or we are not known there: whoever watches over the link to the server tells of it, once for all. */
+/** No answer, or our credentials were not accepted. The link's own watcher reports these, once for all users. */
 export const isOfLink = (error: unknown): boolean =>
   error instanceof TransportError ||
   isUnauthorized(error) ||
   (error instanceof ApiError && error.status === 0 && error.reason !== "Unreadable");
-/** The server lost the history that was asked for, of a watch or of a paged list. */
+/** The server no longer has the history that a watch or a paged list needs. */
 export const isGone = is("Gone", "Expired");
 
-/** The server has not seen the resourceVersion yet: another replica is behind, or etcd was restored from a backup. */
+/** The server has not reached this resourceVersion: the replica is behind, or etcd was restored from a backup. */
 export const isTooLargeResourceVersion = (error: unknown): error is ApiError =>
   error instanceof ApiError &&
   (error.causes.some(({ reason }) => reason === "ResourceVersionTooLarge") ||
@@ -80,7 +80,7 @@ export const isTooLargeResourceVersion = (error: unknown): error is ApiError =>
       (error.message.includes("Too large resource version") ||
         error.causes.some(({ message }) => message.includes("Too large resource version")))));
 
-/** More tries do not help: the request itself is wrong, or not allowed. */
+/** Retries do not help: the request itself is wrong, or not allowed. */
 const final: readonly string[] = [
   "Invalid",
   "Forbidden",

@@ -11,17 +11,17 @@ import { TransportError } from "./transport-error.ts";
 export interface ApiLinkView {
   readonly state: "starting" | "up" | "down";
   readonly since: Instant;
-  /** From a request to the head of its answer, of the last 64. */
+  /** From a request to the head of its answer, over the last 64. */
   readonly rtt: { readonly p50: Millis; readonly p95: Millis } | undefined;
-  /** Requests that had an answer or should have had one, those that had none, and watches that were opened. */
+  /** Requests answered or failed, those that failed, and opened watches. */
   readonly lastHour: { readonly requests: number; readonly failed: number; readonly watches: number };
-  /** What the last exchange failed with, while the state is not up. */
+  /** Why the last exchange failed, while the state is not up. */
   readonly failure: ApiFailure | undefined;
-  /** The last one that is over. */
+  /** The last outage that has ended. */
   readonly lastOutage: Outage | undefined;
 }
 
-/** From the first request that was not answered to the next answer. */
+/** From the first unanswered request to the next answer. */
 export interface Outage {
   /** Counted since the process began. */
   readonly number: number;
@@ -35,7 +35,7 @@ export interface ApiFailure {
   readonly hint: string;
 }
 
-/** Every exchange with the API server passes through here, so that a person can be told how the link is. */
+/** Sees every exchange with the API server, so that the status can show the state of the link. */
 export class ApiLink {
   readonly #ambient: Ambient;
   readonly #transport: Transport;
@@ -45,23 +45,23 @@ export class ApiLink {
   readonly #requests = new RollingCount();
   readonly #unanswered = new RollingCount();
   readonly #watches = new RollingCount();
-  /** Why it is down, as far as that was logged. */
+  /** The reasons logged since the link went down. */
   readonly #said = new Set<string>();
   #state: ApiLinkView["state"] = "starting";
   #since: Instant;
   #failure: ApiFailure | undefined;
-  /** When the request was sent that turned the link down. */
+  /** When the request was sent whose failure turned the link down. */
   #lostAt: Instant | undefined;
   #lastOutage: Outage | undefined;
   #skew: Millis | undefined;
 
-  /** `changed` is called when the link comes or goes, or fails for another reason than before. */
+  /** `changed` is called when the link goes up or down, or fails for another reason than before. */
   constructor(
     ambient: Ambient,
     parts: {
       readonly transport: Transport;
       readonly changed: () => void;
-      /** An interruption up to here is no outage. */
+      /** An interruption up to this long is not an outage. */
       readonly blip: Millis;
     },
   ) {
@@ -84,7 +84,7 @@ export class ApiLink {
       this.#answered(response, begun);
       return response;
     } catch (error) {
-      // A request that we gave up ourselves says nothing about the link, unless we gave up waiting, perhaps for credentials.
+      // Our own abort says nothing about the link, unless we gave up waiting, perhaps for credentials.
       const isGivenUp = request.signal.aborted && !(error instanceof CredentialsError);
       this.#failed(isGivenUp ? request.signal.reason : error, begun);
       throw error;
@@ -108,7 +108,7 @@ export class ApiLink {
     };
   }
 
-  /** How far the API server's clock is ahead of this board's; undefined: no answer told. */
+  /** How far the API server's clock is ahead of this board's; undefined if no answer showed it. */
   get skew(): Millis | undefined {
     return this.#skew;
   }
@@ -118,7 +118,7 @@ export class ApiLink {
     else this.#turn("up", undefined, begun);
   }
 
-  /** The sentence alone: what Node and OpenSSL call the same thing would only say it twice. */
+  /** Keeps only the sentence: Node's and OpenSSL's wording would repeat it. */
   #failed(error: unknown, begun: Instant): void {
     const kind = kindOf(error);
     if (kind === undefined || !(error instanceof Error)) return;
@@ -136,7 +136,7 @@ export class ApiLink {
     this.#state = state;
     this.#failure = failure;
     if (turned) {
-      // A request that was not answered in time was sent into an outage that had begun before.
+      // A request that timed out was sent when the outage had already begun.
       this.#since = state === "down" ? begun : now;
       this.#lostAt = state === "down" ? begun : undefined;
     }
@@ -146,7 +146,7 @@ export class ApiLink {
     this.#changed();
   }
 
-  /** Each reason once, however often they take turns. */
+  /** Logs each reason once, even if reasons alternate. */
   #say(failure: ApiFailure | undefined, away: Millis | undefined): void {
     const { log } = this.#ambient;
     if (failure === undefined) {
@@ -171,7 +171,7 @@ const notAccepted: ApiFailure = {
 
 const isWatch = ({ path }: HttpRequest): boolean => /[?&]watch=/.test(path);
 
-/** `undefined`: the exchange was not sent, or failed for reasons of our own. */
+/** Undefined: the exchange was not sent, or failed for reasons of our own. */
 function kindOf(error: unknown): ApiFailure["kind"] | undefined {
   if (error instanceof CredentialsError) return "credentials";
   if (error instanceof TransportError) return error.reason === "TLS" ? "certificate" : "unreachable";

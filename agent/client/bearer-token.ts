@@ -1,9 +1,8 @@
 import { CredentialsError } from "./credentials-error.ts";
 
 /**
- * A token as it goes into a header: without the blanks and line ends around it, which editors and YAML leave there;
- * undefined: there is nothing else. Any other character that no header carries would break the request off, and nobody
- * would learn why.
+ * A token for a header: trims blanks and line ends, which editors and YAML leave there. Undefined if nothing remains.
+ * Throws on characters that a header cannot carry; they would break the request off without a usable error.
  */
 export function bearerToken(text: string, where: string): string | undefined {
   const token = text.trim();

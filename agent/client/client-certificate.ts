@@ -4,8 +4,8 @@ import { isoTime } from "../base/iso-time.ts";
 import { CredentialsError } from "./credentials-error.ts";
 
 /**
- * Says what is wrong with a client certificate before a server does, which would only answer "Unauthorized". Its end is
- * compared with this board's calendar, as TLS does with the server's certificate.
+ * Reports what is wrong with a client certificate before a server answers a mere "Unauthorized". Its expiry is compared
+ * with this board's clock, as TLS does with the server's certificate.
  */
 export function checkClientCertificate(where: string, certificate: string, key: string, now: Instant): void {
   const x509 = certificateOf(where, "client certificate", certificate);

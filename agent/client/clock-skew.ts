@@ -1,12 +1,11 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
-/** An answer that took longer says too little about when it was written. */
+/** A slower answer is too imprecise. */
 const quick: Millis = 5_000;
 
 /**
- * How far the server's clock is ahead of ours, by the Date header of an answer (docs/interfaces.md#clocks): it was
- * written somewhere between our question and the answer, in whole seconds that are cut off. `undefined`: the answer
- * does not tell.
+ * How far the server's clock is ahead of ours, by an answer's Date header (docs/interfaces.md#clocks): it was written
+ * at some time between request and answer, and truncated to whole seconds. Undefined if the answer does not show it.
  */
 export function skewIn(date: string | undefined, begun: Instant, now: Instant): Millis | undefined {
   const took = elapsed(begun, now);

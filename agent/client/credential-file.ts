@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { CredentialsError } from "./credentials-error.ts";
 
 /**
- * Reads a small text file; `what` names its part in this: "kubeconfig", "token file". Where the sentence says it all, the
- * system's own words for the same are left out.
+ * Reads a small text file; `what` names its role: "kubeconfig", "token file". Errors omit the system's wording where
+ * our sentence says the same.
  */
 export async function readCredentialFile(file: string, what: string): Promise<string> {
   try {
-    // A promise of it would start the threads of the pool, which nothing else here needs.
+    // The promise API would start the thread pool, which nothing else here needs.
     return readFileSync(file, "utf8");
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;

@@ -6,8 +6,8 @@ import type { ExecCredential, ExecPlugin } from "./exec-credential.ts";
 const lookAfter: Millis = 10_000;
 
 /**
- * The files that one access was read from. They are looked at again where there is doubt whether it is the right one, at
- * most every ten seconds: an access that nobody doubts costs nothing.
+ * The files that one access was read from. They are checked for changes only after a doubt, at most every ten seconds:
+ * an access in good standing costs nothing.
  */
 export class CredentialSources {
   readonly #clock: Clock;
@@ -26,7 +26,7 @@ export class CredentialSources {
     return readCredentialFile(file, what);
   }
 
-  /** Before it is read: what is written in between counts as a change. */
+  /** Call before reading: a write in between counts as a change. */
   note(file: string): void {
     this.#states.set(file, stateOf(file));
   }
@@ -35,12 +35,14 @@ export class CredentialSources {
     this.#isDoubtful = true;
   }
 
-  /** True for good once a look has found another file. */
+  /** Stays true once a check has found a changed file. */
   haveChanged(): boolean {
     return this.#isDoubtful ? this.#look() : this.#haveChanged;
   }
 
-  /** What the plugin that they name answers. It is given up once they have changed: it may be what was corrected in them. */
+  /**
+   * The plugin's answer. A running plugin is given up once the files have changed, since they may name another one now.
+   */
   async answerOf(plugin: ExecPlugin): Promise<ExecCredential> {
     const answer = plugin.credential();
     if (!plugin.isRunning) return await answer;
@@ -66,7 +68,7 @@ export class CredentialSources {
   }
 }
 
-/** A text that is another one once the file was written or replaced. */
+/** A text that changes when the file is written or replaced. */
 function stateOf(file: string): string {
   try {
     const { ino, size, mtimeMs } = statSync(file);

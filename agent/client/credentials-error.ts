@@ -1,14 +1,14 @@
 import type { HasDisposition } from "../base/errors.ts";
 
 /**
- * Credentials that cannot be used, in one sentence. They are read again for each new connection, so that the agent goes
- * on by itself once a person has put them right.
+ * Unusable credentials, explained in one sentence. Credentials are read again for each new connection, so the agent
+ * recovers by itself once an operator has corrected them.
  */
 export class CredentialsError extends Error implements HasDisposition {
   override readonly name = "CredentialsError";
   readonly disposition = "retry";
   readonly hint: string;
-  /** They are there, and this user may not read them. */
+  /** The credentials exist, but this user may not read them. */
   readonly isForbidden: boolean;
 
   constructor(

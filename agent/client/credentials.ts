@@ -1,36 +1,36 @@
 import type { CredentialsError } from "./credentials-error.ts";
 
-/** How to reach and convince one API server, as read for a new connection. */
+/** Address and credentials of one API server, as read for a new connection. */
 export interface Access {
   readonly server: URL;
-  /** The namespace that is meant where none is said. */
+  /** The default namespace. */
   readonly namespace: string | undefined;
   readonly tls: TlsAccess;
-  /** Stated in the kubeconfig; goes before what the environment says. */
+  /** From the kubeconfig; takes precedence over the environment. */
   readonly proxy: URL | undefined;
-  /** The Authorization header of a request that is sent now. */
+  /** The Authorization header for a request sent now. */
   authorization(): Promise<string | undefined>;
-  /** True once `authorization` found that the client certificate or what it was read from was replaced: dial anew. */
+  /** True once `authorization` found the client certificate or its sources replaced: open a new connection. */
   readonly outdated: boolean;
-  /** The server said 401: whatever is remembered is fetched anew next time. */
+  /** The server answered 401: cached credentials are fetched again next time. */
   refused(): void;
-  /** An answer that another server, or the server to another user, would not give. Left out: nothing can be corrected. */
+  /** The answer suggests a wrong server or user. Left out if there is no source to correct. */
   doubted?(): void;
 }
 
 export interface TlsAccess {
-  /** PEM; undefined: the authorities that Node brings along. */
+  /** PEM; undefined for Node's built-in authorities. */
   readonly ca: string | undefined;
   readonly certificate: string | undefined;
   readonly key: string | undefined;
-  /** The name that the server's certificate must carry, where it is not the address. */
+  /** The name expected in the server's certificate, if it is not the address. */
   readonly serverName: string | undefined;
   readonly verify: boolean;
 }
 
-/** Where access comes from. Asked for each new connection; throws CredentialsError where it cannot be had. */
+/** A source of access, read for each new connection. Throws CredentialsError if there are no usable credentials. */
 export interface Credentials {
   access(): Promise<Access>;
-  /** What an access or its authorization is waited for at present, as a reason to give up waiting; undefined: nothing. */
+  /** What `access` or `authorization` is waiting for, as an error for a caller that gives up; undefined if nothing. */
   waitsFor?(): CredentialsError | undefined;
 }

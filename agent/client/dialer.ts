@@ -11,13 +11,13 @@ export interface LinkBytes {
 }
 
 /**
- * A host with several addresses: how long one may take before the next is tried as well. Node's quarter of a second is
- * less than one round trip of a bad link, and then no address would ever do.
+ * In milliseconds: for a host with several addresses, the time for one before the next is tried too. Node's 250 ms is
+ * less than a round trip of a bad link, so no address would ever succeed.
  */
 const perAddress = 5000;
 const keepAliveAfter = 30_000;
 
-/** Opens connections to API servers, through a proxy where one is set, and counts what crosses the link. */
+/** Opens connections to API servers, through a proxy if one is set, and counts the bytes on the link. */
 export class Dialer {
   readonly #proxies: ProxySettings;
   readonly #open = new Set<Socket>();
@@ -28,7 +28,7 @@ export class Dialer {
     this.#proxies = proxies;
   }
 
-  /** Bytes of all connections ever, with everything that TCP carried for us: TLS, headers, bodies. */
+  /** Bytes of all connections so far, including everything TCP carried for us: TLS, headers, bodies. */
   bytes(): LinkBytes {
     let { up, down } = { up: this.#up, down: this.#down };
     for (const socket of this.#open) {
@@ -38,7 +38,7 @@ export class Dialer {
     return { up, down };
   }
 
-  /** A connection that is up: TLS is agreed on, with `protocols` offered (ALPN). */
+  /** Opens a connection and completes TLS, offering `protocols` (ALPN). */
   async dial(access: Access, protocols: readonly string[], signal: AbortSignal): Promise<Socket> {
     const { server } = access;
     const proxy = access.proxy ?? proxyFor(server, this.#proxies);
@@ -80,7 +80,7 @@ function toServer(socket: Socket, { server, tls }: Access, protocols: readonly s
   const name = tls.serverName ?? hostOf(server);
   return secure({
     socket,
-    // TLS names no addresses; they are compared with the certificate all the same.
+    // SNI allows no IP addresses; they are still compared with the certificate.
     host: name,
     ...(isIP(name) === 0 ? { servername: name } : {}),
     ALPNProtocols: [...protocols],
@@ -96,7 +96,7 @@ function toTls(socket: Socket, proxy: URL): TLSSocket {
   return secure({ socket, host, ...(isIP(host) === 0 ? { servername: host } : {}) });
 }
 
-/** Asks the proxy for a way through (CONNECT). */
+/** Asks the proxy for a tunnel (CONNECT). */
 function throughProxy(socket: Socket, proxy: URL, server: URL, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const authority = `${server.hostname}:${portOf(server)}`;
@@ -126,7 +126,7 @@ function throughProxy(socket: Socket, proxy: URL, server: URL, signal: AbortSign
   });
 }
 
-/** Waits until the socket is up. Destroys it where that fails or comes too late. */
+/** Waits until the socket is up. Destroys it on failure or abort. */
 function ready<S extends Socket>(socket: S, signal: AbortSignal, event = "secureConnect"): Promise<S> {
   return new Promise((resolve, reject) => {
     const done = (): void => {
@@ -146,7 +146,8 @@ function ready<S extends Socket>(socket: S, signal: AbortSignal, event = "secure
     };
     const cut = (): void => down(Object.assign(new Error("closed while connecting"), { code: "ECONNRESET" }));
     const stop = (): void => down(signal.reason);
-    // Whoever uses the socket later hears of an error by its end; between two users nobody would.
+    // Later users of the socket see an error as its end; without a handler an error between two users would be
+    // uncaught.
     socket.on("error", () => {});
     socket.once(event, up);
     socket.once("error", down);

@@ -13,7 +13,7 @@ import type { Traffic } from "./traffic.ts";
 import type { HttpRequest, HttpResponse, Transport } from "./transport.ts";
 import { TransportError } from "./transport-error.ts";
 
-/** One request, as the client means it. */
+/** One request, before authentication and transport. */
 export interface Call extends Attempt {
   readonly resource: Resource<KubeObject>;
   readonly method: HttpRequest["method"];
@@ -21,11 +21,13 @@ export interface Call extends Attempt {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal: AbortSignal;
-  /** Ends the wait for the allowance, also between two attempts; what was sent goes on. Left out: `signal` does. */
+  /**
+   * Ends the wait for the allowance, also between two attempts; a request already sent continues. Default: `signal`.
+   */
   readonly patience?: AbortSignal | undefined;
   readonly lane?: Lane | undefined;
   readonly guard?: (() => void) | undefined;
-  /** Of one attempt: for a whole small answer; for a stream until its headers, and between its pieces if it is a list. */
+  /** Per attempt: for a whole small answer; for a stream until its headers, and between chunks if it is a list. */
   readonly timeout: Millis;
 }
 
@@ -33,19 +35,19 @@ interface Parts {
   readonly transport: Transport;
   readonly limiter: Allowance;
   readonly traffic: Traffic;
-  /** Is told what is forbidden; left out where a refusal is no problem. */
+  /** Records forbidden requests; left out where a refusal is no problem. */
   readonly permissions?: Permissions;
 }
 
 const mostRetries = 10;
 const afterReset: Millis = 1000;
-/** Refusals are a few hundred bytes, single objects end at etcd's limit of 1.5 MiB unless it was raised. */
+/** Refusals are a few hundred bytes; single objects are at most etcd's limit of 1.5 MiB unless it was raised. */
 const longestRefusal = 65_536;
 const longestAnswer = 16 * 1024 * 1024;
 
 /**
- * Sends calls: at the permitted rate, again where the server asks for it, counted, and with every failure as an ApiError.
- * Abort and what a guard throws pass as they are.
+ * Sends calls: at the permitted rate, with retries where the server asks for them, counted, and with every failure as
+ * an ApiError. An abort and a guard's error pass unchanged.
  */
 export class Exchange {
   readonly #ambient: Ambient;
@@ -56,7 +58,7 @@ export class Exchange {
     this.#parts = parts;
   }
 
-  /** The whole answer, parsed. */
+  /** Returns the whole answer, parsed. */
   answer(call: Call): Promise<unknown> {
     const { clock } = this.#ambient;
     return this.#retrying(call, async () => {
@@ -73,7 +75,7 @@ export class Exchange {
     });
   }
 
-  /** The answer's body, as soon as the answer has begun. A list that stalls in the middle fails; a watch may be silent. */
+  /** Returns the body as soon as the answer has begun. A list that stalls midway fails; a watch may be silent. */
   stream(call: Call): Promise<AsyncIterable<Uint8Array>> {
     return this.#retrying(call, async () => {
       if (call.verb === "watch") return errorsOf(call, (await this.#send(call, call.signal)).body);
@@ -143,17 +145,17 @@ export class Exchange {
   }
 }
 
-/** Refusals that only an authorized request meets; a busy server answers 429 and 503 before it looks who asks. */
+/** Statuses that only an authorized request gets; a busy server answers 429 and 503 before it authorizes. */
 const pastAuthorization: readonly number[] = [404, 409, 410, 422];
 
 /**
- * Upstream's rule (client-go 1.36): 429 and 5xx are tried again only if the server names the time to wait. Not so a
- * resourceVersion that the server has not seen: whoever lists has a better answer than to ask for the same again.
+ * Upstream's rule (client-go 1.36): 429 and 5xx are retried only with a Retry-After. Not so a resourceVersion that the
+ * server has not reached: the code that lists has a better answer than to repeat the request.
  */
 const isAskedAgain = (error: ApiError): boolean =>
   error.retryAfter !== undefined && (error.status === 429 || error.status >= 500) && !isTooLargeResourceVersion(error);
 
-/** What is no answer becomes an ApiError with status 0; anything else (abort, a guard's refusal) passes. */
+/** Turns a missing answer into an ApiError with status 0; anything else (abort, a guard's error) passes. */
 function apiErrorOf(attempt: Attempt, error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof TransportError) {
@@ -176,7 +178,7 @@ function apiErrorOf(attempt: Attempt, error: unknown): ApiError {
   throw error;
 }
 
-/** An answer that says it succeeded, but cannot be used. */
+/** For a successful answer that cannot be used. */
 export const unreadable = (attempt: Attempt, why: string): ApiError =>
   new ApiError(attempt, { status: 0, reason: "Unreadable", message: why });
 

@@ -9,7 +9,7 @@ import { CredentialsError } from "./credentials-error.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a credential plugin answered. */
+/** The answer of a credential plugin. */
 export interface ExecCredential {
   readonly token: string | undefined;
   readonly certificate: string | undefined;
@@ -29,10 +29,10 @@ const versions: readonly string[] = ["client.authentication.k8s.io/v1", "client.
 const patience: Millis = 60_000;
 const longestOutput = 1024 * 1024;
 const longestComplaint = 300;
-/** A credential that is expired by this board's calendar is used for so long, so that a wrong clock starts no storm. */
+/** Minimum use of a credential that is expired by this board's clock, so that a wrong clock starts no storm. */
 const leastLife: Millis = 10_000;
 
-/** A program that fetches credentials (client.authentication.k8s.io). Run when they are needed, one run at a time. */
+/** A program that fetches credentials (client.authentication.k8s.io). Run on demand, one run at a time. */
 export class ExecPlugin {
   readonly #clock: Clock;
   readonly #where: string;
@@ -50,7 +50,7 @@ export class ExecPlugin {
       readonly file: string;
       readonly exec: Fields;
       readonly environment: Environment;
-      /** What the plugin is told about the cluster if it asks for that. */
+      /** The cluster information that the plugin gets if it asks for it. */
       readonly cluster: Fields;
     },
   ) {
@@ -61,7 +61,7 @@ export class ExecPlugin {
     this.#cluster = parts.cluster;
   }
 
-  /** The credential that holds now. A plugin that runs is waited for, by everyone who asks meanwhile. */
+  /** The current credential. All callers share a running plugin. */
   credential(): Promise<ExecCredential> {
     const kept = this.#kept;
     if (kept && (kept.until === undefined || elapsed(this.#clock.now(), kept.until) > 0)) {
@@ -75,14 +75,14 @@ export class ExecPlugin {
     return this.#running !== undefined;
   }
 
-  /** How long the run under way has kept everybody waiting; in few steps, since each sentence is told as news. */
+  /** How long the current run has taken. Rounded to a power of two, because each new sentence is logged. */
   delay(): CredentialsError | undefined {
     if (this.#running === undefined) return undefined;
     const seconds = Math.max(1, elapsed(this.#running.since, this.#clock.now()) / 1000);
     return this.#error(`has not answered for ${2 ** Math.floor(Math.log2(seconds))}s and longer`);
   }
 
-  /** Ends the run under way: what named this plugin was changed. */
+  /** Ends the current run: the configuration that named this plugin was changed. */
   giveUp(): void {
     this.#stop?.(this.#error("was given up, the kubeconfig was changed", "Look again: the new one is read now."));
   }
@@ -141,7 +141,7 @@ export class ExecPlugin {
       const child = spawn(command, args, {
         env: { ...this.#environment, ...env, KUBERNETES_EXEC_INFO: info },
         stdio: ["ignore", "pipe", "pipe"],
-        // A process group of its own, so that what the plugin started ends with it.
+        // Its own process group, so that the plugin's children end with it.
         detached: true,
       });
       let output = "";
@@ -207,7 +207,7 @@ function specOf(where: string, file: string, exec: Fields): ExecSpec {
   }
   return {
     apiVersion,
-    // A path is meant from the kubeconfig's folder; a bare name is looked up in PATH.
+    // A path is relative to the kubeconfig's folder; a bare name is looked up in PATH.
     command: command.includes("/") ? resolve(dirname(file), command) : command,
     args: args ?? [],
     env: variablesOf(env, () => wrong("exec.env is not a list of names and values", "Give each entry name and value.")),

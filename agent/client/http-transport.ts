@@ -12,16 +12,17 @@ import type { Wire } from "./wire.ts";
 
 export interface HttpTransportParts {
   readonly credentials: Credentials;
-  /** HTTPS_PROXY and NO_PROXY; a proxy-url of the kubeconfig goes before them. */
+  /** HTTPS_PROXY and NO_PROXY; a proxy-url of the kubeconfig takes precedence. */
   readonly proxies: ProxySettings;
   readonly health: HealthLimits;
-  /** Until a connection is up; and until an answer begins, where the request says nothing else. */
+  /** Until a connection is up; and until an answer begins, unless the request sets its own. */
   readonly timeout: Millis;
 }
 
 /**
- * The Transport of a real API server. One connection is kept: HTTP/2 over TLS, HTTP/1.1 where the server speaks no other
- * or the address says http. It is opened with the first request and again when it is gone, with credentials read anew.
+ * The Transport for a real API server. It keeps one connection: HTTP/2 over TLS, or HTTP/1.1 if the server speaks no
+ * other or the address says http. It is opened with the first request and again after its loss, with credentials read
+ * anew.
  */
 export class HttpTransport {
   readonly #ambient: Ambient;
@@ -53,12 +54,12 @@ export class HttpTransport {
     }
   };
 
-  /** What crossed the link so far, everything included. */
+  /** All bytes on the link so far, overhead included. */
   bytes(): LinkBytes {
     return this.#dialer.bytes();
   }
 
-  /** The next request opens a connection of its own, with credentials read anew. What is under way goes on. */
+  /** The next request opens a new connection, with credentials read anew. Exchanges under way continue. */
   renew(): void {
     if (this.#wire) this.#drop(this.#wire);
   }
@@ -80,14 +81,14 @@ export class HttpTransport {
     const headers = authorization === undefined ? request.headers : { ...request.headers, authorization };
     const response = await wire.send(request, headers, limit);
     if (response.status === 401) {
-      // Perhaps a person or a rotation has put new credentials in place: the next request looks.
+      // An operator or a rotation may have replaced the credentials: the next request reads them again.
       wire.access.refused();
       this.#drop(wire);
     } else if (isDoubtful(response)) wire.access.doubted?.();
     return response;
   }
 
-  /** Where the time is over, it is told what took it: a link that is slow is not to blame for a credential plugin. */
+  /** On a timeout, blames the credential plugin if that took the time, not the link. */
   #inTime<T>(promise: Promise<T>, limit: AbortSignal): Promise<T> {
     return rejectOnAbort(promise, limit, () => {
       const isLate = limit.reason instanceof TransportError && limit.reason.reason === "Timeout";
@@ -103,7 +104,7 @@ export class HttpTransport {
     return this.#opening;
   }
 
-  /** Shared by all who wait for it, so it has its own limit and outlives each of them. */
+  /** Shared by all callers that wait for it, so it has its own limit and outlives each of them. */
   async #open(): Promise<Wire> {
     for (const wire of this.#wires) if (wire.isOver) this.#wires.delete(wire);
     const access = await this.#parts.credentials.access();
@@ -148,11 +149,13 @@ export class HttpTransport {
   }
 }
 
-/** What a wrong address answers, and the right one to a wrong user. An API server's own answers are JSON or protobuf. */
+/**
+ * Typical of a wrong address, or of a wrong user at the right one. An API server's own answers are JSON or protobuf.
+ */
 const isDoubtful = ({ status, headers }: HttpResponse): boolean =>
   status === 403 || status === 404 || !headers["content-type"]?.startsWith("application/");
 
-/** The promise, or the reason if the signal aborts first; what the promise does then concerns nobody here. */
+/** The promise, or `reason` if the signal aborts first; a later outcome of the promise is ignored. */
 function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal, reason: () => unknown): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(reason());

@@ -7,10 +7,10 @@ import type { HttpRequest, HttpResponse } from "./transport.ts";
 import { transportErrorOf } from "./transport-error.ts";
 import { bodyOf, plainHeaders, type Wire } from "./wire.ts";
 
-/** Idle connections that are kept: each watch occupies one of its own, the short requests share the others. */
+/** Idle connections to keep: each watch occupies one of its own, short requests share the others. */
 const spares = 2;
 
-/** HTTP/1.1 with connections that are kept alive; for plain HTTP, and for TLS servers that speak no HTTP/2. */
+/** HTTP/1.1 with keep-alive connections; for plain HTTP, and for TLS servers without HTTP/2. */
 export class Http1Wire implements Wire {
   readonly access: Access;
   readonly #agent: DialingAgent;
@@ -18,7 +18,7 @@ export class Http1Wire implements Wire {
 
   constructor(parts: {
     readonly access: Access;
-    /** A connection that is up already, to begin with. */
+    /** A connection that is already up, for the first request. */
     readonly first: Socket | undefined;
     readonly dial: () => Promise<Socket>;
   }) {
@@ -31,7 +31,7 @@ export class Http1Wire implements Wire {
       try {
         return await parts.dial();
       } catch (error) {
-        // What cannot be reached, or does not accept us, is tried next with credentials read anew.
+        // After a failure to connect, the next attempt reads the credentials again.
         this.retire();
         throw error;
       }
@@ -64,7 +64,7 @@ export class Http1Wire implements Wire {
       };
       limit.addEventListener("abort", giveUp, { once: true });
       outgoing.once("socket", () => {
-        // The agent hands out sockets that are up: what is written now goes to the network now.
+        // The agent hands out connected sockets: data written now goes to the network now.
         try {
           request.guard?.();
         } catch (error) {
@@ -94,11 +94,11 @@ export class Http1Wire implements Wire {
   }
 }
 
-/** Node leaves the length out where the verb is DELETE: the server would take the body for the next request. */
+/** Node omits the length for DELETE: the server would take the body for the next request. */
 const framing = ({ body }: HttpRequest): Readonly<Record<string, string>> =>
   body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
 
-/** Node's pool of connections, over our way of opening one. */
+/** Node's connection pool, with our way of opening connections. */
 class DialingAgent extends Agent {
   readonly #dial: () => Promise<Socket>;
 
@@ -113,7 +113,7 @@ class DialingAgent extends Agent {
   ): Duplex | null | undefined {
     this.#dial().then(
       (socket) => done?.(null, socket),
-      // The contract wants a socket even then; nobody looks at it.
+      // The contract requires a socket even then; the agent ignores it.
       (error: Error) => (done as ((error: Error) => void) | undefined)?.(error),
     );
     return undefined;
@@ -126,7 +126,7 @@ function answerOf(incoming: IncomingMessage, signal: AbortSignal, server: string
   };
   signal.addEventListener("abort", abort, { once: true });
   incoming.once("close", () => signal.removeEventListener("abort", abort));
-  // Failures come out of the loop over the body; one that nobody reads any more concerns nobody.
+  // Failures surface in the loop over the body; after it, they concern no caller.
   incoming.on("error", () => {});
   if (signal.aborted) abort();
   const gzip = incoming.headers["content-encoding"] === "gzip";

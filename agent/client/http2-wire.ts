@@ -8,16 +8,16 @@ import { TransportError, transportErrorOf } from "./transport-error.ts";
 import { bodyOf, plainHeaders, type Wire } from "./wire.ts";
 
 export interface HealthLimits {
-  /** A connection with open requests on which nothing was heard for so long is asked whether it lives (PING). */
+  /** A connection with open requests that is silent for this long is checked with a PING. */
   readonly readIdle: Millis;
-  /** Without an answer to that within this time it is given up. */
+  /** Without a PING answer within this time the connection is closed. */
   readonly pingTimeout: Millis;
 }
 
-/** As client-go 1.36: a link that swallows everything is noticed after 45 s, before a term of leadership is over. */
+/** As in client-go 1.36: a link that drops everything is noticed after 45 s, before a term of leadership ends. */
 export const defaultHealth: HealthLimits = { readIdle: 30_000, pingTimeout: 15_000 };
 
-/** Bytes that may be under way to us: a round trip of two seconds must not limit a list to 32 KB/s. */
+/** Receive windows in bytes: a round trip of two seconds must not limit a list to 32 KB/s. */
 const streamWindow = 256 * 1024;
 const connectionWindow = 1024 * 1024;
 
@@ -46,7 +46,7 @@ export class Http2Wire implements Wire {
       settings: { enablePush: false, initialWindowSize: streamWindow },
     });
     this.#session.once("connect", (session) => session.setLocalWindowSize(connectionWindow));
-    // Every stream fails with the same error, or with what follows from it; nobody needs it twice.
+    // Every stream fails with the same error or a consequence of it, so the session's own is redundant.
     this.#session.on("error", () => {});
     this.#session.on("goaway", () => this.retire());
     this.#session.once("close", () => {
@@ -68,14 +68,14 @@ export class Http2Wire implements Wire {
     headers: Readonly<Record<string, string>>,
     limit: AbortSignal,
   ): Promise<HttpResponse> {
-    // Without this the library would hold the request back itself, long after its guard was asked.
+    // Otherwise the library itself would hold the request back, long after its guard was called.
     while (this.#isFull && !limit.aborted) await this.#departure(limit);
     limit.throwIfAborted();
     const { origin, host, pathname } = this.access.server;
     if (this.#session.closed || this.#session.destroyed) {
       throw new TransportError("Reset", `${origin}: the connection was closed`);
     }
-    // From here to the frames' way into the socket nothing is waited for: they leave with this turn of the event loop.
+    // No await from here until the frames reach the socket: they leave in this turn of the event loop.
     request.guard?.();
     const stream = this.#session.request(
       {
@@ -113,7 +113,7 @@ export class Http2Wire implements Wire {
       const giveUp = (): void => {
         cancel(limit.reason);
         reject(limit.reason);
-        // No answer in time, though nobody ended the wait: perhaps the link swallows everything. Ask now.
+        // A timeout without a caller's abort: the link may be dropping everything, so check it now.
         if (!signal.aborted) this.#ping();
       };
       limit.addEventListener("abort", giveUp, { once: true });
@@ -124,7 +124,7 @@ export class Http2Wire implements Wire {
         if (signal.aborted) abort();
         const { ":status": status, "content-encoding": encoding } = headers;
         const whole = (): void => {
-          // A stream that is cut off ends like a complete one; only its code tells them apart.
+          // A stream that is cut off ends like a complete one; only its code distinguishes them.
           if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) {
             throw new TransportError("Reset", `${server}: the answer was broken off`);
           }
@@ -132,7 +132,7 @@ export class Http2Wire implements Wire {
         const parts = { gzip: encoding === "gzip", signal, server, heard: () => this.#idle.touch(), whole };
         resolve({ status: Number(status), headers: plainHeaders(headers), ...bodyOf(stream, parts) });
       });
-      // An error after the answer began comes out of its body as well.
+      // An error after the answer began also surfaces in its body.
       stream.on("error", (error) => reject(transportErrorOf(error, server)));
       stream.once("close", () => {
         limit.removeEventListener("abort", giveUp);
@@ -148,7 +148,7 @@ export class Http2Wire implements Wire {
     return this.#streams >= (this.#session.remoteSettings?.maxConcurrentStreams ?? 100);
   }
 
-  /** Ends when a stream or the session has ended, or with `limit`. */
+  /** Resolves when a stream or the session has ended, or when `limit` aborts. */
   #departure(limit: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const go = (): void => {

@@ -1,8 +1,8 @@
 import { type Clock, elapsed, type Instant, type Millis, type Timer } from "../base/clock.ts";
 
 /**
- * Calls `idle` once when nothing was heard for `limit`. Hearing something costs no timer: it is only noted, and the
- * timer looks at the note when it fires.
+ * Calls `idle` once after `limit` without activity. Activity starts no timer: it is only noted, and the timer reads the
+ * note when it fires.
  */
 export class IdleTimer {
   readonly #clock: Clock;
@@ -26,7 +26,7 @@ export class IdleTimer {
     this.#heard = this.#clock.now();
   }
 
-  /** Begins to watch, from now; does nothing while it watches already. */
+  /** Begins to watch from now; no effect if it is watching already. */
   start(): void {
     if (this.#timer !== undefined) return;
     this.touch();
@@ -42,7 +42,7 @@ export class IdleTimer {
     this.#timer = this.#clock.after(delay, () => {
       this.#timer = undefined;
       const rest = this.#limit - elapsed(this.#heard, this.#clock.now());
-      // A rest of less than a clock can tell would be armed for ever.
+      // A rest below the clock's resolution would re-arm for ever.
       if (rest > 0) this.#arm(Math.max(1, rest));
       else this.#idle();
     });

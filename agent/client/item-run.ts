@@ -1,38 +1,40 @@
 import { Scratch } from "./scratch.ts";
 
-/** What comes between two items, and how the second one begins: so much of the beginning tells items from what is in them. */
+/**
+ * Bytes of an item's beginning that the search compares, after the separator; enough to tell items from their content.
+ */
 const headLength = 16;
-/** An item that does not end within so many bytes is not waited for. */
+/** An item longer than this, in bytes, is not handled here. */
 const longestItem = 131_072;
-/** After so many wrong guesses this is no list whose items are alike, and nothing is guessed any more. */
+/** After this many wrong guesses the items are not alike enough, and guessing stops. */
 const mostMisses = 100;
 
 const nothing = Buffer.alloc(0);
 
 /**
- * A run of items of one list that begin alike, as servers write them. Where one ends is found by a search for the
- * beginning of the next, which is many times quicker than to look at each byte.
+ * A run of items of one list that begin alike, as servers write them. The end of one is found by searching for the
+ * beginning of the next, which is many times faster than reading each byte.
  *
- * The search only guesses; that the text before it parses is the proof. An object ends where its text is complete and
- * nowhere else, so no other end is possible for what parsed. Where it does not parse (what was found lies inside the
- * item, or the item is broken) the run is over, and its bytes are for somebody who looks closer.
+ * The search only guesses; the proof is that the text before it parses. An object ends where its text is complete and
+ * nowhere else, so a parsed text has no other end. If it does not parse (the match lies inside the item, or the item is
+ * broken), the run is over and its bytes go back to the byte-wise reader.
  */
 export class ItemRun {
   readonly #scratch = new Scratch();
   #border: Buffer = nothing;
   #misses = 0;
 
-  /** It takes what comes next; where not, all that it held was handed back. */
+  /** True while it takes the next bytes; once false, all bytes that it held were returned. */
   get isOpen(): boolean {
     return this.#border.length > 0;
   }
 
-  /** Begins behind the comma that follows an item, of which this is the text. */
+  /** Begins after the comma behind an item with this text. */
   begin(item: string): void {
     if (this.#misses < mostMisses && item.startsWith("{")) this.#border = Buffer.from(`},${item.slice(0, headLength)}`);
   }
 
-  /** Hands out the objects that this piece completes, and answers with what is not for the run: then it is over. */
+  /** Emits the objects that this piece completes. Returns the bytes that are not for the run, which then is over. */
   take(piece: Uint8Array, each: (value: unknown) => void): Uint8Array {
     const scratch = this.#scratch;
     let searched = Math.max(0, scratch.length - this.#border.length);
@@ -49,7 +51,7 @@ export class ItemRun {
     return nothing;
   }
 
-  /** The run is over; answers with what it held. */
+  /** Ends the run; returns the bytes that it held. */
   end(): Uint8Array {
     this.#border = nothing;
     return this.#scratch.taken();
@@ -62,7 +64,7 @@ export class ItemRun {
   }
 }
 
-/** The value of a whole JSON text; undefined: it is none. */
+/** The value of a whole JSON text; undefined if it is not one. */
 export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);

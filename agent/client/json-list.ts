@@ -14,15 +14,15 @@ const closeList = 0x5d;
 const openObject = 0x7b;
 const closeObject = 0x7d;
 
-/** Which part of the top-level object the reader is in. */
+/** The part of the top-level object that the reader is in. */
 type Part = "before" | "name" | "metadata" | "items" | "other" | "after";
 
 /**
- * Takes a list apart while it arrives. Only one element of `items` (or the list's metadata, wherever it stands) is ever
- * text; what lies between is skipped byte by byte. Bytes above 0x7f never mean anything here, so that a character may be
- * cut by the border between two chunks. What an element holds is checked by JSON.parse, not here.
+ * Parses a list while it arrives. Only one element of `items` (or the list's metadata, wherever it stands) is ever a
+ * string; the rest is skipped byte by byte. Bytes above 0x7f have no meaning here, so a character may be split between
+ * two chunks. JSON.parse checks the elements.
  *
- * Once an item was found in this way, those behind it are left to an ItemRun as long as they look like it.
+ * After the first item found this way, an ItemRun handles the following ones as long as they look like it.
  */
 export class JsonList implements ListForm {
   readonly #intake: ListIntake;
@@ -34,7 +34,7 @@ export class JsonList implements ListForm {
   #inString = false;
   #escaped = false;
   #gathering = false;
-  /** What is being gathered is too large; its bytes are not kept. */
+  /** The current element is too large; its bytes are dropped. */
   #overlong = false;
   #sawItems = false;
 
@@ -53,7 +53,7 @@ export class JsonList implements ListForm {
     return this.#part === "after" && this.#sawItems;
   }
 
-  /** Looks at each byte, up to the first item that a run may follow; answers with what is behind that. */
+  /** Reads each byte, up to the first item that a run may follow; returns the bytes after it. */
   #walk(chunk: Uint8Array): Uint8Array {
     const end = chunk.length;
     let inString = this.#inString;
@@ -89,7 +89,7 @@ export class JsonList implements ListForm {
     return nothing;
   }
 
-  // The three answer from where on bytes are gathered now; -1: they are not.
+  // These three return from where bytes are gathered now; -1 if they are not.
 
   #open(byte: number, from: number, at: number): number {
     if (this.#depth === 1 && this.#part === "before") {
@@ -138,7 +138,7 @@ export class JsonList implements ListForm {
     if (!this.#overlong) this.#scratch.append(bytes);
   }
 
-  /** All that was gathered, as text; undefined: it was too large. */
+  /** All gathered bytes as text; undefined if they were too many. */
   #gathered(rest: Uint8Array): string | undefined {
     this.#gather(rest);
     const text = this.#overlong ? undefined : this.#scratch.text().trim();
@@ -147,7 +147,7 @@ export class JsonList implements ListForm {
     return text;
   }
 
-  /** True where the value of that name is gathered whole. */
+  /** True if the value of that name is gathered whole. */
   #takeName(text: string | undefined): boolean {
     this.#part = text === '"metadata"' ? "metadata" : text === '"items"' ? "items" : "other";
     if (this.#part === "items") this.#sawItems = true;

@@ -21,15 +21,15 @@ export interface ObjectName {
 
 /** How a request waits for the allowance of requests. */
 export interface Waiting {
-  /** Ends the wait; what was sent goes on. */
+  /** Ends the wait; a request already sent continues. */
   readonly patience?: AbortSignal | undefined;
-  /** Left out: the first. */
+  /** Default: "boards". */
   readonly lane?: Lane | undefined;
 }
 
 export interface WriteOptions extends Waiting {
   readonly signal: AbortSignal;
-  /** Asked immediately before each attempt is sent; throws where the write may no longer happen. */
+  /** Called immediately before each attempt is sent; throws if the write may no longer happen (fencing). */
   readonly guard?: (() => void) | undefined;
 }
 
@@ -38,7 +38,7 @@ interface Selection {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
   readonly resourceVersion?: string | undefined;
-  /** Only metadata: spec and status do not cross the link. */
+  /** Metadata only: spec and status are not transferred. */
   readonly metadataOnly?: boolean;
 }
 
@@ -50,28 +50,28 @@ export interface ListOptions extends Selection {
 
 export interface ListResult {
   readonly resourceVersion: string;
-  /** The token of the next page; undefined: this was the last. */
+  /** The continue token of the next page; undefined on the last. */
   readonly continue: string | undefined;
   readonly items: number;
-  /** Objects that could not be used, and for the first of them why. */
+  /** Number of unusable objects, and the reasons for the first of them. */
   readonly rejectedItems: number;
   readonly rejected: readonly string[];
 }
 
-/** Of a page that may be asked for before its turn. */
+/** For a page that may be requested before its turn. */
 export interface PageInLine {
-  /** Nothing of the answer is read before. */
+  /** The answer is not read before this resolves. */
   readonly turn: Promise<void>;
-  /** Told as soon as the page says where it goes on; usually that is before its first object. */
+  /** Called as soon as the continue token is known, usually before the first object. */
   readonly goesOn: (token: string) => void;
 }
 
 export interface WatchOptions extends Selection {
-  /** After which the server ends the watch. */
+  /** After this time the server ends the watch. */
   readonly timeoutSeconds: number;
 }
 
-/** Of a whole small answer; of a list until it begins and between its pieces; of a watch until it begins. */
+/** For a whole small answer; for a list until it begins and between its chunks; for a watch until it begins. */
 export interface Timeouts {
   readonly read: Millis;
   readonly list: Millis;
@@ -93,13 +93,13 @@ export interface KubeClientParts {
   readonly traffic: Traffic;
   readonly limiter: Allowance;
   readonly timeouts: Timeouts;
-  /** Records what is forbidden; left out where a refusal is no problem. */
+  /** Records forbidden requests; left out where a refusal is no problem. */
   readonly permissions?: Permissions;
-  /** "siteward/1.2.0": what is before the slash is the manager of the fields that we write. */
+  /** "siteward/1.2.0": the part before the slash is the field manager of our writes. */
   readonly userAgent: string;
 }
 
-/** The Kubernetes API, as far as this program speaks it. Failures are ApiErrors; an aborted call throws the signal's reason. */
+/** The part of the Kubernetes API that we use. Failures are ApiErrors; an aborted call throws the signal's reason. */
 export class KubeClient {
   readonly #parts: KubeClientParts;
   readonly #exchange: Exchange;
@@ -126,8 +126,8 @@ export class KubeClient {
   }
 
   /**
-   * One page. `each` sees an object as soon as it is parsed; if the page then fails, what it saw counts for nothing. Pods
-   * may come with no more than a cache keeps of them.
+   * Lists one page. `each` gets an object as soon as it is parsed; if the page then fails, those objects do not count.
+   * Pods may arrive with only the fields that the cache keeps.
    */
   async list<T extends KubeObject>(
     resource: Resource<T>,
@@ -195,7 +195,7 @@ export class KubeClient {
     });
   }
 
-  /** Writes the whole object. Its metadata.resourceVersion, where it has one, is the precondition. */
+  /** Writes the whole object. Its metadata.resourceVersion, if set, is the precondition. */
   update<T extends KubeObject>(
     resource: Resource<T>,
     object: object & { readonly metadata: ObjectName },
@@ -248,7 +248,7 @@ export class KubeClient {
       ...this.#call("delete", resource, at),
       ...write,
       method: "DELETE",
-      // A Pod that ends gracefully is answered whole; nobody reads it.
+      // A Pod that terminates gracefully is returned whole; no caller reads it.
       headers: this.#headers({ accept: partial("PartialObjectMetadata"), "content-type": json }),
       body: JSON.stringify({ apiVersion: "v1", kind: "DeleteOptions", gracePeriodSeconds, preconditions }),
     });
@@ -280,7 +280,7 @@ export class KubeClient {
     });
   }
 
-  /** Says on which board a Pod runs. Answered with a conflict where that has been said before. */
+  /** Binds a Pod to a board. Fails with a conflict if it is bound already. */
   async bind(
     at: { readonly namespace: string; readonly name: string },
     { uid, board }: { readonly uid?: string | undefined; readonly board: string },

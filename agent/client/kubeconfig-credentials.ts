@@ -9,7 +9,7 @@ import { type Environment, type ExecCredential, ExecPlugin } from "./exec-creden
 import { kubeconfigContext, type Section } from "./kubeconfig.ts";
 import { TokenFile } from "./token-file.ts";
 
-/** Who we are to the server: at most one way of saying it is used. */
+/** Our identity for the server; at most one of these is used. */
 interface Identity {
   readonly plugin: ExecPlugin | undefined;
   readonly credential: ExecCredential | undefined;
@@ -18,15 +18,17 @@ interface Identity {
 }
 
 /**
- * Credentials of a kubeconfig file, read anew for each connection: a person may correct it, a rotation replace its
- * certificates, while the agent runs.
+ * Credentials from a kubeconfig file, read again for each connection: an operator may correct it, or a rotation replace
+ * its certificates, while the agent runs.
  */
 export class KubeconfigCredentials implements Credentials {
   readonly #ambient: Ambient;
   readonly #file: string;
   readonly #context: string | undefined;
   readonly #environment: Environment;
-  /** Kept over connections, with what it was made from, so that a plugin runs only when its credential ends. */
+  /**
+   * Kept across connections with the configuration it was made from, so that it runs only when its credential expires.
+   */
   #plugin: { readonly from: string; readonly plugin: ExecPlugin } | undefined;
 
   constructor(
@@ -35,7 +37,7 @@ export class KubeconfigCredentials implements Credentials {
       readonly file: string;
       /** Undefined: the file's current-context. */
       readonly context: string | undefined;
-      /** What credential plugins inherit. */
+      /** Environment for credential plugins. */
       readonly environment: Environment;
     },
   ) {
@@ -74,7 +76,7 @@ export class KubeconfigCredentials implements Credentials {
     const header = token === undefined ? basic(name, user.text("password")) : `Bearer ${token}`;
     const exec = user.fields("exec");
     if (tokenFile !== undefined || header !== undefined || exec === undefined) {
-      // Asked once now, so that a file that cannot be read is said before a connection is made for nothing.
+      // Read once now, so that an unreadable file is reported before a connection is made for nothing.
       if (header === undefined) await tokenFile?.token();
       return { plugin: undefined, credential: undefined, tokenFile, header };
     }
@@ -124,7 +126,7 @@ export class KubeconfigCredentials implements Credentials {
     return { ca, certificate, key, serverName: cluster.text("tls-server-name"), verify };
   }
 
-  /** The "-data" field, or the file that the field without it names. */
+  /** The "-data" field, or the content of the file named by the field without that suffix. */
   async #pem(section: Section, name: string, sources: CredentialSources): Promise<string | undefined> {
     const data = section.decoded(`${name}-data`);
     if (data !== undefined) return data;
@@ -132,7 +134,7 @@ export class KubeconfigCredentials implements Credentials {
     return file === undefined ? undefined : sources.read(this.#path(file), `${name} file`);
   }
 
-  /** Paths in a kubeconfig are meant from its own folder. */
+  /** Paths in a kubeconfig are relative to its folder. */
   #path(file: string): string {
     return resolve(dirname(this.#file), file);
   }
@@ -183,13 +185,13 @@ class KubeconfigAccess implements Access {
       this.outdated = certificate !== this.#identity.credential?.certificate;
       return token === undefined ? undefined : `Bearer ${token}`;
     } catch (error) {
-      // The connection stands, so that nothing else would bring the kubeconfig that names a plugin that works.
+      // The connection stays open, so nothing else would make us read a corrected kubeconfig.
       this.doubted();
       throw error;
     }
   }
 
-  /** Where a kubeconfig has both, the file goes before the token in it, as long as it can be read. */
+  /** If a kubeconfig has both, the token file takes precedence over the token as long as it can be read. */
   async #fromFile(tokenFile: TokenFile, header: string | undefined): Promise<string> {
     try {
       return `Bearer ${await tokenFile.token()}`;

@@ -2,7 +2,7 @@ import { CORE_SCHEMA, load } from "js-yaml";
 import { type Fields, isFields } from "../api/shape-rules.ts";
 import { CredentialsError } from "./credentials-error.ts";
 
-/** One context of a kubeconfig: the fields of its cluster and of its user, as they stand in the file. */
+/** One context of a kubeconfig: the fields of its cluster and of its user, as in the file. */
 export interface KubeconfigContext {
   readonly context: string;
   readonly namespace: string | undefined;
@@ -10,7 +10,7 @@ export interface KubeconfigContext {
   readonly user: Section;
 }
 
-/** The file's text to the context that is meant; `context` undefined: the file's current-context. */
+/** Selects a context from the file's text; `context` undefined: the file's current-context. */
 export function kubeconfigContext(text: string, file: string, context: string | undefined): KubeconfigContext {
   const document = parsed(text, file);
   const contexts = new Table(document, file, "contexts", "context");
@@ -86,10 +86,10 @@ class Table {
   }
 }
 
-/** The fields of one cluster, user or context; a field of a wrong type is an error where it is asked for. */
+/** The fields of one cluster, user or context; reading a field of a wrong type throws. */
 export class Section {
   readonly #fields: Fields;
-  /** "kubeconfig /etc/kube/config: user \"admin\"", the beginning of every sentence about it. */
+  /** "kubeconfig /etc/kube/config: user \"admin\"", the beginning of every error message about it. */
   readonly where: string;
 
   constructor(fields: Fields, where: string) {
@@ -101,7 +101,7 @@ export class Section {
     return this.#fields[name] !== undefined && this.#fields[name] !== null;
   }
 
-  /** A text; undefined where the field is absent or empty. */
+  /** A text; undefined if the field is absent or empty. */
   text(name: string): string | undefined {
     const value = this.#fields[name] ?? "";
     if (typeof value === "string") return value === "" ? undefined : value;
@@ -119,7 +119,7 @@ export class Section {
     return isFields(value) ? value : undefined;
   }
 
-  /** Text that the field holds in base64, as the "-data" fields do. */
+  /** Decodes a base64 field, such as the "-data" fields. */
   decoded(name: string): string | undefined {
     const text = this.text(name)?.replace(/\s/g, "");
     if (text === undefined) return undefined;

@@ -6,17 +6,17 @@ import { podMessage } from "./pod-message.ts";
 import type { Message } from "./protobuf.ts";
 import { isProtobuf, ProtobufList } from "./protobuf-list.ts";
 
-/** The kinds of which there are thousands. */
+/** Messages of the kinds that occur in thousands. */
 const messages: ReadonlyMap<string, Message> = new Map([[resourceName(pods), podMessage]]);
 
 /**
- * What a list of whole objects may come as. Protobuf costs the server half, and us what is read of it, not what is sent;
- * whoever does not speak it answers with JSON.
+ * The accepted forms of a list of whole objects. Protobuf halves the server's cost, and ours depends on the fields
+ * read, not on those sent; a server without it answers with JSON.
  */
 export const listForms = (resource: Resource<KubeObject>): string =>
   messages.has(resourceName(resource)) ? "application/vnd.kubernetes.protobuf,application/json" : "application/json";
 
-/** Takes a list apart while it arrives, in the form in which it comes; the first byte tells which that is. */
+/** Parses a list while it arrives; the first byte shows its form. */
 export class ListDecoder<T extends KubeObject> {
   readonly #tally: ListTally<T>;
   readonly #message: Message | undefined;
@@ -49,7 +49,7 @@ export class ListDecoder<T extends KubeObject> {
     this.#form.push(chunk);
   }
 
-  /** After the last byte: hands out what is left, and says where the list stands; undefined: it was cut short, or is none. */
+  /** Call after the last byte: emits the rest and returns the metadata; undefined if cut short or not a list. */
   end(): ListMeta | undefined {
     return this.#form?.end() ? this.#tally.meta : undefined;
   }

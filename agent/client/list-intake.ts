@@ -8,34 +8,34 @@ export interface ListMeta {
   readonly continue: string | undefined;
 }
 
-/** Who hears of what is in a list. */
+/** Receives the content of a list. */
 export interface ListHearer<T> {
   readonly each: (object: T) => void;
-  /** Told as soon as the list says that, and behind which token, it goes on. */
+  /** Called as soon as the list's continue token is known. */
   readonly goesOn?: ((token: string) => void) | undefined;
 }
 
-/** One way to write a list down. */
+/** One encoding of a list. */
 export interface ListForm {
   push(chunk: Uint8Array): void;
-  /** After the last byte: hands out what is left, and says whether the list was whole. */
+  /** Call after the last byte: emits the rest and returns whether the list was complete. */
   end(): boolean;
 }
 
-/** What a form of list hands its finds to. */
+/** Receives the elements found by a ListForm. */
 export interface ListIntake {
   take(value: unknown): void;
-  /** An object that cannot be used, in words that follow "a Pod". */
+  /** Reports an unusable object, in words that follow "a Pod". */
   reject(why: string): void;
   rejectTooLarge(): void;
   takeMetadata(metadata: unknown): void;
 }
 
-/** An object above this is left out: etcd takes 1.5 MiB by default, so no honest server has one. */
+/** In bytes. A larger object is rejected: etcd takes 1.5 MiB by default, so no honest server has one. */
 export const largestObject = 8 * 1024 * 1024;
 const reasonsKept = 10;
 
-/** What a list held, as far as it can be used. */
+/** Collects the usable content of a list. */
 export class ListTally<T extends KubeObject> implements ListIntake {
   readonly #resource: Resource<T>;
   readonly #hearer: ListHearer<T>;

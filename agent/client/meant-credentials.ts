@@ -10,8 +10,9 @@ import { KubeconfigCredentials } from "./kubeconfig-credentials.ts";
 import { ServiceAccountCredentials, serviceAccountFolder } from "./service-account-credentials.ts";
 
 /**
- * The agent takes the KUBECONFIG that it was started with before what the board was enrolled with. A person who asks about the
- * agent is told of what the service uses: it knows nothing of his KUBECONFIG, which may be an administrator's, or another site's.
+ * The agent prefers the KUBECONFIG it was started with to the credentials the board was enrolled with. A command that a
+ * person runs uses the service's: the person's KUBECONFIG may be an administrator's or another site's, and the service
+ * does not know it.
  */
 export type Asker = "agent" | "person";
 
@@ -21,21 +22,21 @@ export interface Places {
   readonly etc: string;
 }
 
-/** Which credentials for the API are meant: a kubeconfig, or those of the pod; undefined: there are none. */
+/** The credentials to use for the API: a kubeconfig, or those of the pod; undefined if there are none. */
 export type Meant = { readonly file: string } | { readonly pod: true } | undefined;
 
-/** Looked for again each time: a person may be enrolling the board right now. */
+/** Resolved again each time: the board may just have been enrolled. */
 export function meantKubeconfig(configured: string | undefined, asker: Asker, { env, etc }: Places): Meant {
   if (configured !== undefined) return { file: configured };
   const passed = env.CREDENTIALS_DIRECTORY;
-  // As systemd passes it on; before version 247 it does not, and the agent reads what was enrolled itself.
+  // As passed on by systemd; before version 247 it does not, and the agent reads the enrolled file itself.
   const enrolled = [...(passed === undefined ? [] : [join(passed, "kubeconfig")]), join(etc, "credentials/kubeconfig")];
   const home = join(env.HOME ?? homedir(), ".kube/config");
   const fileOf = (file: string | undefined): Meant => (file === undefined ? undefined : { file });
   const ofEnvironment =
     fileOf(env.KUBECONFIG?.split(":").find((part) => part !== "")) ??
     (env.KUBERNETES_SERVICE_HOST === undefined ? undefined : { pod: true });
-  // What a person may not look at is meant nevertheless: his own cluster would be another one.
+  // A file that the person may not read is still the one in use: the person's own cluster would be another.
   const isThere = (file: string): boolean => {
     const seen = look(file);
     return seen === "filled" || (seen === "hidden" && asker === "person");
@@ -49,7 +50,7 @@ export function meantKubeconfig(configured: string | undefined, asker: Asker, { 
   return isService ? undefined : { file: home };
 }
 
-/** The unit gives a word in its place where the board was not enrolled. */
+/** The unit passes a placeholder word as the credential of a board that was not enrolled. */
 function look(file: string): "filled" | "hidden" | "none" {
   try {
     return statSync(file).size > "none\n".length ? "filled" : "none";
@@ -58,7 +59,7 @@ function look(file: string): "filled" | "hidden" | "none" {
   }
 }
 
-/** The credentials that are meant. `api`: the settings of that name. */
+/** The credentials to use. `api`: the settings of that name. */
 export function meantCredentials(
   ambient: Ambient,
   {
@@ -72,7 +73,7 @@ export function meantCredentials(
   },
 ): Credentials {
   const environment = forPlugins(places.env);
-  // Kept, since what a credential plugin answered is kept in them.
+  // Kept, since they cache the answers of credential plugins.
   const opened = new Map<string, Credentials>();
   let current: Credentials | undefined;
   const open = (file: string | undefined): Credentials =>
@@ -95,6 +96,6 @@ export function meantCredentials(
 const enrollHint =
   "Enrol it (sudo siteward enroll), or name a kubeconfig (api.kubeconfig); then sudo systemctl restart siteward.";
 
-/** What credential plugins inherit: nothing by which they could speak for the service. */
+/** The environment of credential plugins: without variables that would let them speak for the service. */
 const forPlugins = (env: Places["env"]): Places["env"] =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !serviceVariables.includes(name)));

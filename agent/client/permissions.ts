@@ -1,7 +1,7 @@
 import { type Clock, elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { ApiError } from "./api-error.ts";
 
-/** What the API server refuses to our user, in the words in which it is granted. */
+/** A permission that the API server denies our user, in the terms of RBAC. */
 export interface MissingPermission {
   readonly user: string;
   /** "list", "watch", "patch", … */
@@ -14,31 +14,31 @@ export interface MissingPermission {
   readonly namespace: string | undefined;
 }
 
-/** What was refused: the same in the next request of its kind, whatever object it is about. */
+/** A request that was refused; others of its kind are refused too, whatever their object. */
 export interface Asked {
   readonly verb: string;
   readonly path: string;
 }
 
-/** Refusals that are named; one remedy serves many, so the first few will do. */
+/** Maximum number of refusals shown; one remedy serves many, so the first few suffice. */
 const mostNamed = 12;
 
-/** A refusal that did not repeat for so long is no longer told: what was wanted may not be wanted any more. */
+/** A refusal not repeated for this long is dropped: the request may no longer be needed. */
 const toldFor: Millis = 3_600_000;
 
-/** Remembers what was forbidden until a request of the same kind goes through. */
+/** Remembers forbidden requests until one of the same kind succeeds. */
 export class Permissions {
   readonly #clock: Clock;
   readonly #changed: () => void;
   readonly #missing = new Map<string, { readonly what: MissingPermission; at: Instant }>();
 
-  /** `changed` is called when something begins or ceases to be forbidden. */
+  /** `changed` is called when something becomes forbidden or allowed. */
   constructor(parts: { readonly clock: Clock; readonly changed: () => void }) {
     this.#clock = parts.clock;
     this.#changed = parts.changed;
   }
 
-  /** A request went through, or failed for another reason than a missing permission. */
+  /** A request succeeded, or failed for another reason than a missing permission. */
   granted(asked: Asked): void {
     if (this.#missing.size > 0 && this.#missing.delete(kindOf(asked))) this.#changed();
   }
@@ -56,7 +56,7 @@ export class Permissions {
     }
   }
 
-  /** In the order in which they were met. */
+  /** In order of occurrence. */
   missing(): readonly MissingPermission[] {
     const now = this.#clock.now();
     for (const [kind, { at }] of this.#missing) if (elapsed(at, now) > toldFor) this.#missing.delete(kind);
@@ -64,7 +64,7 @@ export class Permissions {
   }
 }
 
-/** A full quota, or a namespace that is going away, is Forbidden too; only the authorizer names a user who cannot. */
+/** A full quota or a terminating namespace is Forbidden too; only the authorizer names a user who cannot. */
 function missingIn({ message }: ApiError): MissingPermission | undefined {
   const [, user, verb, resource, group = "", namespace] =
     /User "([^"]*)" cannot (\S+) resource "([^"]+)"(?: in API group "([^"]*)")?(?: in the namespace "([^"]+)")?/.exec(
@@ -74,7 +74,7 @@ function missingIn({ message }: ApiError): MissingPermission | undefined {
   return { user, verb, resource, group, namespace };
 }
 
-/** The path without the name of the object: /api/v1/namespaces/default/pods/web/status and …/pods/db/status are one. */
+/** The path without the object's name: /api/v1/namespaces/default/pods/web/status and …/pods/db/status are one kind. */
 function kindOf({ verb, path }: Asked): string {
   const [, root = "", rest = ""] = /^(\/api\/[^/?]+|\/apis\/[^/?]+\/[^/?]+)([^?]*)/.exec(path) ?? [];
   const parts = rest.split("/").slice(1);

@@ -1,8 +1,8 @@
 import { flag, list, map, message, number, part, pointer, quantities, text, time } from "./protobuf.ts";
 
 /*
- * Field numbers of k8s.io/api 1.36 (core/v1, meta/v1), which never change their meaning. Only what we keep of a Pod stands
- * here: who lets its trim keep more adds the field.
+ * Field numbers of k8s.io/api 1.36 (core/v1, meta/v1), which never change their meaning. Only fields that we keep of a
+ * Pod are listed: a trim that keeps more needs its field here.
  */
 
 const owner = message({

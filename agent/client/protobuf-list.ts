@@ -11,19 +11,19 @@ const raw = 2;
 const listMetadata = 1;
 const item = 2;
 
-/** A tag and a length are at most so long: numbers of more make no sense. */
+/** Maximum bytes of a tag and a length; longer numbers make no sense. */
 const longestHead = 16;
 
 /**
- * Takes a list in the protobuf form of Kubernetes apart while it arrives: an envelope, in it the list, in that its
- * metadata and, each with its length before it, its items.
+ * Parses a list in the protobuf form of Kubernetes while it arrives: an envelope, in it the list, in that its metadata
+ * and its items, each with its length before it.
  */
 export class ProtobufList implements ListForm {
   readonly #intake: ListIntake;
   readonly #item: Message;
   readonly #scratch = new Scratch();
   #part: "magic" | "envelope" | "list" | "broken" = "magic";
-  /** Bytes of what is passed over that are still to come. */
+  /** Bytes to skip that are still to come. */
   #skipped = 0;
   /** Bytes of the list that are still to come. */
   #left = 0;
@@ -54,14 +54,14 @@ export class ProtobufList implements ListForm {
     return this.#part === "envelope" && this.#sawList && this.#skipped === 0 && this.#scratch.length === 0;
   }
 
-  /** What comes behind the bytes that are passed over. */
+  /** Drops the bytes to skip; returns the rest. */
   #pass(chunk: Uint8Array): Uint8Array {
     const count = Math.min(this.#skipped, chunk.length);
     this.#skipped -= count;
     return count === 0 ? chunk : chunk.subarray(count);
   }
 
-  /** Takes what begins at `at`, and answers with its end; with `at`, where it is not all there. */
+  /** Parses the field at `at` and returns its end; returns `at` if the field is incomplete. */
   #step(bytes: Buffer, at: number): number {
     if (at >= bytes.length || this.#skipped > 0) return at;
     if (this.#part === "magic") {
@@ -109,7 +109,7 @@ export class ProtobufList implements ListForm {
     this.#intake.take(value);
   }
 
-  /** So much of the list is still to come. */
+  /** Sets how much of the list is still to come. */
   #within(left: number, at: number): number {
     this.#left = left;
     if (left === 0) this.#part = "envelope";
@@ -128,7 +128,7 @@ interface Head {
   readonly length: number;
 }
 
-/** The number of a field and where its bytes are; undefined: not all of that is there yet. */
+/** The number of a field and where its bytes are; undefined if it is incomplete. */
 function headAt(bytes: Buffer, at: number): Head | undefined {
   const end = Math.min(bytes.length, at + longestHead);
   try {

@@ -1,18 +1,18 @@
 import { type Fields, isFields } from "../api/shape-rules.ts";
 
-/** Bytes that are no message, or none as Kubernetes writes them. */
+/** Bytes that are not a message, or not one as Kubernetes writes it. */
 export class ProtobufError extends Error {
   override readonly name = "ProtobufError";
 }
 
-/** What is read of a message, by the number of the field. All other fields are stepped over. */
+/** The fields to read, by field number. All others are skipped. */
 export type Message = readonly (Field | undefined)[];
 
 export interface Field {
-  /** As it is called in JSON. */
+  /** The field's JSON name. */
   readonly name: string;
   readonly type: "text" | "number" | "flag" | "time" | Message;
-  /** once: a zero says nothing, as in JSON, where it is left out. pointer: what is there counts. */
+  /** once: zero means absent, as in JSON. pointer: a zero that is present counts. */
   readonly form: "once" | "pointer" | "list" | "map";
 }
 
@@ -31,13 +31,13 @@ export const part = (name: string, type: Message): Field => ({ name, type, form:
 export const list = (name: string, type: "text" | Message): Field => ({ name, type, form: "list" });
 /** From text to text. */
 export const map = (name: string): Field => ({ name, type: "text", form: "map" });
-/** From text to quantities: each is a message around a text. */
+/** From text to quantities, each of which is a message around a text. */
 export const quantities = (name: string): Field => ({ name, type: quantity, form: "map" });
 export const pointer = (field: Field): Field => ({ ...field, form: "pointer" });
 
 const quantity = message({ 1: text("string") });
 
-/** The message between two places, as JSON would have it. Most numbers on the way are of one byte: read here, not called for. */
+/** The message in a range, as JSON would have it. Most varints have one byte: read inline, for speed. */
 export function read(bytes: Buffer, from: number, end: number, fields: Message): Fields {
   const found: Fields = {};
   let at = from;
@@ -68,7 +68,7 @@ export function read(bytes: Buffer, from: number, end: number, fields: Message):
   return found;
 }
 
-/** The number that begins here: an integer, signed if it is negative. */
+/** The varint at `at`: an integer, in two's complement if negative. */
 export function integer(bytes: Buffer, at: number, end: number): number {
   let value = 0;
   let weight = 1;
@@ -87,7 +87,7 @@ function long(bytes: Buffer, first: number, last: number): number {
   return Number(BigInt.asIntN(64, value));
 }
 
-/** Of how many bytes the number is that begins here. */
+/** The length in bytes of the varint at `at`. */
 export function widthOf(bytes: Buffer, at: number): number {
   let last = at;
   while ((bytes[last] ?? 0) >= 0x80) last++;
@@ -125,7 +125,7 @@ const quantityEntry = message({ 1: text("key"), 2: part("value", quantity) });
 function putEntry(found: Fields, name: string, { key = "", value: held = "" }: Fields): void {
   const value = isFields(held) ? (held.string ?? "") : held;
   const values = found[name];
-  // It is no name that Kubernetes permits, and would not become one here.
+  // Kubernetes permits no such name, and as a property it would set the prototype.
   if (key === "__proto__") return;
   if (isFields(values)) values[String(key)] = value;
   else found[name] = { [String(key)]: value };
@@ -135,7 +135,7 @@ const seconds = message({ 1: pointer(number("seconds")) });
 
 const digits = Array.from({ length: 60 }, (_, value) => String(value).padStart(2, "0"));
 
-/** In UTC and without fractions, as JSON has it; undefined: no time. As `isoTime`, but for a time of every few bytes. */
+/** In UTC without fractions, as in JSON; undefined if no time. Like `isoTime`, but faster: times are frequent. */
 function timeAt(bytes: Buffer, from: number, end: number): string | undefined {
   const found = read(bytes, from, end, seconds).seconds;
   if (typeof found !== "number") return undefined;
@@ -146,14 +146,14 @@ function timeAt(bytes: Buffer, from: number, end: number): string | undefined {
   return `${date}T${digits[at.getUTCHours()]}:${digits[at.getUTCMinutes()]}:${digits[at.getUTCSeconds()]}Z`;
 }
 
-/** Every protobuf body of Kubernetes begins with this; JSON does not. */
+/** The first bytes of every protobuf body of Kubernetes, and of no JSON. */
 export const magic = Buffer.from("k8s\0");
 
 const typeMeta = message({ 2: text("kind") });
 /** runtime.Unknown. */
 const envelopeOf = (type: Message): Message => message({ 1: part("type", typeMeta), 2: part("raw", type) });
 
-/** The object of a whole body, with its kind; undefined: the body holds something else. */
+/** The object of a whole body, with its kind; undefined if the body holds something else. */
 export function readEnvelope(body: Buffer, kind: string, type: Message): Fields | undefined {
   if (!magic.equals(body.subarray(0, magic.length))) return undefined;
   const { type: found, raw } = read(body, magic.length, body.length, envelopeOf(type));

@@ -1,26 +1,28 @@
 import { BlockList, isIP, isIPv6 } from "node:net";
 
-/** What HTTPS_PROXY and NO_PROXY say, as text; undefined or empty: nothing. */
+/** The values of HTTPS_PROXY and NO_PROXY; undefined or empty if not set. */
 export interface ProxySettings {
   readonly proxy: string | undefined;
   readonly except: string | undefined;
 }
 
-/** The proxy on the way to a server; undefined: none. Loopback addresses never go through one. */
+/** The proxy for a server; undefined if none. Loopback addresses never use one. */
 export function proxyFor(server: URL, { proxy, except }: ProxySettings): URL | undefined {
   if (!proxy || isExempt(server, except ?? "")) return undefined;
   const text = proxy.includes("://") ? proxy : `http://${proxy}`;
   return URL.canParse(text) ? new URL(text) : undefined;
 }
 
-/** The port of a URL, also where it is the scheme's own. */
+/** The port of a URL, or the default of its scheme. */
 export const portOf = ({ port, protocol }: URL): number =>
   port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
 
-/** The host as sockets want it: IPv6 without its brackets. */
+/** The host in the form of sockets: IPv6 without brackets. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "").toLowerCase();
 
-/** As Go and curl read it: names with their subdomains, ".names" for subdomains only, addresses, CIDR, "*"; with a port or not. */
+/**
+ * As in Go and curl: names with their subdomains, ".names" for subdomains only, addresses, CIDR, "*"; optional port.
+ */
 function isExempt(server: URL, except: string): boolean {
   const host = hostOf(server);
   if (host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))) return true;

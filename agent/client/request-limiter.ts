@@ -4,18 +4,18 @@ import { type Lane, Lanes } from "../base/lanes.ts";
 import { fullBucket, nextToken, type TokenBucket, take } from "../base/token-bucket.ts";
 
 export interface RequestRate {
-  /** Requests per second in the long run. */
+  /** Sustained requests per second. */
   readonly qps: number;
-  /** Requests that may go out at once after a pause. */
+  /** Requests that may be sent at once after a pause. */
   readonly burst: number;
 }
 
-/** Where a request waits for its turn: resolves when it may go, rejects with the signal's reason and then costs no token. */
+/** Resolves when a request may be sent; rejects with the signal's reason, and then costs no token. */
 export interface Allowance {
   take(signal: AbortSignal, lane?: Lane): Promise<void>;
 }
 
-/** Lets requests through at a bounded rate, lane by lane, and in each in the order in which they came. */
+/** Admits requests at a bounded rate, lane by lane, and within a lane in order of arrival. */
 export class RequestLimiter implements Allowance {
   readonly #ambient: Ambient;
   readonly #rate: RequestRate;

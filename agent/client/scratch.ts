@@ -1,4 +1,4 @@
-/** A buffer that gathers what arrives in pieces, kept between uses so that a stream allocates once. */
+/** A buffer for data that arrives in pieces, kept between uses so that a stream allocates once. */
 export class Scratch {
   #bytes: Buffer = Buffer.allocUnsafeSlow(0);
   #length = 0;
@@ -18,35 +18,35 @@ export class Scratch {
     this.#length = length;
   }
 
-  /** What was gathered, until more is. */
+  /** The gathered bytes; valid until the buffer changes. */
   view(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** Where these bytes begin, from `from` on; -1: nowhere. */
+  /** Position of these bytes at or after `from`; -1 if there is none. */
   indexOf(bytes: Uint8Array, from: number): number {
     return this.view().indexOf(bytes, from);
   }
 
-  /** What was gathered, or a part of it, as text. */
+  /** The gathered bytes, or a part of them, as text. */
   text(from = 0, to = this.#length): string {
     return this.#bytes.toString("utf8", from, Math.min(to, this.#length));
   }
 
-  /** Drops what is before `count`. */
+  /** Drops the first `count` bytes. */
   drop(count: number): void {
     this.#bytes.copyWithin(0, count, this.#length);
     this.#length -= count;
   }
 
-  /** Empty again; answers with a copy of what was gathered. */
+  /** Clears the buffer and returns a copy of its bytes. */
   taken(): Buffer {
     const bytes = Buffer.from(this.view());
     this.clear();
     return bytes;
   }
 
-  /** Empty again. A buffer that one large object blew up is given back. */
+  /** Clears the buffer. Frees it if one large object made it grow. */
   clear(): void {
     this.#length = 0;
     if (this.#bytes.length > 262_144) this.#bytes = Buffer.allocUnsafeSlow(0);

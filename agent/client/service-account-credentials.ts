@@ -10,7 +10,7 @@ import { TokenFile } from "./token-file.ts";
 
 export const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** Credentials of a program that runs in a Pod: the service account that the kubelet mounts and renews. */
+/** Credentials of a program in a Pod: the service account that the kubelet mounts and renews. */
 export class ServiceAccountCredentials implements Credentials {
   readonly #folder: string;
   readonly #environment: Environment;

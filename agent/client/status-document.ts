@@ -3,7 +3,7 @@ import type { Millis } from "../base/clock.ts";
 import { ApiError, type Attempt, type StatusCause } from "./api-error.ts";
 import { statusMessage } from "./status-message.ts";
 
-/** The reason that stands for an HTTP status where a Status document names none, as client-go 1.36 has it. */
+/** The reason for an HTTP status if a Status document names none, as in client-go 1.36. */
 const reasons: Readonly<Record<number, string>> = {
   400: "BadRequest",
   401: "Unauthorized",
@@ -21,7 +21,7 @@ const reasons: Readonly<Record<number, string>> = {
   504: "Timeout",
 };
 
-/** An answer other than 2xx. `body`: as far as it was read. */
+/** The error for an answer other than 2xx. `body`: as much as was read. */
 export function refusedWith(
   attempt: Attempt,
   status: number,
@@ -34,8 +34,8 @@ export function refusedWith(
   if (document !== undefined) return refusal(attempt, { ...document, code: status }, retryAfter);
   const message = `HTTP ${status} ${text.slice(0, 200).trim()}`.trim();
   if (status === 401 || status === 429 || status >= 500) return refusal(attempt, { code: status, message }, retryAfter);
-  // A gateway's web page about something that it did not find says nothing about our objects, least of all that they are
-  // gone: only a Status of the API server itself may.
+  // A gateway's "not found" page says nothing about our objects, least of all that they are gone: only a Status of the
+  // API server itself may.
   return new ApiError(attempt, {
     status,
     reason: "NotKubernetes",
@@ -44,7 +44,7 @@ export function refusedWith(
   });
 }
 
-/** An error inside a watch stream: the Status is all there is. */
+/** The error for an ERROR event in a watch stream, which has only a Status. */
 export function brokenOffWith(attempt: Attempt, status: unknown): ApiError {
   const document = isFields(status) ? status : {};
   const seconds = isFields(document.details) ? document.details.retryAfterSeconds : undefined;
@@ -90,7 +90,7 @@ function hintFor(reason: string, message: string): string | undefined {
   if (reason === "Unauthorized") {
     return "The API server does not accept our token or client certificate: renew it, and compare this board's clock.";
   }
-  // A full quota or a namespace that is going away is Forbidden too; there nobody has to grant anything.
+  // A full quota or a terminating namespace is Forbidden too; there, no grant helps.
   if (reason === "Forbidden" && message.includes(" cannot ")) {
     return "Grant this to the agent's user with a ClusterRole and a ClusterRoleBinding.";
   }

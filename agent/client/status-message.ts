@@ -1,7 +1,7 @@
 import type { Fields } from "../api/shape-rules.ts";
 import { list, message, number, ProtobufError, part, pointer, readEnvelope, text } from "./protobuf.ts";
 
-/* Field numbers of k8s.io/apimachinery 1.36 (meta/v1): whoever accepts protobuf is also refused in it. */
+/* Field numbers of k8s.io/apimachinery 1.36 (meta/v1): a client that accepts protobuf also gets refusals in it. */
 
 const cause = message({ 1: text("reason"), 2: text("message"), 3: text("field") });
 const details = message({
@@ -18,7 +18,7 @@ const status = message({
   6: pointer(number("code")),
 });
 
-/** A Status in the protobuf form of Kubernetes; undefined: it is none. */
+/** A Status in the protobuf form of Kubernetes; undefined if it is none. */
 export function statusMessage(body: Buffer): Fields | undefined {
   try {
     return readEnvelope(body, "Status", status);

@@ -5,7 +5,7 @@ import { CredentialsError } from "./credentials-error.ts";
 
 const reloadAfter = 60_000;
 
-/** A bearer token that somebody else renews on disk. Read again each minute; while that fails, the last one stands. */
+/** A bearer token that is renewed on disk. Read again each minute; if that fails, the last one stays in use. */
 export class TokenFile {
   readonly #clock: Clock;
   readonly #file: string;

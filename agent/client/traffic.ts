@@ -1,6 +1,6 @@
 import type { Verb } from "./api-error.ts";
 
-/** Bytes of bodies and of request paths, as they cross the link (compressed where they are). */
+/** Bytes of bodies and request paths on the link (after compression). */
 export interface TrafficCount {
   readonly requests: number;
   readonly up: number;
@@ -20,7 +20,9 @@ interface Counter {
   down: number;
 }
 
-/** What each resource and verb cost. Headers and TLS are in the transport's own totals, which cannot be told apart. */
+/**
+ * Traffic by resource and verb. Headers and TLS are only in the transport's totals, where they cannot be attributed.
+ */
 export class Traffic {
   readonly #counters = new Map<string, Counter>();
 

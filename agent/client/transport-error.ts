@@ -10,7 +10,7 @@ export type TransportReason =
   | "Proxy"
   | "Protocol";
 
-/** No answer, or half of one: what happened between us and the server, in one sentence. */
+/** No answer, or a partial one: what happened between us and the server, in one sentence. */
 export class TransportError extends Error implements HasDisposition {
   override readonly name = "TransportError";
   readonly disposition = "retry";
@@ -96,8 +96,8 @@ const meanings: Readonly<Record<string, Meaning>> = {
 };
 
 /**
- * What an error of Node's network modules means. `server` is the address as people know it. The error itself is not kept
- * as a cause: it would only say the same again, in worse words.
+ * Explains an error of Node's network modules. `server` is the address as operators know it. The error itself is not
+ * kept as a cause: it would only repeat the sentence in worse words.
  */
 export function transportErrorOf(error: unknown, server: string): TransportError {
   if (error instanceof TransportError) return error;
@@ -114,7 +114,7 @@ function guess(code: string, error: unknown): Meaning {
   return ["Reset", message];
 }
 
-/** A host with several addresses fails with one error per address; the first speaks for all. */
+/** A host with several addresses fails with one error per address; the first one counts. */
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   if (typeof error !== "object" || error === null || !("code" in error)) return "";

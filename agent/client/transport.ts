@@ -1,8 +1,8 @@
 import type { Millis } from "../base/clock.ts";
 
 /**
- * One HTTP exchange as plain values (constructing the global Request and Response alone costs 17 MB). The real transports
- * speak HTTPS or plain HTTP; tests call the embedded API's handler directly.
+ * One HTTP exchange as plain values (constructing the global Request and Response alone costs 17 MB). The real
+ * transports speak HTTPS or plain HTTP; tests call the embedded API's handler directly.
  */
 export type Transport = (request: HttpRequest) => Promise<HttpResponse>;
 
@@ -15,10 +15,10 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
   /**
    * Called synchronously, immediately before the request's first byte is handed to the socket, after any wait for a
-   * connection. It throws where the request may no longer be sent (fencing); the exchange then fails with that error.
+   * connection. Throws if the request may no longer be sent (fencing); the exchange then fails with that error.
    */
   readonly guard?: () => void;
-  /** Time until the response's headers; none: the transport's own default. Bodies are bounded by the caller's signal. */
+  /** Time until the response's headers; default: the transport's own. Bodies are bounded by the caller's signal. */
   readonly timeout?: Millis;
 }
 
@@ -26,8 +26,8 @@ export interface HttpResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The decoded body (gzip already undone). Leaving the loop early ends the exchange. */
+  /** The decoded body (gunzipped). Leaving the loop early ends the exchange. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Bytes of the body that came over the link so far, where that is not the length of `body` (gzip). */
+  /** Bytes of the body received over the link so far, if that is not the length of `body` (gzip). */
   readonly received?: () => number;
 }

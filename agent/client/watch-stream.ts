@@ -8,9 +8,9 @@ import { Scratch } from "./scratch.ts";
 import { brokenOffWith } from "./status-document.ts";
 
 /**
- * An event of a watch. REJECTED: it cannot be used, and none of its kind ever could; `resourceVersion` is its own where it has
- * one, and undefined where its object is of another kind, whose version is no position of this watch. UNREADABLE: a line that
- * is no event. It may have stood for any event, also a deletion: the reader has to ask for it again.
+ * An event of a watch. REJECTED: it cannot be used, and a retry would not help; `resourceVersion` is its own if it has
+ * one, and undefined if its object is of another kind, whose version is not a position of this watch. UNREADABLE: a
+ * line that is not an event. It may have replaced any event, even a deletion, so the reader has to request it again.
  */
 export type WatchEvent<T> =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: T }
@@ -19,26 +19,26 @@ export type WatchEvent<T> =
   | { readonly type: "REJECTED"; readonly why: string; readonly resourceVersion: string | undefined }
   | { readonly type: "UNREADABLE"; readonly why: string };
 
-/** A line above this is skipped, not held: etcd takes 1.5 MiB by default, so no honest event has it. */
+/** In bytes. A longer line is skipped, not buffered: etcd takes 1.5 MiB by default, so no honest event is longer. */
 const longestLine = 8 * 1024 * 1024;
-/** Of a skipped line, what is looked at for its resourceVersion. */
+/** The part of a skipped line that is searched for its resourceVersion. */
 const headOfLine = 4096;
 const newline = 0x0a;
 
-/** `metadataOnly`: partial metadata was asked for, which comes as a kind of its own. */
+/** `metadataOnly`: partial metadata was requested, which arrives under its own kind. */
 export interface Watched<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly metadataOnly?: boolean | undefined;
 }
 
-/** Events, one JSON document per line. Ends when the stream ends, throws what the stream throws. */
+/** Yields events, one JSON document per line. Ends when the stream ends, throws what the stream throws. */
 export async function* watchEvents<T extends KubeObject>(
   body: AsyncIterable<Uint8Array>,
   watched: Watched<T>,
   attempt: Attempt,
 ): AsyncGenerator<WatchEvent<T>, void, void> {
   const scratch = new Scratch();
-  /** The head of a line that is too long to be held, until its end is seen. */
+  /** The head of a line too long to buffer, until its end is seen. */
   let skipped: string | undefined;
   for await (const chunk of body) {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
@@ -91,7 +91,7 @@ function eventOf<T extends KubeObject>(line: string, watched: Watched<T>, attemp
   return stranger === undefined ? ownEvent(type, object, watched) : rejected(stranger, undefined);
 }
 
-/** Of an event whose object is of the kind that is watched, as far as it says. */
+/** For an event whose object is of the watched kind, or names no kind. */
 function ownEvent<T extends KubeObject>(type: unknown, object: unknown, { resource }: Watched<T>): WatchEvent<T> {
   switch (type) {
     case "ADDED":
@@ -99,7 +99,7 @@ function ownEvent<T extends KubeObject>(type: unknown, object: unknown, { resour
     case "DELETED": {
       const parsed = parseObject(object, resource);
       if (parsed.ok) return { type, object: parsed.object };
-      // Of what is gone nothing else is read.
+      // Of a deleted object only its identity is read.
       const gone = type === "DELETED" ? parseIdentity(object, resource) : undefined;
       return gone === undefined ? rejected(parsed.why, parsed.resourceVersion) : { type, object: gone };
     }
@@ -125,7 +125,7 @@ const rejected = (why: string, resourceVersion: string | undefined): WatchEvent<
   resourceVersion,
 });
 
-/** Of a line whose head alone is known. The first kind in it is that of the object: all that a tenant may write comes behind. */
+/** From the head of a line. Its first kind is the object's: everything that a tenant may write comes later. */
 function versionIn(head: string, { resource, metadataOnly }: Watched<KubeObject>): string | undefined {
   const kind = /"kind"\s*:\s*"([^"\\]{1,64})"/.exec(head)?.[1];
   if (strangerThan({ kind }, resource, metadataOnly === true) !== undefined) return undefined;

@@ -4,16 +4,16 @@ import type { Access } from "./credentials.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 import { transportErrorOf } from "./transport-error.ts";
 
-/** A way to one server that is open, or opens by itself: one HTTP/2 session, or a few HTTP/1.1 connections. */
+/** A channel to one server that is open, or opens by itself: one HTTP/2 session, or a few HTTP/1.1 connections. */
 export interface Wire {
   readonly access: Access;
-  /** False once no new request may be given to it. */
+  /** False once it takes no new requests. */
   readonly usable: boolean;
-  /** True once nothing of it runs any more. */
+  /** True once all of its exchanges have ended. */
   readonly isOver: boolean;
-  /** Sends one request. `limit` aborts what is not answered in time; the request's own signal ends the body too. */
+  /** Sends one request. `limit` aborts it if the answer is late; the request's own signal ends the body too. */
   send(request: HttpRequest, headers: Readonly<Record<string, string>>, limit: AbortSignal): Promise<HttpResponse>;
-  /** No new requests; those that run end by themselves. */
+  /** Takes no new requests; current ones run to their end. */
   retire(): void;
   /** Ends everything now. */
   close(): void;
@@ -23,16 +23,16 @@ export interface BodyParts {
   readonly gzip: boolean;
   readonly signal: AbortSignal;
   readonly server: string;
-  /** Called for each piece that arrives. */
+  /** Called for each chunk that arrives. */
   readonly heard: () => void;
-  /** Asked at the end: was that all, or was the answer broken off? Throws where it was. */
+  /** Called at the end; throws if the answer was broken off. */
   readonly whole: () => void;
 }
 
-/** Each piece costs a way through a thread and a turn of the loop over it, and holds so much memory until it is read. */
+/** In bytes. Each chunk costs a thread switch and a turn of the event loop, and is in memory until it is read. */
 const unpacked = 64 * 1024;
 
-/** The body of an answer, with gzip undone. However the loop over it ends, stream and decompression are freed at once. */
+/** The body of an answer, gunzipped. However the loop over it ends, stream and decompression are freed at once. */
 export function bodyOf(source: Readable, parts: BodyParts): Pick<HttpResponse, "body" | "received"> {
   const gunzip = parts.gzip ? createGunzip({ chunkSize: unpacked }) : undefined;
   const reader = gunzip ?? new PassThrough();
@@ -42,12 +42,12 @@ export function bodyOf(source: Readable, parts: BodyParts): Pick<HttpResponse, "
 }
 
 /**
- * Pours all of `source` into `reader`, and what goes wrong with it. Not `pipeline`, nor the source's own iterator: an HTTP/2
- * stream calls itself `closed` as soon as both sides have ended, and they take it for broken off where that was before its
- * answer was told, though all of it waits to be read. Resolves when nothing of the source runs any more.
+ * Pipes all of `source`, and its errors, into `reader`. Neither `pipeline` nor the source's own iterator will do: an
+ * HTTP/2 stream is `closed` as soon as both sides have ended, and they report it as broken off if that was before its
+ * answer was delivered, although all of it is still to be read. Resolves when the source has ended.
  */
 function poured(source: Readable, reader: Transform): Promise<void> {
-  // It comes out of the loop over the reader, where there is one.
+  // Errors surface in the loop over the reader, if there is one.
   reader.on("error", () => {});
   source.on("error", (error) => reader.destroy(error));
   const over = new Promise<void>((resolve) => {
@@ -74,7 +74,7 @@ async function* pieces(
       heard();
       yield piece;
     }
-    // Only then it is known how the source ended.
+    // Only then is it known how the source ended.
     await over;
     signal.throwIfAborted();
     whole();
@@ -87,7 +87,7 @@ async function* pieces(
   }
 }
 
-/** Headers as the transport contract wants them: lower case, one text each. */
+/** Headers in the form of the transport contract: lower case, one text each. */
 export function plainHeaders(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): Record<string, string> {
