@@ -1,4 +1,4 @@
-/** The condition of a type. An object may carry none, and a list from elsewhere may hold anything. */
+/** The condition of a type. An object may have none, and a list from elsewhere may hold anything. */
 export const conditionOf = <T extends { readonly type: string }>(
   conditions: readonly T[] | undefined,
   type: string,

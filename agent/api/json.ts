@@ -1,4 +1,4 @@
-/** Any value that came out of `JSON.parse`. Readonly, because what a cache or a log hands out is shared. */
+/** Any value from `JSON.parse`. Readonly, because values from a cache or a log are shared. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 
 export interface JsonObject {
@@ -10,7 +10,7 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 
 export const isJsonArray = (value: unknown): value is readonly JsonValue[] => Array.isArray(value);
 
-/** An own member: what an object inherits (`constructor`, `toString`) is no part of the document. */
+/** An own member: inherited ones (`constructor`, `toString`) are not part of the document. */
 export const member = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
   isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
@@ -35,14 +35,14 @@ export const itemsAt = (value: JsonValue | undefined, ...path: readonly string[]
   return isJsonArray(found) ? found : nothing;
 };
 
-/** The object with one member set, or removed where `value` is undefined. */
+/** The object with one member set, or removed if `value` is undefined. */
 export function withMember(object: JsonObject, name: string, value: JsonValue | undefined): JsonObject {
   if (value !== undefined) return { ...object, [name]: value };
   const { [name]: _, ...rest } = object;
   return rest;
 }
 
-/** The same content; the order of members does not count. */
+/** True if the content is the same, whatever the order of members. */
 export function isSameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (a === b) return true;
   if (isJsonArray(a)) return isJsonArray(b) && a.length === b.length && a.every((item, i) => isSameJson(item, b[i]));

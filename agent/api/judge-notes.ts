@@ -2,16 +2,16 @@ import { memberOf } from "../base/json.ts";
 import type { Node } from "./core.ts";
 import { taintKeys, taintsOf } from "./taints.ts";
 
-/** The API server's note that somebody wrote what only the judge of boards writes. */
+/** The API server's record that another program wrote fields that only the judge of boards writes. */
 export interface JudgeNote {
-  /** "kube-controller-manager": what is before the slash of a user agent. */
+  /** "kube-controller-manager": the part of a user agent before the slash. */
   readonly manager: string;
   readonly wrote: "taints" | "Ready";
   /** When, by the server's clock. Compared for change, never read as time. */
   readonly stamp: string;
 }
 
-/** One board at one look: the notes, and the taints that a judge puts there. */
+/** One reading of a board: the notes, and the judge's taints. */
 export interface JudgeSight {
   readonly notes: readonly JudgeNote[];
   readonly taints: string;
@@ -19,15 +19,15 @@ export interface JudgeSight {
 
 const ours = "siteward";
 
-/** Kubelets say themselves whether they are ready, and in these programs a kubelet and a controller manager have one name. */
+/** Kubelets write Ready themselves, and in these programs kubelet and controller manager share one name. */
 const withKubelet: readonly string[] = ["kubelet", "k3s", "k3s-server", "k3s-agent", "kubelite"];
 
-/** Taints are written by many hands. Of these programs a part judges boards. */
+/** Many programs write taints; of these, a part judges boards. */
 const judges: readonly string[] = ["kube-controller-manager", "k3s", "k3s-server", "kubelite"];
 
 /**
- * Who else judged, by managedFields, which name for each field the last one who changed it. They are read as they come:
- * their form belongs to the API server, and what is not understood says nothing.
+ * The other judges, by managedFields, which names for each field the last manager that changed it. Entries are read as
+ * they come: their format belongs to the API server, and unknown ones are ignored.
  */
 export function judgeNotes(managedFields: unknown): readonly JudgeNote[] {
   if (!Array.isArray(managedFields)) return [];
@@ -48,7 +48,7 @@ export function judgeNotes(managedFields: unknown): readonly JudgeNote[] {
 
 const judgedKeys: readonly string[] = Object.values(taintKeys);
 
-/** What a judge changes of a board's taints, in one text: with the times that the writers gave them. */
+/** The taints of a board that a judge changes, as one text, including their times. */
 export const judgedTaints = (node: Node): string =>
   taintsOf(node)
     .filter(({ key }) => judgedKeys.includes(key))
@@ -56,8 +56,8 @@ export const judgedTaints = (node: Node): string =>
     .join(" ");
 
 /**
- * Whether somebody else judged this board between two looks. A note of taints stands for all that its manager writes beside
- * them, so it counts only where the taints are not what they were.
+ * Returns the note of another judge's write between two readings of this board. A note on taints covers all that its
+ * manager writes beside them, so it counts only if the judge's taints changed.
  */
 export function otherJudge(before: JudgeSight, now: JudgeSight): JudgeNote | undefined {
   const isNew = ({ manager, wrote, stamp }: JudgeNote): boolean =>

@@ -1,8 +1,8 @@
 import type { V1ObjectMeta, V1OwnerReference } from "@kubernetes/client-node";
 
 /**
- * A model type of `@kubernetes/client-node` as it is on the wire: that library turns timestamps into `Date`, in JSON and
- * in our storage they are strings. Everything is readonly, because what a cache hands out is shared.
+ * A model type of `@kubernetes/client-node` as on the wire: that library turns timestamps into `Date`, but in JSON and
+ * in our storage they are strings. Everything is readonly, because objects from a cache are shared.
  */
 export type Wire<T> = T extends Date
   ? string
@@ -14,7 +14,7 @@ export type Wire<T> = T extends Date
 
 export type OwnerReference = Wire<V1OwnerReference>;
 
-/** Metadata of an object that was read from an API: what `parseObject` has made sure of is not optional. */
+/** Metadata of an object read from an API: fields that `parseObject` has verified are not optional. */
 export type ObjectMeta = Wire<Omit<V1ObjectMeta, "name" | "uid" | "resourceVersion">> & {
   readonly name: string;
   readonly uid: string;
@@ -51,7 +51,7 @@ export interface Condition {
   readonly lastTransitionTime?: string;
 }
 
-/** "namespace/name", or "name" where there is no namespace. */
+/** "namespace/name", or "name" if there is no namespace. */
 export const keyOf = ({
   metadata,
 }: {

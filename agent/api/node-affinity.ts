@@ -8,7 +8,7 @@ type Terms = NonNullable<
 type Term = Terms[number];
 type Expression = NonNullable<Term["matchExpressions"]>[number];
 
-/** Where a pod says that it may run. */
+/** A pod's constraints on its board. */
 export interface Placed {
   readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly affinity?: Affinity;
@@ -16,7 +16,7 @@ export interface Placed {
 
 const nodeName = "metadata.name";
 
-/** The node selector and the required node affinity; of the terms of an affinity one is enough. */
+/** Checks the node selector and the required node affinity, of which one matching term suffices. */
 export function isSelected({ nodeSelector, affinity }: Placed, { metadata: { name, labels } }: Node): boolean {
   const selector = Object.entries(nodeSelector ?? {}).map(([key, value]): LabelRequirement => within(key, [value]));
   if (!matchesLabels(selector, labels)) return false;
@@ -25,7 +25,7 @@ export function isSelected({ nodeSelector, affinity }: Placed, { metadata: { nam
   return listed(required.nodeSelectorTerms).some((term) => isMet(term, name, labels));
 }
 
-/** A term that is empty, or that cannot be understood, selects nothing. */
+/** An empty term, or one that cannot be parsed, selects nothing. */
 function isMet(term: Term, name: string, labels: Node["metadata"]["labels"]): boolean {
   const [expressions, fields] = [listed(term.matchExpressions), listed(term.matchFields)];
   if (expressions.length + fields.length === 0) return false;
@@ -33,14 +33,14 @@ function isMet(term: Term, name: string, labels: Node["metadata"]["labels"]): bo
   return selector !== undefined && matchesLabels(selector, labels) && fields.every((field) => isFieldMet(field, name));
 }
 
-/** Of the fields of a Node only its name can be asked for, with In or NotIn and one value. */
+/** A Node's name is the only field to match, with In or NotIn and one value. */
 function isFieldMet({ key, operator, values = [] }: Expression, name: string): boolean {
   if (values.length !== 1) return false;
   const isEqual = values[0] === (key === nodeName ? name : "");
   return operator === "In" ? isEqual : operator === "NotIn" && !isEqual;
 }
 
-/** The board for which a pod was made, as its affinity pins it; `undefined`: none, or not a single one. */
+/** The board to which a pod's affinity pins it; undefined if none, or more than one. */
 export function pinnedTo(affinity: Affinity): string | undefined {
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   const fields = listed(required?.nodeSelectorTerms).flatMap(({ matchFields }) => listed(matchFields));
@@ -48,7 +48,7 @@ export function pinnedTo(affinity: Affinity): string | undefined {
   return pin?.values?.length === 1 ? pin.values[0] : undefined;
 }
 
-/** Whatever terms were there: the board was found by them, and the pod is for this board only. */
+/** Replaces all required terms: they selected the board, and the pod is for this board only. */
 export const pinned = (affinity: Affinity, board: string): NonNullable<Affinity> => ({
   ...affinity,
   nodeAffinity: {

@@ -5,11 +5,11 @@ import { apiVersionOf, type Resource } from "./resources.ts";
 export const controllerOf = ({ metadata }: KubeObject): OwnerReference | undefined =>
   metadata.ownerReferences?.find(({ controller }) => controller === true);
 
-/** By uid, never by name: an owner that was made anew under its old name is another one. */
+/** By uid, never by name: an owner recreated under its old name is another one. */
 export const isControlledBy = (object: KubeObject, owner: KubeObject): boolean =>
   controllerOf(object)?.uid === owner.metadata.uid;
 
-/** On what an owner creates or adopts. */
+/** The reference to set on objects that an owner creates or adopts. */
 export const controlledBy = (resource: Resource<KubeObject>, { metadata }: KubeObject): OwnerReference => ({
   apiVersion: apiVersionOf(resource),
   kind: resource.kind,

@@ -3,22 +3,19 @@ import { apiVersionOf, type Resource } from "./resources.ts";
 import { type Fields, isFields } from "./shape-rules.ts";
 import { checkMetadata, shapeChecks } from "./shapes.ts";
 
-/**
- * An object that can be relied on, or why it cannot be used; `resourceVersion` where at least that could be read, and is one of
- * this resource's.
- */
+/** A validated object, or why it is invalid; then with its `resourceVersion`, if readable and of this resource. */
 export type Parsed<T> =
   | { readonly ok: true; readonly object: T }
   | { readonly ok: false; readonly why: string; readonly resourceVersion: string | undefined };
 
-/** The API's own types nest less than 20 deep; writing what nests thousands deep as JSON would overflow the stack. */
+/** The API's own types nest less than 20 deep; serialising thousands of levels as JSON would overflow the stack. */
 const deepest = 100;
 
 /**
- * The edge at which what an API server sent becomes an object: from here on its type is true for every field that we
+ * The edge at which input from an API server becomes an object: from here on its type holds for every field that we
  * read. `value` must be fresh from JSON.parse: it is corrected in place. Never throws.
  *
- * Items of a list come without kind and apiVersion, partial metadata comes as its own kind: both get those of the resource.
+ * Items of a list lack kind and apiVersion, and partial metadata has its own kind: both get those of the resource.
  */
 export function parseObject<T extends KubeObject>(value: unknown, resource: Resource<T>): Parsed<T> {
   if (!isFields(value)) return { ok: false, why: `a ${resource.kind} that is no object`, resourceVersion: undefined };
@@ -35,8 +32,8 @@ export function parseObject<T extends KubeObject>(value: unknown, resource: Reso
 }
 
 /**
- * Why an object is of another kind or apiVersion than those of the resource; one that names neither is not. With `isPartial`
- * partial metadata of an object will do.
+ * Why an object is of another kind or apiVersion than the resource's; undefined if it names neither. With `isPartial`,
+ * partial metadata of an object is accepted.
  */
 export function strangerThan(value: Fields, resource: Resource<KubeObject>, isPartial: boolean): string | undefined {
   const { kind, apiVersion } = value;
@@ -46,11 +43,11 @@ export function strangerThan(value: Fields, resource: Resource<KubeObject>, isPa
   return `${nameOf(value, resource)}: is of ${named("apiVersion", apiVersion)}`;
 }
 
-/** Anything may stand there, also an object that cannot be made a string. */
+/** The member may be anything, even an object that cannot be converted to a string. */
 const named = (member: string, value: unknown): string =>
   typeof value === "string" ? `${member} ${value.slice(0, 63)}` : `a ${member} that is no string`;
 
-/** Which object it is, where that can be read although the rest cannot be relied on. */
+/** The identity of an object, if that is readable although the rest is not valid. */
 export function parseIdentity<T extends KubeObject>(value: unknown, resource: Resource<T>): T | undefined {
   if (!isFields(value) || !isFields(value.metadata)) return undefined;
   const { name, namespace, uid, resourceVersion } = value.metadata;
@@ -60,7 +57,7 @@ export function parseIdentity<T extends KubeObject>(value: unknown, resource: Re
   return parsed.ok ? parsed.object : undefined;
 }
 
-/** The resourceVersion of anything that looks like an object. */
+/** The resourceVersion of any value shaped like an object. */
 export function resourceVersionOf(value: unknown): string | undefined {
   if (!isFields(value) || !isFields(value.metadata)) return undefined;
   const { resourceVersion } = value.metadata;
@@ -79,7 +76,7 @@ function problemOf(value: Fields, resource: Resource<KubeObject>): string | unde
   } else if (metadata.namespace !== undefined) {
     delete metadata.namespace;
   }
-  // Keys are "namespace/name"; a slash inside either would make two objects share one.
+  // Keys are "namespace/name"; a slash inside either would give two objects the same key.
   if (`${metadata.name}${metadata.namespace ?? ""}`.includes("/")) return "has a slash in its name";
   if (isDeeperThan(value, deepest)) return `is nested more than ${deepest} deep`;
   return checkMetadata(metadata) ?? shapeChecks[resource.plural]?.(value);

@@ -34,7 +34,7 @@ export function checkPod(pod: Fields): string | undefined {
   return undefined;
 }
 
-/** Of a Pod, or of the template of some. Says what cannot be used, beginning with its name. */
+/** Checks the spec of a Pod or a pod template. Returns the name of the unusable field and what is wrong with it. */
 export function checkPodSpec(spec: Fields): string | undefined {
   if (!areOptionalItems(spec, "tolerations", isToleration)) return "tolerations is not a list of tolerations";
   if (!areOptionalStrings(spec, "nodeSelector")) return "nodeSelector is not a map of strings";
@@ -53,7 +53,7 @@ const isToleration = (toleration: Fields): boolean =>
   ["key", "operator", "value", "effect"].every((name) => isOptional(toleration, name, "string")) &&
   isOptional(toleration, "tolerationSeconds", "number");
 
-/** As far as it says on which boards a pod may run. */
+/** Checks only the part that restricts the boards of a pod. */
 function isAffinity(spec: Fields): boolean {
   if (isAbsent(spec, "affinity")) return true;
   const { affinity } = spec;
@@ -73,7 +73,7 @@ const isExpression = (expression: Fields): boolean =>
   isText(expression.operator) &&
   (isAbsent(expression, "values") || isListOfStrings(expression.values));
 
-/** A label's value may be the empty text. */
+/** A label's value may be empty. */
 const isListOfStrings = (value: unknown): boolean =>
   areTexts(value) || (Array.isArray(value) && value.every((one) => typeof one === "string"));
 
@@ -93,7 +93,7 @@ function keepRequests(owner: Fields): void {
   if (resources) keepQuantities(resources, "requests");
 }
 
-/** A quantity may be written as a number; it is read as text. */
+/** A quantity may be a JSON number; it is converted to text. */
 function keepQuantities(owner: Fields, name: string): void {
   const quantities = owner[name];
   if (isFields(quantities)) {

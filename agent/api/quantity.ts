@@ -20,8 +20,8 @@ const suffixes: Readonly<Record<string, readonly [base: bigint, power: bigint]>>
 const nano = 10n ** 9n;
 
 /**
- * A quantity of Kubernetes ("250m", "1.5Gi", "1e3") in billionths, which is as fine as they are: exact, and rounded up.
- * `undefined`: it is none.
+ * A quantity of Kubernetes ("250m", "1.5Gi", "1e3") in billionths, the finest that it allows: exact, and rounded up.
+ * Undefined if it is not a quantity.
  */
 export function quantity(written: unknown): bigint | undefined {
   const text = typeof written === "number" ? String(written) : written;

@@ -1,6 +1,6 @@
 import { inTextOrder } from "../base/text-order.ts";
 
-/** resourceVersions of one resource are decimal numbers that grow, of any length (KEP-5504). Negative: `a` is older. */
+/** resourceVersions of one resource are increasing decimal numbers of any length (KEP-5504). Negative: `a` is older. */
 export function compareVersions(a: string, b: string): number {
   if (a.length !== b.length) return a.length - b.length;
   return inTextOrder(a, b);

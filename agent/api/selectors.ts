@@ -1,4 +1,4 @@
-/** Someone asked for a selection that does not exist; the message says what is wrong with it. */
+/** A selector is invalid; the message says what is wrong with it. */
 export class SelectorError extends Error {
   override readonly name = "SelectorError";
 }
@@ -11,7 +11,7 @@ export type LabelRequirement =
   | { readonly key: string; readonly operator: "exists" | "absent" }
   | { readonly key: string; readonly operator: "gt" | "lt"; readonly value: number };
 
-/** `matchLabels` and `matchExpressions` as objects carry them. */
+/** `matchLabels` and `matchExpressions` in the form of API objects. */
 export interface WrittenSelector {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {
@@ -25,7 +25,7 @@ export function matchesLabels(
   selector: LabelSelector,
   labels: Readonly<Record<string, string | undefined>> | undefined,
 ): boolean {
-  // An own member: what every object inherits ("constructor") is no label.
+  // An own member: inherited ones ("constructor") are not labels.
   const own = (key: string): string | undefined => (labels && Object.hasOwn(labels, key) ? labels[key] : undefined);
   return selector.every((requirement) => holds(requirement, own(requirement.key)));
 }
@@ -49,7 +49,7 @@ function holds(requirement: LabelRequirement, value: string | undefined): boolea
   }
 }
 
-/** What fits into a request's line, as API servers take it. */
+/** The length that fits into a request line of an API server. */
 const longestSelector = 16_384;
 
 function checkLength({ length }: string, longest: number): void {
@@ -114,7 +114,7 @@ function comparison([, key = "", sign = "", value = ""]: readonly string[], whol
 
 const within = (key: string, values: readonly string[]): LabelRequirement => ({ key, operator: "in", values });
 
-/** Commas inside parentheses belong to a list of values. Read from the end, where it is known whether a parenthesis closes. */
+/** Commas inside parentheses belong to a list of values. Scans from the end, where it is known what they enclose. */
 function topLevelParts(text: string): readonly string[] {
   const parts: string[] = [];
   let end = text.length;
@@ -143,11 +143,11 @@ function checkedValue(value: string, whole: string): string {
 }
 
 export interface FieldRequirement {
-  /** "metadata.name", "spec.nodeName", …: which of them exist depends on the resource. */
+  /** "metadata.name", "spec.nodeName", …: which ones exist depends on the resource. */
   readonly field: string;
   readonly equal: boolean;
   readonly value: string;
-  /** As what it reads where an object does not have it, if that is not "". */
+  /** The value to assume if the object lacks the field; default "". */
   readonly absent?: string;
 }
 
@@ -167,7 +167,9 @@ export function fieldOf(object: object, path: string): string {
   return typeof at === "string" || typeof at === "number" || typeof at === "boolean" ? String(at) : "";
 }
 
-/** "spec.nodeName=pi-3,status.phase!=Running": as in a request's `fieldSelector`. A backslash escapes , = and itself. */
+/**
+ * "spec.nodeName=pi-3,status.phase!=Running": as in a request's `fieldSelector`. A backslash escapes , = and itself.
+ */
 export function parseFieldSelector(text: string): FieldSelector {
   checkLength(text, longestSelector);
   if (text === "") return [];

@@ -1,4 +1,4 @@
-/** A JSON object fresh from the parser: ours to correct. */
+/** A JSON object fresh from the parser, which we may modify. */
 export type Fields = Record<string, unknown>;
 
 type Plain = "string" | "number" | "boolean";
@@ -10,7 +10,7 @@ export const isText = (value: unknown): value is string => typeof value === "str
 
 export const areTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 
-/** JSON null means "not there". */
+/** JSON null means absent. */
 export function isAbsent(owner: Fields, name: string): boolean {
   if (owner[name] === null) delete owner[name];
   return owner[name] === undefined;
@@ -19,14 +19,14 @@ export function isAbsent(owner: Fields, name: string): boolean {
 export const isOptional = (owner: Fields, name: string, type: Plain): boolean =>
   isAbsent(owner, name) || typeof owner[name] === type;
 
-/** A map of strings, or nothing. */
+/** A map of strings, or absent. */
 export function areOptionalStrings(owner: Fields, name: string): boolean {
   if (isAbsent(owner, name)) return true;
   const map = owner[name];
   return isFields(map) && Object.values(map).every((value) => typeof value === "string");
 }
 
-/** Labels, and what selects by them, are held against each other and kept as rows: no honest object has so many. */
+/** Labels and selectors are compared with each other and stored as rows: no honest object has this many. */
 export const mostLabels = 1000;
 
 export function hasTooManyLabels(map: unknown): boolean {
@@ -36,14 +36,14 @@ export function hasTooManyLabels(map: unknown): boolean {
   return false;
 }
 
-/** A list of objects that are all as wanted, or nothing. */
+/** A list of objects that all satisfy `isWanted`, or absent. */
 export function areOptionalItems(owner: Fields, name: string, isWanted: (item: Fields) => boolean): boolean {
   if (isAbsent(owner, name)) return true;
   const list = owner[name];
   return Array.isArray(list) && list.every((item: unknown) => isFields(item) && isWanted(item));
 }
 
-/** A part of the object that must itself be an object; anything else counts as not there. */
+/** A part of the object that must itself be an object; anything else counts as absent and is deleted. */
 export function section(object: Fields, name: string): Fields | undefined {
   const value = object[name];
   if (isFields(value)) return value;
@@ -55,7 +55,7 @@ export function keepOnly(owner: Fields, name: string, type: Plain): void {
   if (!isOptional(owner, name, type)) delete owner[name];
 }
 
-/** A map of strings. Entries of another type go, the rest stays. */
+/** A map of strings. Entries of another type are deleted, the rest stays. */
 export function keepStrings(owner: Fields, name: string): void {
   if (isAbsent(owner, name)) return;
   const map = owner[name];
@@ -66,7 +66,7 @@ export function keepStrings(owner: Fields, name: string): void {
   for (const key in map) if (typeof map[key] !== "string") delete map[key];
 }
 
-/** A list of objects. Items that cannot be used go, the rest stays in its order. */
+/** A list of objects. Unusable items are deleted, the rest stays in order. */
 export function keepItems(owner: Fields, name: string, usable: (item: Fields) => boolean): void {
   if (isAbsent(owner, name)) return;
   const list = owner[name];
@@ -78,7 +78,7 @@ export function keepItems(owner: Fields, name: string, usable: (item: Fields) =>
   if (kept.length < list.length) owner[name] = kept;
 }
 
-/** A list of texts. What is none goes. */
+/** A list of texts. Other items are deleted. */
 export function keepTexts(owner: Fields, name: string): void {
   if (isAbsent(owner, name) || areTexts(owner[name])) return;
   const list: unknown = owner[name];

@@ -15,13 +15,13 @@ import {
 import { checkDaemonSet, checkEndpointSlice, checkEndpoints, checkRevision, checkService } from "./workload-shapes.ts";
 
 /**
- * Looks at the fields of one kind that this program reads. What is malformed and can be missed is taken out, in place;
- * the answer says why an object cannot be used at all: where leaving something out would make us act (a Lease that seems
- * unheld, a Pod that seems to tolerate nothing), the object is refused instead.
+ * Checks the fields of one kind that this program reads. Malformed fields that are dispensable are deleted in place.
+ * Returns why an object cannot be used at all: if leaving out a field would make us act (a Lease that seems unheld, a
+ * Pod that seems to tolerate nothing), the object is refused instead.
  */
 export type ShapeCheck = (object: Fields) => string | undefined;
 
-/** By plural: the one place that decides what of an object can be trusted. */
+/** By plural: the one place that decides which fields of an object can be trusted. */
 export const shapeChecks: Readonly<Record<string, ShapeCheck>> = {
   nodes: checkNode,
   pods: checkPod,

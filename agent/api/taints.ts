@@ -11,7 +11,7 @@ export const taintKeys = {
   networkUnavailable: "node.kubernetes.io/network-unavailable",
 } as const;
 
-/** A taint is told from others of its Node by key and effect. */
+/** The identity of a taint within its Node: key and effect. */
 export type TaintName = Pick<Taint, "key" | "effect">;
 
 export const notReady: TaintName = { key: taintKeys.notReady, effect: "NoExecute" };
@@ -19,7 +19,7 @@ export const unreachable: TaintName = { key: taintKeys.unreachable, effect: "NoE
 
 export const isSameTaint = (a: TaintName, b: TaintName): boolean => a.key === b.key && a.effect === b.effect;
 
-/** All taints of a Node, without what is none. */
+/** All valid taints of a Node. */
 export const taintsOf = ({ spec }: Node): readonly Taint[] =>
   Array.isArray(spec?.taints) ? spec.taints.filter((taint) => typeof taint?.key === "string") : [];
 
@@ -30,8 +30,8 @@ export const noExecuteTaints = (node: Node): readonly Taint[] =>
   taintsOf(node).filter(({ effect }) => effect === "NoExecute");
 
 /**
- * The whole list as it shall become: taints lists have no merge key, so a patch always replaces all of it. What is
- * added keeps the place of a taint of the same name; all others stay as they are.
+ * The whole list after a change: lists of taints have no merge key, so a patch always replaces all of it. An added
+ * taint takes the place of one with the same name; all others stay as they are.
  */
 export function changeTaints(
   before: readonly Taint[],
@@ -54,7 +54,7 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
     case "Exists":
       return true;
     default:
-      // Numeric comparison is behind a feature gate that is off by default; whoever does not know it tolerates nothing.
+      // Numeric comparison is behind a feature gate that is off by default; an unknown operator tolerates nothing.
       return false;
   }
 }

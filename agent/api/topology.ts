@@ -3,8 +3,8 @@ import type { Service } from "./core.ts";
 export const zoneLabel = "topology.kubernetes.io/zone";
 
 /**
- * Whether a service asks for its endpoints to be shared among the zones by what their boards can do: an annotation that
- * `trafficDistribution` has replaced. The older of its two names is what counts, if it is there.
+ * Whether a service asks for its endpoints to be allocated to zones in proportion to their boards' capacity: an
+ * annotation that `trafficDistribution` has replaced. The older of its two names takes precedence.
  */
 export function asksForZones({ metadata: { annotations } }: Service): boolean {
   const mode =

@@ -17,7 +17,7 @@ import {
   section,
 } from "./shape-rules.ts";
 
-/** A selector or a template of which part is missing would select, or create, something else than was meant. */
+/** A selector or template with missing parts would select or create other pods than intended. */
 export function checkDaemonSet(daemonSet: Fields): string | undefined {
   const { spec } = daemonSet;
   if (!isFields(spec)) return "has no spec";
