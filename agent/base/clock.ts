@@ -1,9 +1,8 @@
 export type Millis = number;
 
 /**
- * A moment. `mono` measures: it counts milliseconds on this machine's monotonic clock, for one boot, and means
- * nothing elsewhere.
- * `wall` shows: milliseconds since 1970 as this machine believes them to be, wrong by decades on a board without a
+ * A moment. `mono` measures: milliseconds of this machine's monotonic clock, for one boot, meaningless elsewhere.
+ * `wall` is for showing: milliseconds since 1970 as this machine believes, wrong by decades on a board without a
  * battery clock. The two never mix, and nothing is decided by `wall`.
  */
 export interface Instant {
@@ -17,25 +16,25 @@ export interface Timer {
 
 export interface Clock {
   now(): Instant;
-  /** Calls `run` once, not before `delay` milliseconds of monotonic time are over. Any finite delay is allowed. */
+  /** Calls `run` once, no earlier than after `delay` milliseconds of monotonic time. Any finite delay is allowed. */
   after(delay: Millis, run: () => void): Timer;
 }
 
 export const elapsed = (from: Instant, to: Instant): Millis => to.mono - from.mono;
 
-/** The instant `delay` after (or, negative, before) another. */
+/** The instant `delay` after (or, if negative, before) another. */
 export const shifted = (instant: Instant, delay: Millis): Instant => ({
   mono: instant.mono + delay,
   wall: instant.wall + delay,
 });
 
-/** CLOCK_MONOTONIC: the same for every process of one boot, so that what was stored before a restart can be compared. */
+/** CLOCK_MONOTONIC: shared by all processes of one boot, so that instants stored before a restart can be compared. */
 function monotonic(): Millis {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1000 + nanoseconds / 1e6;
 }
 
-/** `setTimeout` fires at once beyond this, so longer timers are armed again. */
+/** In milliseconds. `setTimeout` fires at once beyond this, so longer timers are armed again. */
 const longestTimeout = 2 ** 31 - 1;
 
 export class SystemClock implements Clock {
@@ -61,7 +60,7 @@ export class SystemClock implements Clock {
   }
 }
 
-/** Waits. Ends early, without an error, when the signal aborts: loops look at the signal, not at how they woke up. */
+/** Waits. Ends early, without an error, when the signal aborts: loops check the signal, not why they woke up. */
 export function sleep(clock: Clock, delay: Millis, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
@@ -96,5 +95,5 @@ export function deadline(
   };
 }
 
-/** Lets everything else that is due have its turn of the event loop; no time passes for it. */
+/** Yields one turn of the event loop to everything else that is due, without a delay. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -2,7 +2,7 @@ import type { Millis } from "./clock.ts";
 
 const kept = 64;
 
-/** The newest durations of something, for a percentile; constant memory. */
+/** The newest 64 durations of an operation, for percentiles; constant memory. */
 export class DurationSample {
   readonly #durations: Millis[] = [];
   #next = 0;
@@ -12,12 +12,12 @@ export class DurationSample {
     this.#next = (this.#next + 1) % kept;
   }
 
-  /** Half of them took no longer. Undefined: nothing measured yet. */
+  /** The median; undefined if nothing was measured yet. */
   get p50(): Millis | undefined {
     return this.#percentile(0.5);
   }
 
-  /** 95 of 100 took no longer. */
+  /** The 95th percentile; undefined if nothing was measured yet. */
   get p95(): Millis | undefined {
     return this.#percentile(0.95);
   }

@@ -1,26 +1,26 @@
 /**
  * What a loop does about an error.
  *
- * retry: back off this key or stream and try again · refresh: somebody else wrote; wait for the watch and go again soon ·
- * relist: the server lost the history we ask for · done: the wish is already fulfilled · drop: more tries do not help
- * until the object changes · rebuild: throw the cache away and list again · exit: only a person can help
+ * retry: back off this key or stream and try again · refresh: another writer was faster; wait for the watch and retry
+ * soon · relist: the server lost the history we ask for · done: the goal is already reached · drop: retries do not help
+ * until the object changes · rebuild: delete the cache and list again · exit: an operator must act
  */
 export type Disposition = "retry" | "refresh" | "relist" | "done" | "drop" | "rebuild" | "exit";
 
 const dispositions: readonly string[] = ["retry", "refresh", "relist", "done", "drop", "rebuild", "exit"];
 
-/** An error class states its own disposition; storage, which may import nothing of ours, does it structurally. */
+/** An error class states its own disposition; storage, which imports nothing of ours, does so structurally. */
 export interface HasDisposition {
   readonly disposition: Disposition;
 }
 
 /**
- * The one place that asks: what the outermost error of a chain of causes states that states anything. An error that
- * states nothing is a bug of ours: its key backs off, the rest goes on.
+ * The only place that reads dispositions: the outermost one stated in a chain of causes. An error without one is a bug
+ * of ours: its key backs off, everything else continues.
  */
 export const dispositionOf = (error: unknown): Disposition => stated(error) ?? "retry";
 
-/** True for errors that nobody foresaw; they are logged with their stack. */
+/** True for unforeseen errors; they are logged with their stack. */
 export const isUnforeseen = (error: unknown): boolean => stated(error) === undefined;
 
 function stated(error: unknown): Disposition | undefined {
@@ -33,7 +33,7 @@ function stated(error: unknown): Disposition | undefined {
   return undefined;
 }
 
-/** What a person can do about it, where there is something. */
+/** The action an operator can take, if there is one. */
 export function hintOf(error: unknown): string | undefined {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if ("hint" in at && typeof at.hint === "string") return at.hint;
@@ -41,7 +41,7 @@ export function hintOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Whether it says that this user may not: an error that knows it, or the system. */
+/** True if this user lacks the permission, as stated by an error of ours or of the system. */
 export function isForbidden(error: unknown): boolean {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if ("isForbidden" in at && at.isForbidden === true) return true;
@@ -56,13 +56,13 @@ export function sentenceOf(error: unknown): string {
   return error.cause === undefined ? error.message : `${error.message}: ${sentenceOf(error.cause)}`;
 }
 
-/** A rule says that more tries do not help until the object changes. */
+/** A rule states that retries do not help until the object changes. */
 export class TerminalError extends Error implements HasDisposition {
   override readonly name = "TerminalError";
   readonly disposition = "drop";
 }
 
-/** Configuration that cannot be used: every problem at once. The process ends with status 78. */
+/** Invalid configuration, with all problems at once. The process ends with status 78. */
 export class ConfigError extends Error implements HasDisposition {
   override readonly name = "ConfigError";
   readonly disposition = "exit";

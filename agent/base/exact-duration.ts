@@ -7,7 +7,7 @@ const units: readonly (readonly [string, Millis])[] = [
   ["s", 1000],
 ];
 
-/** In the largest unit that says it exactly, so that what is shown can be written back and means the same. */
+/** Uses the largest unit that is exact, so that the text can be written back with the same meaning. */
 export function exactDuration(value: Millis): string {
   const [unit, size] = units.find(([, size]) => value >= size && value % size === 0) ?? ["ms", 1];
   return `${value / size}${unit}`;

@@ -1,4 +1,4 @@
-/** First in, first out, in constant time; what was taken is not kept in memory. */
+/** First in, first out, in constant time; removed items are not kept in memory. */
 export class Fifo<T> {
   #items: T[] = [];
   #head = 0;

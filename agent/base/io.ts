@@ -4,38 +4,37 @@ import type { Text } from "./terminal-text.ts";
 
 export interface Output {
   /**
-   * Writes cleaned text (base/terminal-text.ts); no line break is added. A reader that has gone (`siteward status | head -1`)
-   * is no error.
+   * Writes cleaned text (base/terminal-text.ts), no line break added. A closed reader (`… | head -1`) is not an error.
    */
   write(text: Text): void;
-  /** The same for one line, with its line break: those in the text become spaces. */
+  /** Writes one line and its line break: line breaks in the text become spaces. */
   line(text: Text): void;
-  /** JSON with a line break behind it; what a terminal must not get is escaped in it. `indent`: for a person's eyes. */
+  /** Writes JSON and a line break; characters that steer a terminal are escaped. `indent`: for human readers. */
   json(value: unknown, indent?: number): void;
-  /** Writes as is: what readline draws while a person types. */
+  /** Writes unchanged: for what readline draws while a user types. */
   echo(text: string): void;
   readonly isTTY: boolean;
-  /** The width of the terminal; 100 where there is none. */
+  /** The width of the terminal; 100 if there is none. */
   readonly columns: number;
-  /** The height of the terminal, where there is one. */
+  /** The height of the terminal, if there is one. */
   readonly rows?: number | undefined;
 }
 
-/** What surrounds a command. `main.ts` makes the real one; tests make their own. */
+/** The environment of a command. `main.ts` makes the real one; tests make their own. */
 export interface Io {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Aborts with an `Interrupted` at SIGINT or SIGTERM. A second signal ends the process at once. */
+  /** Aborts with an `Interrupted` on SIGINT or SIGTERM. A second signal ends the process at once. */
   readonly signal: AbortSignal;
-  /** Calls it at each SIGHUP, which ends the process otherwise, until what it returns is called. */
+  /** Calls `run` on each SIGHUP, which otherwise ends the process, until the returned function is called. */
   readonly onHangup: (run: () => void) => () => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly hostname: string;
-  /** How this very program is started: `spawn(self[0], [...self.slice(1), "run", …])`. */
+  /** The command that starts this program: `spawn(self[0], [...self.slice(1), "run", …])`. */
   readonly self: readonly string[];
-  /** The folder into which the program was installed; `profiles.d/` lies in it (`firmware-profiles/` in the sources). */
+  /** The program's installation folder, which contains `profiles.d/` (`firmware-profiles/` in the sources). */
   readonly home: string;
 }
 
@@ -49,15 +48,15 @@ export class Interrupted extends Error {
   }
 }
 
-/** The arguments of a command, checked against the table of commands: what is not there was not given. */
+/** The arguments of a command, checked against the table of commands; missing entries were not given. */
 export interface Args {
   /** Options without a value: `args.flags.has("json")`. */
   readonly flags: ReadonlySet<string>;
   /** Options with a value: `args.values.get("config")`. */
   readonly values: ReadonlyMap<string, string>;
-  /** What is not an option, in the order given. */
+  /** Arguments that are not options, in the order given. */
   readonly words: readonly string[];
 }
 
-/** A command: does its work and answers with the exit code. */
+/** A command: does its work and returns the exit code. */
 export type Run = (io: Io, args: Args) => Promise<number>;

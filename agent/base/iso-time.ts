@@ -1,8 +1,8 @@
 import type { Millis } from "./clock.ts";
 
 /**
- * RFC 3339 in UTC with milliseconds: what `Date.toISOString` writes. For that V8 looks up the board's time zone with all
- * its names, which is a megabyte that stays; so only years of more or less than four digits go that way.
+ * RFC 3339 in UTC with milliseconds, like `Date.toISOString`. That makes V8 load the board's time zone with all its
+ * names, a megabyte that is never freed; so it is used only for years outside 0 to 9999.
  */
 export function isoTime(wall: Millis): string {
   const at = new Date(wall);
@@ -14,8 +14,8 @@ export function isoTime(wall: Millis): string {
 }
 
 /**
- * A time as people and other programs write it, in RFC 3339; undefined: it is none. `Date` takes the 31st of February for the
- * third of March, and an end that nobody wrote must not be kept to.
+ * Parses a time in RFC 3339 from operators or other programs; undefined if it is not one. `Date` reads the 31st of
+ * February as the third of March, and such an end, which the author never wrote, must not be applied.
  */
 export function readTime(written: string): Millis | undefined {
   const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)(?:T|$)/.exec(written) ?? [];

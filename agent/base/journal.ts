@@ -3,17 +3,18 @@ import { cleaned } from "./terminal-text.ts";
 
 export interface JournalSink {
   readonly level: Level;
-  /** Every entry says so: to the journal, what starts the service is called otherwise. */
+  /** Sent with every entry: the journal would otherwise use the name of the process that starts the service. */
   readonly identifier: string;
-  /** One datagram to the journal; false: it was not taken. Undefined: there is only a stream. */
+  /** Sends one datagram to the journal; false: it was not accepted. Undefined: there is only a stream. */
   readonly send: ((entry: Uint8Array) => boolean) | undefined;
-  /** A line to the stream that the journal reads. */
+  /** Writes a line to the stream that the journal reads. */
   readonly write: (line: string) => void;
 }
 
 /**
- * Speaks to the journal of systemd: with all fields, so that `journalctl SITEWARD_TERM=3` finds them, where a socket to it
- * was opened for us; otherwise, and where it does not take an entry, by lines that begin with their priority (sd-daemon(3)).
+ * Logs to systemd's journal. If a socket to it was opened for us, entries carry all fields, so that `journalctl
+ * SITEWARD_TERM=3` finds them; otherwise, and for entries it does not accept, it writes lines that begin with their
+ * priority (sd-daemon(3)).
  */
 export class JournalLogger extends FieldLogger {
   constructor(sink: JournalSink) {
@@ -26,10 +27,10 @@ export class JournalLogger extends FieldLogger {
   }
 }
 
-/** Of one value: an entry has to fit into a datagram. */
+/** Per value: an entry has to fit into a datagram. */
 const longestValue = 16_384;
 
-/** An entry of the native protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL). The message can be read without its fields. */
+/** An entry of the native protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL). The message is readable without its fields. */
 export function journalEntry(identifier: string, level: Level, message: string, fields: Fields): Uint8Array {
   const own = Object.entries(fields).flatMap(([name, value]): readonly [string, string][] => {
     const text = textOf(plainValue(value));
@@ -48,14 +49,14 @@ export function journalEntry(identifier: string, level: Level, message: string, 
 const textOf = (value: unknown): string | undefined =>
   typeof value === "string" ? value : value === undefined ? undefined : JSON.stringify(value);
 
-/** `pauseMs` is SITEWARD_PAUSE_MS. Names take capital letters, digits and underscores, 64 at most. */
+/** `pauseMs` becomes SITEWARD_PAUSE_MS. Names have capital letters, digits and underscores, 64 at most. */
 export const fieldName = (name: string): string =>
   `SITEWARD_${name
     .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
     .toUpperCase()
     .replace(/[^A-Z0-9_]/g, "_")}`.slice(0, 64);
 
-/** A value of several lines carries its length in front of it, in 64 bits, the smallest byte first. */
+/** A multi-line value is preceded by its length, in 64 bits, little-endian. */
 function fieldOf(name: string, value: string): Buffer {
   if (!value.includes("\n")) return Buffer.from(`${name}=${value}\n`);
   const text = Buffer.from(value);

@@ -1,11 +1,14 @@
 /**
- * Whose requests go first. `boards`: what keeps the judgement of boards going, which no tenant can make more of. `pods`:
- * what becomes of the pods of a board that was judged. `workloads`: what tenants cause by their own objects.
+ * The priority of requests. `boards`: requests that the judgement of boards needs; no tenant can cause more of them.
+ * `pods`: actions on the pods of judged boards. `workloads`: requests that tenants cause by their own objects.
+ * `events`: records of Events.
  */
 export const lanes = ["boards", "pods", "workloads", "events"] as const;
 export type Lane = (typeof lanes)[number];
 
-/** So many of the other lanes go at most while one of this lane waits. Those before keep more than half of all turns. */
+/**
+ * How many turns of other lanes a waiting lane lets pass at most. The lanes before it keep more than half of all turns.
+ */
 const mostPassed: Readonly<Record<Lane, number>> = {
   boards: Number.POSITIVE_INFINITY,
   pods: 3,
@@ -13,7 +16,7 @@ const mostPassed: Readonly<Record<Lane, number>> = {
   events: 15,
 };
 
-/** Waits in lanes: each in its own order, the first lane first, and none for ever. */
+/** Waiting lines by lane: each is in order, the first lane goes first, and none starves. */
 export class Lanes {
   readonly #lines = lanes.map((lane) => ({ lane, passed: 0, waiting: new Set<() => void>() }));
 
@@ -40,7 +43,7 @@ export class Lanes {
     });
   }
 
-  /** Gives one turn to a lane that may have it, and answers to which. */
+  /** Gives one turn to a permitted lane and returns that lane. */
   next(may: (lane: Lane) => boolean = () => true): Lane | undefined {
     const able = this.#lines.filter(({ lane, waiting }) => waiting.size > 0 && may(lane));
     const turn = able.find(({ lane, passed }) => passed >= mostPassed[lane]) ?? able[0];

@@ -3,15 +3,16 @@ import { recordIn } from "./json.ts";
 
 /**
  * The end of something that outlives the process and the boot, such as a freeze. On a board without a battery clock the
- * wall says nothing until it was set; so what was left is written down too, with the boot and the moment of writing.
+ * wall clock is meaningless until it is set, so the remaining time is stored too, with the boot and the moment of
+ * writing.
  */
 export interface LastingEnd {
   readonly until: Millis;
-  /** The wall clock was synchronised when `until` was made from it. */
+  /** The wall clock was synchronised when `until` was computed from it. */
   readonly isTrusted: boolean;
   readonly left: Millis;
   readonly bootId: string;
-  /** Of that boot's monotonic clock, which every process of the boot shares. */
+  /** On that boot's monotonic clock, which every process of the boot shares. */
   readonly mono: Millis;
 }
 
@@ -30,9 +31,9 @@ export const lastingEnd = (ttl: Millis, { now, bootId, isSynced }: Moment): Last
 });
 
 /**
- * How long it still lasts; nothing or less: it is over. Within a boot the monotonic clock says it. After a reboot the
- * wall does, where it could be trusted then and can now; otherwise what was left counts from the boot on: it may last
- * longer than was asked for by the time the board was off, and never shorter (docs/interfaces.md#clocks).
+ * The remaining time; zero or less: it is over. Within a boot the monotonic clock decides. After a reboot the wall
+ * clock does, if it could be trusted then and can be now; otherwise the remaining time counts from the boot: it may
+ * last longer than requested by the time the board was off, and never shorter (docs/interfaces.md#clocks).
  */
 export function left(end: LastingEnd, { now, bootId, isSynced }: Moment): Millis {
   if (bootId === end.bootId) return end.left - (now.mono - end.mono);
@@ -40,7 +41,7 @@ export function left(end: LastingEnd, { now, bootId, isSynced }: Moment): Millis
   return end.left - now.mono;
 }
 
-/** The same end as seen now: written down again, it shortens what a reboot would add. */
+/** The same end as of now: storing it again shortens what a reboot would add. */
 export const checkpoint = (end: LastingEnd, moment: Moment): LastingEnd => lastingEnd(left(end, moment), moment);
 
 export const lastingEndText = (end: LastingEnd): string => JSON.stringify(end);

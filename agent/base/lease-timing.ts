@@ -2,36 +2,39 @@ import type { Millis } from "./clock.ts";
 import { exactDuration } from "./exact-duration.ts";
 
 export interface LeaseTiming {
-  /** How long followers leave a silent leader alone; written into the Lease. */
+  /** How long followers wait for a silent leader; written into the Lease. */
   readonly duration: Millis;
-  /** A leader that could not renew for so long gives up. */
+  /** A leader that could not renew for this long gives up. */
   readonly renewDeadline: Millis;
   /** The pause between two renewals, and about that between two attempts to lead. */
   readonly retry: Millis;
 }
 
 export interface TimingProblem {
-  /** The one that is most likely wrong. */
+  /** The setting that is most likely wrong. */
   readonly setting: keyof LeaseTiming;
-  /** What it was held against. */
+  /** The settings it conflicts with. */
   readonly against: readonly (keyof LeaseTiming)[];
-  /** Follows the name. */
+  /** Follows the setting's name. */
   readonly message: string;
 }
 
-/** Pauses of those who wait are stretched by up to so much, so that they do not all come at once. */
+/** Pauses of waiting followers are stretched by up to this factor, so that they do not all come at once. */
 export const jitterFactor = 1.2;
 
-/** No holder is believed to hold for longer, whatever it wrote. */
+/** No holder is trusted to hold for longer, whatever it wrote. */
 export const longestLease: Millis = 3_600_000;
 
 /** A Lease counts whole seconds. */
 export const writtenSeconds = (duration: Millis): number => Math.floor(duration / 1000);
 
-/** How long a leader believes in a term after the attempt began that won or renewed it: less than followers wait. */
+/**
+ * In milliseconds: how long a leader trusts a term, from the start of the attempt that won or renewed it; less than
+ * followers wait.
+ */
 export const trust = (seconds: number): Millis => seconds * 1000 - Math.max(seconds * 100, 2000);
 
-/** Everything that is wrong with a timing. */
+/** All problems of a timing. */
 export function timingProblems(timing: LeaseTiming): readonly TimingProblem[] {
   const { duration, renewDeadline, retry } = timing;
   const found: TimingProblem[] = [];
@@ -52,7 +55,7 @@ export function timingProblems(timing: LeaseTiming): readonly TimingProblem[] {
     against: ["duration"],
     message: `${exactDuration(renewDeadline)} must be shorter than leader.duration (${exactDuration(duration)})`,
   });
-  // A retry may come so much later than asked, and must still fit into the deadline.
+  // A retry may be this much later than requested, and must still fit into the deadline.
   demand(renewDeadline > jitterFactor * retry, {
     setting: "retry",
     against: ["renewDeadline"],

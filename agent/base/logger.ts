@@ -6,18 +6,18 @@ export const levels = ["error", "warn", "info", "debug"] as const;
 export type Level = (typeof levels)[number];
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** error: somebody must act. warn: degraded, carrying on. info: the board or the site changed. debug: the rest. */
+/** error: an operator must act. warn: degraded, carrying on. info: the board or the site changed. debug: the rest. */
 export interface Logger {
   error(message: string, fields?: Fields): void;
   warn(message: string, fields?: Fields): void;
   info(message: string, fields?: Fields): void;
   debug(message: string, fields?: Fields): void;
-  /** The same logger with fields that every line of it carries. */
+  /** The same logger, with fields added to each of its lines. */
   child(fields: Fields): Logger;
 }
 
 export interface LogSink {
-  /** Asked for every line: it may change while the program runs. */
+  /** Read for every line, because it may change at run time. */
   readonly level: Level;
   readonly format: "json" | "text";
   readonly clock: Clock;
@@ -27,9 +27,9 @@ export interface LogSink {
 /** syslog priorities, as journald reads them. */
 export const priorities: Readonly<Record<Level, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
 
-/** Where the lines of a logger and of its children go, with all the fields that they carry. */
+/** Takes the lines of a logger and its children, with all their fields. */
 export interface LineTaker {
-  /** Of a logger with these fields. Lines of a lower level are not even made. */
+  /** The level for a logger with these fields. Less severe lines are not even built. */
   levelOf(fields: Fields): Level;
   take(level: Level, message: string, fields: Fields): void;
 }
@@ -69,7 +69,7 @@ export class FieldLogger implements Logger {
   }
 }
 
-/** A line of text for each. */
+/** Writes each entry as one line. */
 export class LineLogger extends FieldLogger {
   constructor(sink: LogSink, fields?: Fields) {
     const lineOf = sink.format === "json" ? jsonLine : textLine;
@@ -79,13 +79,13 @@ export class LineLogger extends FieldLogger {
   }
 }
 
-/** A taker whose level is that of its sink, whenever it is asked. */
+/** A taker that always uses the current level of its sink. */
 export const takerOf = (sink: { readonly level: Level }, take: LineTaker["take"]): LineTaker => ({
   levelOf: () => sink.level,
   take,
 });
 
-/** Says nothing. */
+/** Discards everything. */
 export const silent: Logger = { error() {}, warn() {}, info() {}, debug() {}, child: () => silent };
 
 function jsonLine(wall: Millis, level: Level, message: string, fields: Fields): string {
@@ -96,7 +96,7 @@ function jsonLine(wall: Millis, level: Level, message: string, fields: Fields): 
 const textLine = (wall: Millis, level: Level, message: string, fields: Fields): string =>
   `${isoTime(wall).slice(11, 23)} ${level.padEnd(5)} ${sentenceWith(message, fields)}`;
 
-/** `term began term=3`, in one line, and nothing in it that steers a terminal. */
+/** `term began term=3`, in one line and without terminal control characters. */
 export function sentenceWith(message: string, fields: Fields): string {
   const rest = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
@@ -109,7 +109,7 @@ const textValue = (value: unknown): string => {
   return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text);
 };
 
-/** An Error becomes its message and those of its causes; the stack only where nobody expected it. */
+/** An Error becomes its message and those of its causes, without the stack. */
 export function plainValue(value: unknown): unknown {
   if (!(value instanceof Error)) return value;
   const messages: string[] = [];

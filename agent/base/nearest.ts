@@ -1,4 +1,4 @@
-/** "Did you mean": the word most like this one, if any is like it enough to be a slip of the fingers. */
+/** "Did you mean": the most similar word, if it is similar enough to be a typing error. */
 export function nearest(word: string, words: Iterable<string>): string | undefined {
   const typed = word.toLowerCase();
   let best: { readonly word: string; readonly distance: number } | undefined;
@@ -10,9 +10,9 @@ export function nearest(word: string, words: Iterable<string>): string | undefin
   return best?.word;
 }
 
-/** How many letters must be added, left out, replaced or swapped with their neighbour to turn `a` into `b`. */
+/** The number of letters to add, remove, replace or swap with their neighbour to turn `a` into `b`. */
 function slips(a: string, b: string): number {
-  // A word of the user may be of any length; beyond this it is no slip of any word of ours.
+  // User input may be of any length; beyond this it is no misspelling of our words.
   if (a.length > 100 || b.length > 100) return Number.POSITIVE_INFINITY;
   let older: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);

@@ -1,8 +1,8 @@
 import { type Lane, Lanes, lanes } from "./lanes.ts";
 
 /**
- * At most so many at once; the rest waits in line. Each lane leaves an eighth to those before it: writes of one lane that
- * get no answer never hold up all.
+ * A limit on concurrent work; further work waits in line. Each lane leaves an eighth to those before it, so unanswered
+ * writes of one lane never block all others.
  */
 export class Permits {
   readonly #most: number;
@@ -17,27 +17,27 @@ export class Permits {
     return this.#from(0);
   }
 
-  /** Takes a permit where one is free, without waiting for it. */
+  /** Takes a permit if one is free, without waiting. */
   take(lane: Lane = "boards"): boolean {
     if (!this.#isFree(lane)) return false;
     this.#count(lane, 1);
     return true;
   }
 
-  /** Waits for a permit, to be given back by `release`. False, and no permit: the signal aborted first. */
+  /** Waits for a permit, to be returned with `release`. False, without a permit: the signal aborted first. */
   acquire(signal: AbortSignal, lane: Lane = "boards"): Promise<boolean> {
     if (signal.aborted) return Promise.resolve(false);
     return this.take(lane) ? Promise.resolve(true) : this.#line.wait(lane, signal);
   }
 
-  /** Hands the permit to whoever is next in line, or keeps it. */
+  /** Passes the permit to the next in line, if any. */
   release(lane: Lane = "boards"): void {
     this.#count(lane, -1);
     const next = this.#line.next((other) => this.#isFree(other));
     if (next) this.#count(next, 1);
   }
 
-  /** Within the bound of each lane up to this one, for it and those behind. */
+  /** Checks the bound of each lane up to this one, each for itself and the lanes behind it. */
   #isFree(lane: Lane): boolean {
     const eighth = Math.ceil(this.#most / 8);
     return lanes
@@ -45,7 +45,7 @@ export class Permits {
       .every((_, at) => this.#from(at) < Math.max(1, this.#most - at * eighth));
   }
 
-  /** Taken by the lane at that place and by those behind it. */
+  /** Permits taken by the lane at that place and those behind it. */
   #from(place: number): number {
     return this.#taken.slice(place).reduce((all, taken) => all + taken, 0);
   }

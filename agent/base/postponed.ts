@@ -10,11 +10,11 @@ export class PostponedError extends Error implements HasDisposition {
   readonly disposition = "refresh";
 }
 
-/** Also what was not attempted because an earlier act on the same object was postponed. */
+/** True also for actions not attempted because an earlier one on the same object was postponed. */
 export const isPostponed = (error: Error): boolean =>
   error instanceof PostponedError || error.cause instanceof PostponedError;
 
-/** Does the work with a signal that aborts when the patience ends, or with `parent`. `undefined`: it does not end. */
+/** Runs the work with a signal that aborts when the patience ends, or with `parent`. Undefined: unlimited patience. */
 export async function patiently<T>(
   clock: Clock,
   patience: Millis | undefined,

@@ -1,8 +1,8 @@
 import type { Instant } from "./clock.ts";
 
-/** How far a loop has come: what the watchdog asks for. */
+/** The progress of a loop, for the watchdog. */
 export interface Progress {
   readonly name: string;
-  /** When it moved last, or will move by itself; idle: nothing is there for it to do. */
+  /** When it last moved, or will move by itself; idle: it has no work. */
   readonly at: Instant | "idle";
 }

@@ -16,6 +16,6 @@ export class SystemRandom implements Random {
   }
 }
 
-/** Uniform in [duration, duration × (1 + factor)): the field's meaning of "jitter". */
+/** Uniform in [duration, duration × (1 + factor)): the usual meaning of "jitter". */
 export const jitter = (random: Random, duration: number, factor: number): number =>
   duration * (1 + factor * random.next());

@@ -1,6 +1,6 @@
 import { type Disposition, dispositionOf } from "./errors.ts";
 
-/** From "nothing to do" to "nothing helps": of several errors of a pass, the gravest decides what follows. */
+/** From harmless to fatal: of several errors in a pass, the gravest decides the reaction. */
 const gravity: readonly Disposition[] = ["done", "drop", "refresh", "relist", "retry", "rebuild", "exit"];
 
 export function gravest(errors: readonly unknown[]): unknown {
@@ -11,5 +11,5 @@ export function gravest(errors: readonly unknown[]): unknown {
   );
 }
 
-/** What no further pass and no other term can mend: a restart, or a person, must. */
+/** True for errors that no further pass or term can repair: only a restart or an operator can. */
 export const isFatal = (error: unknown): boolean => ["exit", "rebuild"].includes(dispositionOf(error));

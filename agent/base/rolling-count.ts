@@ -2,7 +2,7 @@ import type { Instant, Millis } from "./clock.ts";
 
 const parts = 12;
 
-/** How often something happened within the last while, exact to a twelfth of it, in constant memory. */
+/** The number of events in a sliding window, exact to a twelfth of it, in constant memory. */
 export class RollingCount {
   readonly #width: Millis;
   readonly #counts = new Array<number>(parts + 1).fill(0);
@@ -22,7 +22,7 @@ export class RollingCount {
     return this.#counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Clears what has become too old; the place of the present part. */
+  /** Clears the parts that became too old and returns the place of the current one. */
   #turn(now: Instant): number {
     const part = Math.floor(now.mono / this.#width);
     const passed = Math.min(part - this.#newest, this.#counts.length);

@@ -1,4 +1,6 @@
-/** What the service manager gives to one process alone: any other that has them speaks in the name of the service. */
+/**
+ * Variables that the service manager gives to one process alone: any other that has them could speak for the service.
+ */
 export const serviceVariables: readonly string[] = [
   "NOTIFY_SOCKET",
   "LISTEN_PID",

@@ -1,4 +1,4 @@
-/** Much work in small steps: the event loop may have a turn after each. What it comes to does not depend on that. */
+/** Work in small steps: the event loop may get a turn after each. The result does not depend on that. */
 export type Steps<T> = Generator<undefined, T, undefined>;
 
 export function atOnce<T>(steps: Steps<T>): T {
@@ -8,13 +8,13 @@ export function atOnce<T>(steps: Steps<T>): T {
   }
 }
 
-/** So many small things are one step. */
+/** The number of small items per step. */
 const together = 64;
 
-/** True for the last of each step's: the place to yield. */
+/** True for the last item of each step: the place to yield. */
 export const endsStep = (index: number): boolean => index % together === together - 1;
 
-/** As `map`. */
+/** Like `map`, in steps. */
 export function* mapped<T, R>(items: readonly T[], of: (item: T) => R): Steps<readonly R[]> {
   const results: R[] = [];
   for (const [index, item] of items.entries()) {

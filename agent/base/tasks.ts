@@ -1,6 +1,6 @@
 /**
- * Named loops under one AbortSignal. A loop that fails stops the group; `join` ends when every loop has ended and throws
- * the first failure. A loop that merely returns is done and stops nobody.
+ * Named loops under one AbortSignal. A loop that fails stops the group; `join` ends when every loop has ended, and
+ * throws the first failure. A loop that merely returns stops no other.
  */
 export class TaskGroup {
   readonly #controller = new AbortController();
@@ -29,7 +29,7 @@ export class TaskGroup {
     void task.then(() => this.#running.delete(task));
   }
 
-  /** Asks every loop to end. `join` says when they have. */
+  /** Asks every loop to end; `join` waits for them. */
   stop(reason: unknown = new Error("stopped")): void {
     this.#controller.abort(reason);
   }

@@ -1,6 +1,6 @@
 /**
- * An instruction to a terminal. Only this file makes them, so that no data is ever taken for one: text is cleaned as a whole,
- * and colour is added to what is clean.
+ * A control sequence for a terminal. Only this file makes them, so that data is never taken for one: text is cleaned as
+ * a whole, and colour is added to cleaned text.
  */
 class Sequence {
   readonly kind: "colour" | "cursor";
@@ -12,7 +12,7 @@ class Sequence {
   }
 }
 
-/** Text for a person, with instructions between its pieces. */
+/** Text for a terminal, with control sequences between its pieces. */
 export type Text = string | Sequence | readonly Text[];
 
 const tones = { good: "32", warn: "33", bad: "31", dim: "2", boldGood: "1;32", boldWarn: "1;33", boldBad: "1;31" };
@@ -25,7 +25,7 @@ export const toned = (tone: Tone, text: string): Text => [new Sequence("colour",
 export const cursor = {
   /** To the upper left corner of an empty screen. */
   clearScreen: [new Sequence("cursor", "H"), new Sequence("cursor", "2J")],
-  /** To the beginning of the line so many lines above. */
+  /** To the beginning of the line `lines` above. */
   up: (lines: number): Text => [
     ...(lines > 0 ? [new Sequence("cursor", `${lines}A`)] : []),
     new Sequence("cursor", "1G"),
@@ -34,7 +34,7 @@ export const cursor = {
   clearBelow: new Sequence("cursor", "0J"),
 } as const;
 
-/** The bytes for a terminal, or without colour for whatever else reads them. */
+/** The characters for a terminal, or without colour for other readers. */
 export function terminalText(text: Text, isColoured: boolean): string {
   if (typeof text === "string") return cleaned(text);
   if (text instanceof Sequence) return text.kind === "cursor" || isColoured ? text.code : "";
@@ -42,22 +42,22 @@ export function terminalText(text: Text, isColoured: boolean): string {
 }
 
 /**
- * Without anything that steers a terminal or shows text in another order than it has: control characters but line breaks,
- * line and paragraph separators, bidirectional embeddings, overrides and isolates, halves of surrogate pairs. One question
- * mark for each, so that columns stay as they were counted.
+ * Replaces everything that steers a terminal or reorders text: control characters except line breaks, line and
+ * paragraph separators, bidirectional embeddings, overrides and isolates, unpaired surrogates. One question mark for
+ * each, so that columns keep their width.
  */
 export const cleaned = (text: string): string => text.replace(steering, "?");
 
 const steering = /(?!\n)\p{Cc}|\p{Cs}|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
-/** What may break lines becomes a space: data must not begin a line of its own. */
+/** Turns line breaks and tabs into spaces: data must not begin a line of its own. */
 export const oneLine = (text: string): string => text.replace(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, " ");
 
-/** The same in a text of several pieces. */
+/** The same for a text of several pieces. */
 export const lineOf = (text: Text): Text =>
   typeof text === "string" ? oneLine(text) : text instanceof Sequence ? text : text.map(lineOf);
 
-/** JSON in which everything that a terminal must not get is escaped; it says the same to a program. */
+/** JSON in which characters that steer a terminal are escaped; equivalent for a program. */
 export const jsonText = (value: unknown, indent?: number): string =>
   (JSON.stringify(value, undefined, indent) ?? "null").replace(
     steering,

@@ -9,7 +9,7 @@ export interface TokenBucket {
 export const fullBucket = (now: Instant, burst = 1): TokenBucket => ({ level: burst, at: now });
 export const emptyBucket = (now: Instant): TokenBucket => ({ level: 0, at: now });
 
-/** The bucket as it stands now. A rate of 0 never fills it. */
+/** The bucket as of now. A rate of 0 never fills it. */
 export function filled(bucket: TokenBucket, perSecond: number, now: Instant, burst = 1): TokenBucket {
   const gained = (Math.max(0, elapsed(bucket.at, now)) / 1000) * perSecond;
   return { level: Math.min(burst, bucket.level + gained), at: now };
@@ -23,11 +23,11 @@ export function take(
   burst = 1,
 ): [granted: boolean, rest: TokenBucket] {
   const full = filled(bucket, perSecond, now, burst);
-  // Sums of fractions fall short of 1 by a rounding error; a token must not cost a further pass for that.
+  // Rounding can leave the sum just below 1; that must not cost another pass.
   return full.level >= 1 - 1e-9 ? [true, { level: Math.max(0, full.level - 1), at: now }] : [false, full];
 }
 
-/** When the next token will be there; `undefined`: never. */
+/** When the next token will be available; undefined if never. */
 export function nextToken(bucket: TokenBucket, perSecond: number, now: Instant, burst = 1): Instant | undefined {
   const { level } = filled(bucket, perSecond, now, burst);
   if (level >= 1) return now;

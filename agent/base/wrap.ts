@@ -1,6 +1,6 @@
 import { oneLine } from "./terminal-text.ts";
 
-/** Text in lines of at most so many letters, broken at spaces; a word that is longer than a line is cut. */
+/** Breaks text at spaces into lines of at most `width` characters; a word longer than a line is cut. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let rest = oneLine(text);
