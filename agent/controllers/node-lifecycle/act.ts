@@ -17,9 +17,9 @@ import { mayHaveTurn, planTurns } from "./turn-writes.ts";
 import { zoneName } from "./zones.ts";
 
 /**
- * The second round of a monitor pass: zones are judged and acted upon only now, because a board whose conditions the API
- * refused must not count in its zone. One whose conditions wait for their turn does: what the zone allows to happen to the
- * others must not rest on how fast we may write.
+ * Second round of a monitor pass: judges the zones and acts on them. It runs after the conditions were written, because
+ * a board whose conditions the API refused must not count in its zone. A board whose conditions are still waiting to be
+ * written does count: the rate of evictions in a zone must not depend on how fast we may write.
  */
 export function act(
   pass: MonitorPass,
@@ -33,7 +33,8 @@ export function act(
   });
   const { holds, inherited } = pass;
   const { zones: judgedZones, disruption } = judgeZones(boards, memory, { settings, inherited, holds, now });
-  // What a new Node brings along stays where its word deserves it; one that never said a word has nothing to deserve it.
+  // A new Node keeps the NoExecute taint it arrives with if its Ready condition justifies it. Without a Ready condition
+  // nothing does, and the taint is removed.
   const isToClear = (board: Judged): boolean =>
     disruption === "silenced" ||
     (isNew(board, memory) && deservedBy(board.ready) === undefined) ||
@@ -51,7 +52,8 @@ export function act(
   const may = mayHaveTurn(records, { link: pass.link, held, holds, now });
   const byName = new Map(boards.map((board) => [board.name, board]));
   const { zones, writes: turns } = planTurns(queued, { may, board: (name) => byName.get(name) }, now);
-  // A turn was paid for: it does not wait behind a thousand others. Whoever could not be freed has its next try in the next pass.
+  // A paid turn must not wait behind a thousand other writes. A board in `back` whose taint could not be removed is
+  // retried in the next pass.
   const writes = new Map(turns);
   for (const [board, plan] of plans) {
     const isDone = writes.has(board.name) || pass.back.has(board.name);
@@ -79,7 +81,7 @@ export function act(
 const isNew = ({ name, health }: Judged, { boards }: SiteMemory): boolean =>
   boards.get(name)?.health.uid !== health.uid;
 
-/** Unlike the Nodes that the first pass of a term finds. */
+/** New during this term; Nodes found by the first pass of a term do not count. */
 const hasJoined = (board: Judged, memory: SiteMemory): boolean => memory.boards.size > 0 && isNew(board, memory);
 
 function recordsOf(
@@ -98,10 +100,11 @@ function recordsOf(
 }
 
 /**
- * Who waits and who does not, zone by zone; one copy of each queue at most.
+ * Updates the queue of every zone; copies each queue at most once.
  *
- * A board that was deleted while it waited has its turn under policy `kubernetes`, before all others and at the price of
- * a token: kube-controller-manager queues everybody else anew in each pass. One that was made anew waits anew.
+ * Policy `kubernetes`: a Node deleted while it waited still takes its turn and a token, before all others, because
+ * kube-controller-manager queues every other board anew in each pass. If it is created again after that pass it is
+ * queued at the end.
  */
 function queueBoards(
   zones: ReadonlyMap<string, ZoneRecord>,
@@ -134,7 +137,9 @@ function queueBoards(
 
 const noChange = () => ({ leaving: [] as string[], gone: [] as string[], coming: [] as string[] });
 
-/** What needs no turn: a taint that is no longer deserved goes, and one is exchanged for the other. */
+/**
+ * Writes that need no turn: removing a taint that no longer applies, and swapping one NoExecute taint for the other.
+ */
 function taintWrite(board: Judged, plan: TaintPlan, now: Instant): TaintWrite | undefined {
   const { node, cached } = board;
   const base = { node, cached, turn: undefined };
@@ -146,7 +151,7 @@ function taintWrite(board: Judged, plan: TaintPlan, now: Instant): TaintWrite | 
   return deserved && { ...base, taints: swapped(node, deserved, now), cause: causeOf(board) };
 }
 
-/** Told once, when silence makes a ready board Unknown. */
+/** Emits the event once, when silence turns a ready board Unknown. */
 const nodeEvents = (boards: readonly Judged[]): readonly Action[] =>
   boards
     .filter(fellSilent)
@@ -157,8 +162,8 @@ const nodeEvents = (boards: readonly Judged[]): readonly Action[] =>
 const fellSilent = ({ observed, ready }: Judged): boolean => observed === "True" && ready !== "True";
 
 /**
- * Boards whose pods may still be in service. A term can end between the writing of Ready=Unknown and the marking of the
- * pods; kube-controller-manager then never marks them.
+ * Adds boards whose pods may still be in service: a term can end after Ready=Unknown was written and before the pods
+ * were marked. kube-controller-manager then never marks them.
  */
 function unmarked(
   boards: readonly Judged[],
@@ -171,8 +176,8 @@ function unmarked(
 }
 
 /**
- * The pods of boards that fell silent leave service. A board that reports itself not ready marks its own pods. What
- * fails, or was too much for one pass, comes in the next one, as long as the board is not ready.
+ * Marks the pods of boards that fell silent not ready; a board that reports itself not ready marks its own pods. Writes
+ * that fail or exceed the limit of one pass are retried in the next, as long as the board is not ready.
  */
 function markPods(
   boards: readonly Judged[],

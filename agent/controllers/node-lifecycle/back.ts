@@ -6,9 +6,9 @@ import type { TaintWrite } from "./pass.ts";
 import { withoutNoExecute } from "./taints.ts";
 
 /**
- * Boards that are ready again and still carry a NoExecute taint of ours, with the write that frees them. No zone has a say
- * in that. They come before the conditions of silent boards, because their kubelets write: seconds later the Node has
- * another version, and the write would be refused.
+ * Boards that are ready again and still carry a NoExecute taint of ours, with the write that removes it; no zone limits
+ * these. They are written before the conditions of silent boards: a living kubelet changes its Node within seconds, and
+ * our write would then be refused as a conflict.
  */
 export function boardsBack(examined: readonly Examined[]): ReadonlyMap<string, TaintWrite> {
   const back = new Map<string, TaintWrite>();
@@ -21,7 +21,7 @@ export function boardsBack(examined: readonly Examined[]): ReadonlyMap<string, T
   return back;
 }
 
-/** The boards as they are once those that came back were freed, as far as that went through. */
+/** The boards with the taint removals that succeeded applied to them. */
 export function freed(
   examined: readonly Examined[],
   back: ReadonlyMap<string, TaintWrite>,

@@ -5,12 +5,12 @@ import { evictionsWithin, type RunningTaint, type SiteMemory } from "./memory.ts
 import type { ZoneState } from "./zones.ts";
 
 /**
- * What a leader leaves to its successor, in an annotation of the site's Lease: the allowances belong to the site, not to
- * a process. It says how long things have been going on, never since when: no two boards share a clock.
+ * State that a leader hands to its successor in an annotation of the site's Lease, because the eviction allowances
+ * belong to the site, not to a process. It holds durations, never points in time: no two boards share a clock.
  */
 export interface Budget {
   readonly zones: ReadonlyMap<string, ZoneBudget>;
-  /** By board, on the reader's own clock. */
+  /** By board; `since` is on the reader's clock. */
   readonly taints: ReadonlyMap<string, RunningTaint>;
   readonly readAt: Instant;
   readonly foreign: Foreign;
@@ -18,22 +18,23 @@ export interface Budget {
 
 export interface ZoneBudget {
   readonly state: ZoneState;
-  /** Of its bucket, between 0 and 1. */
+  /** Level of the token bucket, between 0 and 1. */
   readonly level: number;
-  /** Within the last hour. */
+  /** Boards tainted within the last hour. */
   readonly evictions: number;
   readonly foreign: Foreign;
 }
 
 /**
- * All annotations of an object together may have 256 KiB, or no renewal goes through any more. A board that is left out
- * gets its toleration times anew, a zone that is left out begins like a new one, and a text that is too long is none.
+ * Limits of the annotation: all annotations of an object share 256 KiB, and a Lease above that can no longer be
+ * renewed. A board left out gets its toleration times anew, a zone left out starts like a new one, and a text longer
+ * than `longestText` is ignored.
  */
 const mostBoards = 500;
 const mostOfEach = 48 * 1024;
 const longestText = 96 * 1024;
 
-/** How long the taint of a board runs already is told in seconds, rounded down. */
+/** Encodes how long each taint has been running, in whole seconds, rounded down. */
 export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instant): string {
   const running = [...boards]
     .flatMap(([name, { taint }]) => (taint === undefined ? [] : [{ name, ...taint }]))
@@ -72,7 +73,7 @@ function fitting(entries: readonly (readonly [name: string, value: object])[]): 
   );
 }
 
-/** `undefined`: there is none, or none that we understand. Single entries that make no sense are left out. */
+/** Returns `undefined` for a missing text or an unknown version. Skips invalid entries. */
 export function decodeBudget(text: string | undefined, now: Instant): Budget | undefined {
   const { v: version, zones, boards, ...foreign } = recordIn(text ?? "", longestText) ?? {};
   if (version !== 1) return undefined;

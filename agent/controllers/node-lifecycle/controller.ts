@@ -20,9 +20,9 @@ import { nextInTurn } from "./turns.ts";
 
 export interface NodeLifecycleParts {
   readonly settings: NodeLifecycleSettings;
-  /** What the former leader left behind, asked for at the first pass of a term. */
+  /** The former leader's budget, read in the first pass of a term. */
   readonly inherited: () => Budget | undefined;
-  /** What operators hold back; left out: nothing ever. */
+  /** The operators' holds; default: none. */
   readonly holds?: (now: Instant) => Holds;
 }
 
@@ -30,16 +30,16 @@ export interface NodeLifecycleParts {
 export const siteKey = "site";
 
 const leaseNamespace = "kube-node-lease";
-/** Pods that are marked in one pass. A zone that falls silent can have more than fit into memory at once. */
+/** Most pods marked per pass: a silent zone can have more than fit into memory at once. */
 const mostPods = 500;
-/** Departures that the API is asked about in one pass. */
+/** Most missing boards per pass for which the API is asked whether they were deleted. */
 const mostDepartures = 32;
-/** A timer may be early by less than this. */
+/** Tolerance for timers that fire early. */
 const early: Millis = 1;
 
 /**
- * Judges the boards every monitor period, and hands out turns in between. Changes of Nodes and Leases wake nothing: a
- * board is judged by what did not happen.
+ * Judges the boards every monitor period and hands out turns in between. Changes of Nodes and Leases enqueue nothing,
+ * because a board is judged by the heartbeats that did not come.
  */
 export const nodeLifecycle = ({
   settings,
@@ -51,8 +51,8 @@ export const nodeLifecycle = ({
   wakes: [],
   firstKeys: [siteKey],
   initialMemory: firstMemory,
-  // A pass comes to its end whatever the allowance of requests is, and what it did not get to comes in the next one. A fifth
-  // of each period is left to those who act on what it wrote: node-taints would fall behind the conditions.
+  // A pass ends in time however small the request allowance is; the next one takes up what is left. A fifth of each
+  // period is reserved for controllers that act on its writes: without it node-taints would fall behind the conditions.
   patience: 0.8 * settings.monitorPeriod,
   async observe(_key, site, memory) {
     if (memory.pass?.stage === "retry") return await observeRetry(site, memory.pass);
@@ -100,13 +100,16 @@ function sightings(site: SiteView, memory: SiteMemory): readonly Sighting[] {
   return boards;
 }
 
-/** With its whole Node, for the write of its conditions; `undefined`: the cache has moved on, and the next pass looks again. */
+/**
+ * Replaces the slim Node by the whole one, for the write of its conditions. `undefined`: the cache has moved on, and
+ * the next pass decides.
+ */
 function wholeOf(board: Examined, site: SiteView, memory: SiteMemory): Examined | undefined {
   const { node, cached, lease } = board.sighting;
   const found = site.lister(nodes).get(node.metadata.name);
   if (found?.metadata.resourceVersion !== cached || found.metadata.uid !== node.metadata.uid) return undefined;
   const whole = sighting(found, lease, memory.boards.get(node.metadata.name));
-  // What was read past the cache in this very pass is whole already.
+  // A Node read past the cache in this pass is whole already.
   if (whole.node.metadata.resourceVersion !== node.metadata.resourceVersion) return board;
   return { ...board, sighting: { ...board.sighting, node: whole.node } };
 }
@@ -149,9 +152,9 @@ async function observeTurns(
 }
 
 /**
- * A turn that goes again takes the Node as the API itself has it: the cache would be behind again where somebody writes
- * without a pause. What is another Node there, or none, is left out. Where labels changed the cache has the word: it may
- * belong to the site no more.
+ * Reads the Nodes of repeated turns from the API: with another client writing constantly, the cache would be behind
+ * again. A Node that is gone or was recreated is left out. If its labels changed the cached Node is kept, because the
+ * board may have left the site.
  */
 async function askedAnew(
   boards: readonly Sighting[],
@@ -177,7 +180,10 @@ async function askedAnew(
 const hasSameLabels = (a: Node, b: Node): boolean =>
   JSON.stringify(a.metadata.labels ?? {}) === JSON.stringify(b.metadata.labels ?? {});
 
-/** A board that left the cache was deleted, or it left the selection of the site. Those not asked about stay known. */
+/**
+ * Tells boards that were deleted from boards that left the site's selection. Boards beyond the limit stay known until a
+ * later pass.
+ */
 async function departures(
   site: SiteView,
   memory: SiteMemory,
@@ -193,7 +199,7 @@ async function departures(
   return missing;
 }
 
-/** Only of boards whose pods are about to be marked: those left over from earlier passes, and those that fall silent now. */
+/** Pods of the boards about to be marked: those left from earlier passes, and those that fall silent in this one. */
 function podsOfSilent(
   site: SiteView,
   memory: SiteMemory,

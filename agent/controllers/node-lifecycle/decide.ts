@@ -27,10 +27,10 @@ import { endOf, settle } from "./settle.ts";
 import { type Candidate, mayHaveTurn, planTurns } from "./turn-writes.ts";
 
 /**
- * The boards of the site, pass by pass. A monitor pass has three rounds: boards that came back are freed, and conditions of
- * silent boards are written, as many as its patience lets through, and a few times where that fails; then zones are judged
- * and acted upon, then the results are remembered. Between monitor passes the boards that wait for their NoExecute taint get
- * their turns exactly when the allowance of their zone permits the next one.
+ * Decides about the boards of the site, pass by pass. A monitor pass has three rounds. The first frees boards that came
+ * back and writes the conditions of silent boards, as many as the pass has time for, with a few retries. The second
+ * judges the zones and acts on them. The third records the results. Between monitor passes, each waiting board gets its
+ * NoExecute taint as soon as its zone's allowance has a token.
  */
 export function decide(
   state: SiteState,
@@ -50,11 +50,11 @@ export function decide(
   }
 }
 
-/** As kube-controller-manager has it: so often, and so long after a failure. */
+/** Number of tries and pause between them, as in kube-controller-manager. */
 const mostTries = 5;
 const pause: Millis = 20;
 
-/** Pure as well: the next round follows from the outcomes of the one before, at the same instant. */
+/** Pure too: derives the next round from the outcomes of the last one, at the same instant. */
 export function remember(
   decision: Decision<SiteMemory>,
   outcomes: readonly Outcome[],
@@ -70,7 +70,7 @@ export function remember(
   return unlessIdle(act(after, memory, { settings, now }), settings, now);
 }
 
-/** Nothing is concluded in this pass from a board whose conditions do not go through in the end. */
+/** A board whose conditions could not be written in the end is not acted upon in this pass. */
 function afterTry(pass: MonitorPass, outcomes: readonly Outcome[], now: Instant): MonitorPass {
   const { back } = pass;
   const conditions = outcomes.filter(({ action }) => action.do === "patch" && !back.has(action.target.name));
@@ -88,7 +88,7 @@ function afterTry(pass: MonitorPass, outcomes: readonly Outcome[], now: Instant)
   return { ...pass, at: endOf(outcomes, now), stage, examined, written, tried, open: failed };
 }
 
-/** A round without actions has no outcomes to wait for. */
+/** A round without actions has no outcomes, so the next one follows at once. */
 const unlessIdle = (
   decision: Decision<SiteMemory>,
   settings: NodeLifecycleSettings,
@@ -140,7 +140,10 @@ function monitor(
   );
 }
 
-/** With what the API says of the boards: somebody else wrote, perhaps the board itself. One that is gone is left out. */
+/**
+ * Retries with the boards as the API returns them: another client wrote the Node, perhaps the board itself. Boards that
+ * are gone are left out.
+ */
 function retry(
   { pass, boards }: RetryState,
   memory: SiteMemory,
@@ -173,11 +176,11 @@ const quarantineAfter = (
   now: Instant,
 ): Quarantine => nextQuarantine(quarantine, { ...seen, gracePeriod }, now);
 
-/** Since the end of an outage. */
+/** Whether every board gave a sign of life since the end of the outage. */
 const haveSpoken = (boards: readonly Examined[], since: Instant | undefined): boolean =>
   since !== undefined && boards.every(({ health: { heard } }) => heard !== undefined && heard.mono >= since.mono);
 
-/** A Node that merely left the selection of the site is forgotten without a word: it is another's to speak about. */
+/** A Node that merely left the site's selection gets no event: it belongs to another site now. */
 function comings(state: MonitorState, memory: SiteMemory): readonly Action[] {
   const came = state.boards
     .map(({ node: { metadata } }) => metadata)
@@ -194,7 +197,7 @@ function comings(state: MonitorState, memory: SiteMemory): readonly Action[] {
   return [...came, ...went];
 }
 
-/** The conditions that went through, by board, as the API has them now. */
+/** Nodes whose conditions were written, by board, in their new version. */
 function writtenNodes(
   examined: readonly Examined[],
   outcomes: readonly Outcome[],
@@ -222,7 +225,7 @@ function withConditions(node: Node, conditions: readonly NodeCondition[], resour
   return { ...node, metadata: { ...node.metadata, resourceVersion }, status: { ...node.status, conditions: all } };
 }
 
-/** Looks once more at the boards whose turn it is: since the last monitor pass they may have spoken. */
+/** Examines the boards whose turn it is once more: they may have reported since the last monitor pass. */
 function drain(
   { link, holds, boards, gone }: DrainState,
   memory: SiteMemory,
@@ -236,7 +239,7 @@ function drain(
     const { node, cached } = sighting;
     const { name } = node.metadata;
     const record = records.get(name);
-    // The turn is that of a deleted Node; the one that was made anew since waits for the next monitor pass.
+    // The turn belongs to a deleted Node; the recreated one waits for the next monitor pass.
     if (record === undefined) continue;
     const { observed, verdict } = examine(record.health, sighting, { link, holds, settings, now });
     candidates.set(name, { name, node, cached, ready: observed, verdict });

@@ -1,7 +1,7 @@
 import type { Instant } from "../../base/clock.ts";
 import { nextToken, type TokenBucket, take } from "../../base/token-bucket.ts";
 
-/** A board that waits for its NoExecute taint. */
+/** A board waiting for its NoExecute taint. */
 export interface Waiting {
   readonly name: string;
   readonly addedAt: Instant;
@@ -9,15 +9,15 @@ export interface Waiting {
 }
 
 /**
- * The boards of one zone that shall be tainted, at a limited rate: the RateLimitedTimedQueue of Kubernetes as a value.
- * Every function answers the queue as it is afterwards, the same one where nothing changed.
+ * The boards of one zone that are to be tainted, at a limited rate: Kubernetes' RateLimitedTimedQueue as a value. Every
+ * function returns the new queue, or the same one if nothing changed.
  */
 export interface EvictionQueue {
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly waiting: ReadonlyMap<string, Waiting>;
-  /** Boards once added are not added again, also when their turn is over, until they are removed. */
+  /** Boards added so far. They are not added again, not even after their turn, until they are removed. */
   readonly seen: ReadonlySet<string>;
-  /** Boards per second. 0: none but those that the allowance still has a token for. */
+  /** Boards per second. 0: only the tokens left in the bucket are used. */
   readonly rate: number;
   readonly bucket: TokenBucket;
 }
@@ -29,7 +29,7 @@ export const newQueue = (rate: number, bucket: TokenBucket): EvictionQueue => ({
   bucket,
 });
 
-/** Takes a list, because each change copies: one per pass. */
+/** Takes a list because every change copies the queue: one copy per pass. */
 export function addAll(queue: EvictionQueue, names: readonly string[], now: Instant): EvictionQueue {
   const fresh = names.filter((name) => !queue.seen.has(name));
   if (fresh.length === 0) return queue;
@@ -50,7 +50,7 @@ export function removeAll(queue: EvictionQueue, names: readonly string[]): Evict
   return { ...queue, waiting, seen };
 }
 
-/** Those of them that wait go before all others from now on. */
+/** Moves those of them that wait ahead of all others. */
 export function putFirst(queue: EvictionQueue, names: readonly string[]): EvictionQueue {
   const due = head(queue, () => true)?.due;
   const entries = names.flatMap((name) => queue.waiting.get(name) ?? []);
@@ -60,7 +60,7 @@ export function putFirst(queue: EvictionQueue, names: readonly string[]): Evicti
   return { ...queue, waiting: new Map([...ahead, ...behind]) };
 }
 
-/** Its turn is over. It stays seen. */
+/** Ends a board's turn; it stays in `seen`. */
 export function done(queue: EvictionQueue, name: string): EvictionQueue {
   if (!queue.waiting.has(name)) return queue;
   const waiting = new Map(queue.waiting);
@@ -68,7 +68,10 @@ export function done(queue: EvictionQueue, name: string): EvictionQueue {
   return { ...queue, waiting };
 }
 
-/** Its turn failed: it may go again at `due`, behind those that are due earlier. One that was removed stays removed. */
+/**
+ * After a failed turn: the board may go again at `due`, behind those that are due earlier. A removed board stays
+ * removed.
+ */
 export function again(queue: EvictionQueue, name: string, due: Instant): EvictionQueue {
   const entry = queue.waiting.get(name);
   if (!entry) return queue;
@@ -77,7 +80,7 @@ export function again(queue: EvictionQueue, name: string, due: Instant): Evictio
   return { ...queue, waiting: waiting.set(name, { ...entry, due }) };
 }
 
-/** The first of those that may have a turn; among equals the one that came first. */
+/** The first board that may have a turn: earliest `due`, then order of arrival. */
 export function head(queue: EvictionQueue, may: (name: string) => boolean): Waiting | undefined {
   let first: Waiting | undefined;
   for (const entry of queue.waiting.values()) {
@@ -88,13 +91,13 @@ export function head(queue: EvictionQueue, may: (name: string) => boolean): Wait
 
 export interface Turn {
   readonly queue: EvictionQueue;
-  /** Whose turn it is. It keeps waiting until `done` or `again` says what became of it. */
+  /** The board whose turn it is. It stays in `waiting` until `done` or `again` is called for it. */
   readonly entry: Waiting | undefined;
 }
 
 /**
- * A turn for the first board, if the zone's allowance has a token. As in Kubernetes the token is taken before anybody
- * asks whether the head is due, and is gone also when its turn fails.
+ * Gives the first board a turn if the bucket has a token. As in Kubernetes, the token is taken before checking whether
+ * the head is due, and is lost if the turn fails.
  */
 export function turn(queue: EvictionQueue, may: (name: string) => boolean, now: Instant): Turn {
   const entry = head(queue, may);
@@ -103,7 +106,7 @@ export function turn(queue: EvictionQueue, may: (name: string) => boolean, now: 
   return { queue: { ...queue, bucket }, entry: granted && entry.due.mono <= now.mono ? entry : undefined };
 }
 
-/** When the next turn is due; `undefined`: nobody waits, or no token will ever come. */
+/** When the next turn is due. `undefined`: no board waits, or no token will ever come. */
 export function nextTurnAt(queue: EvictionQueue, may: (name: string) => boolean, now: Instant): Instant | undefined {
   const entry = head(queue, may);
   if (entry === undefined) return undefined;
@@ -112,9 +115,9 @@ export function nextTurnAt(queue: EvictionQueue, may: (name: string) => boolean,
 }
 
 /**
- * Another rate. The new allowance is full only if the old one had a token just now, so that no change of state gives
- * one away. A queue that stands still has none, nor when it goes on: unlike in Kubernetes, where such a queue reports a
- * rate of 1 and never resumes when 1 is the rate it should resume with.
+ * Changes the rate. The new bucket is full only if the old one has a token now, so that a change of state never grants
+ * an extra one. A stopped queue has no token, and resumes without one. Kubernetes differs: a stopped queue there
+ * reports a rate of 1, and so never resumes if its new rate is 1.
  */
 export function withRate(queue: EvictionQueue, rate: number, now: Instant): EvictionQueue {
   if (rate === queue.rate) return queue;

@@ -1,9 +1,9 @@
-/** Questions under way at the same time. */
+/** Requests in flight at the same time. */
 const lanes = 8;
 
 /**
- * Asks the API about each item, a few at a time. Once one question stays unanswered the others are not asked: what is not
- * known in this pass is left for the next one, and why the API does not answer is for the link's own loops to tell.
+ * Asks the API about each item, a few at a time, and stops after the first request that fails: the next pass asks about
+ * the rest. Errors are not reported here; the loops of the link report why the API does not answer.
  */
 export async function forEachConcurrently<T>(items: readonly T[], ask: (item: T) => Promise<void>): Promise<void> {
   const open = items.values();

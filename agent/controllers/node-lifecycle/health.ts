@@ -7,35 +7,35 @@ import { type Verdict, verdictOf } from "../../judgement/verdict.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { zoneName, zoneOf } from "./zones.ts";
 
-/** One board as a pass sees it. Lease versions are resourceVersions; `undefined`: there is no Lease. */
+/** One board as a pass reads it. `lease` is the resourceVersion of its Lease; `undefined`: it has none. */
 export interface Sighting {
   readonly node: Node;
-  /** The version of the Node that the cache shows; `node` itself may be newer. */
+  /** resourceVersion of the cached Node; `node` itself may be newer. */
   readonly cached: string;
   readonly lease: string | undefined;
-  /** The Lease as the API itself gave it in this pass, where it was asked. */
+  /** The Lease as read from the API in this pass; absent if it was not read. */
   readonly answer?: { readonly lease: string | undefined };
 }
 
 /**
- * What is remembered of a board between passes. Remote times are kept as texts and compared for change only: a board
- * without a battery clock lives in another year.
+ * State of a board kept between passes. Remote timestamps are kept as texts and only compared for change: a board
+ * without a battery clock may be years off.
  */
 export interface BoardHealth {
   readonly uid: string;
-  /** From here on the board counts as silent. */
+  /** Start of the silence: the grace period counts from here. */
   readonly probe: Instant;
-  /** When its readiness changed. */
+  /** When its readiness last changed, on our clock. */
   readonly transition: Instant;
-  /** When it was last seen to change something itself; `undefined`: not since we look. */
+  /** When it last gave a sign of life; `undefined`: not since we started watching it. */
   readonly heard: Instant | undefined;
   readonly ready: { readonly heartbeat: string | undefined; readonly transition: string | undefined } | undefined;
   readonly lease: string | undefined;
-  /** What was last heard was its status, not its Lease. */
+  /** The last sign of life came from its status, not from its Lease. */
   readonly byStatus: boolean;
-  /** The next sight of a Lease counts once more, though it is the same: see `hear`. */
+  /** An unchanged Lease counts as a sign of life once more in the next pass: see `hear`. */
   readonly recount: boolean;
-  /** The version in the API's last own answer. The cache may still be behind it, and then catch up with it. */
+  /** The version last read from the API directly. The cache may still be behind it and catch up later. */
   readonly answered: { readonly lease: string | undefined; readonly at: Instant } | undefined;
 }
 
@@ -43,11 +43,11 @@ export interface Examined {
   readonly sighting: Sighting;
   readonly health: BoardHealth;
   readonly verdict: Verdict;
-  /** Status of the Ready condition as the API has it; `undefined`: there is none. */
+  /** Status of the Ready condition in the API; `undefined`: there is none. */
   readonly observed: string | undefined;
 }
 
-/** What a judgement rests on besides the board itself. */
+/** Input of a judgement besides the board itself. */
 export interface Circumstances {
   readonly link: Link;
   readonly holds: Holds;
@@ -67,7 +67,10 @@ export function examine(
   return { sighting, health, verdict, observed: ready?.status };
 }
 
-/** Somebody who knows says that a whole zone is dead: that is a witness for each silent board of it, and for no other. */
+/**
+ * An operator's confirmation that the zone is dead counts as a witness for each silent board of that zone, and for no
+ * other.
+ */
 function confirmed(verdict: Verdict, node: Node, holds: Holds, now: Instant): Verdict {
   if (verdict.verdict !== "unproven" || holds.confirmed.size === 0) return verdict;
   const by = confirmedBy(holds, zoneName(zoneOf(node)), now);
@@ -76,15 +79,18 @@ function confirmed(verdict: Verdict, node: Node, holds: Holds, now: Instant): Ve
     : { verdict: "dead", rule: `silent past its grace period, and ${by} says it is dead` };
 }
 
-/** It is silent, and its Ready condition does not say so yet. Where it does, the other conditions are worth no write. */
+/**
+ * The board is silent and its Ready condition does not show it yet. If it does, the other conditions are not worth a
+ * write.
+ */
 export const deservesUnknown = ({ verdict: { verdict }, observed }: Examined): boolean =>
   (verdict === "unproven" || verdict === "dead") && observed !== "Unknown";
 
 export const readyOf = ({ status }: Node): NodeCondition | undefined => conditionOf(status?.conditions, "Ready");
 
 /**
- * Whether more than the grace period went by, and whether it is proven: the watch that would have brought a sign of life
- * vouches for it, or the API's own answer.
+ * Whether the grace period has passed, and whether the silence is proven: by a watch that would have delivered a sign
+ * of life, or by a direct answer of the API.
  */
 function silence(
   health: BoardHealth,
@@ -105,11 +111,11 @@ function silence(
 }
 
 /**
- * The record one sighting later. It counts as heard when the Lease has another version or the heartbeat another value,
- * whatever these say.
+ * The record after one more sighting. A changed Lease version or a changed heartbeat value is a sign of life, whatever
+ * the values say.
  *
- * As in kube-controller-manager 1.36, a changed heartbeat beside an unchanged Lease makes the Lease count once more in
- * the next pass: up to one more period of grace.
+ * As in kube-controller-manager 1.36, a changed heartbeat with an unchanged Lease lets the Lease count once more in the
+ * next pass: up to one more period of grace.
  */
 function hear(
   known: BoardHealth | undefined,
@@ -138,15 +144,18 @@ function firstSight(node: Node, settings: NodeLifecycleSettings, now: Instant): 
 }
 
 /**
- * A Node without a status: its startup grace period begins when we see it. Policy `kubernetes` lets it begin at the
- * creation that the API server's clock wrote down, the one remote time that it reads as time.
+ * Start of the startup grace period of a Node without a status: when we first see it. Policy `kubernetes` starts it at
+ * creationTimestamp, the one remote timestamp that is read as time: the API server's clock wrote it.
  */
 function registeredAt({ metadata }: Node, { policy }: NodeLifecycleSettings, now: Instant): Instant {
   const created = Date.parse(metadata.creationTimestamp ?? "");
   return policy === "kubernetes" && created < now.wall ? shifted(now, created - now.wall) : now;
 }
 
-/** A Ready condition that comes is a sign of life; one that somebody took away is none, as kube-controller-manager has it. */
+/**
+ * A Ready condition that appears is a sign of life; one that another client removed is not, as in
+ * kube-controller-manager.
+ */
 function hearStatus(known: BoardHealth, node: Node, now: Instant): BoardHealth {
   const beat = beatOf(readyOf(node));
   if (beat === undefined) return known.ready === undefined ? known : { ...known, ready: undefined };
@@ -180,10 +189,13 @@ function hearLease(
   return answered === base.answered ? base : { ...base, answered };
 }
 
-/** NetworkUnavailable is missing: it is not the kubelet that writes it. */
+/** NetworkUnavailable is left out: the kubelet does not write it. */
 const kubeletConditions = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-/** The conditions of a silent board that have to be written. `time`: now, as text; a whole site can fall silent at once. */
+/**
+ * The conditions to write for a silent board. `time`: now as text, formatted once, because a whole site can fall silent
+ * in one pass.
+ */
 export const silentConditions = (node: Node, time: string): readonly NodeCondition[] =>
   kubeletConditions
     .filter((type) => conditionOf(node.status?.conditions, type)?.status !== "Unknown")
@@ -203,7 +215,7 @@ function silentCondition(node: Node, type: string, time: string): NodeCondition 
   };
 }
 
-/** Our own write of a board's conditions is no sign of life from it. */
+/** The board's health after our own write of its conditions, which is no sign of life. */
 export function afterWrite(health: BoardHealth, written: Node, lease: string | undefined, now: Instant): BoardHealth {
   return { ...health, ready: beatOf(readyOf(written)), transition: now, lease: lease ?? health.lease, recount: false };
 }

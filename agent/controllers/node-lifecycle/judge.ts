@@ -11,27 +11,30 @@ import type { NodeLifecycleSettings } from "./settings.ts";
 import { deservedBy, runningTaint } from "./taints.ts";
 import { zoneOf } from "./zones.ts";
 
-/** A board once it is known whether its conditions could be written. */
+/** A board after the attempt to write its conditions. */
 export interface Judged {
   readonly name: string;
   readonly zone: string;
-  /** The newest version that we know. */
+  /** Newest known version. */
   readonly node: Node;
   readonly cached: string;
   readonly health: BoardHealth;
   readonly verdict: Verdict;
-  /** Status of its Ready condition before this pass, and after it. */
+  /** Status of its Ready condition before (`observed`) and after (`ready`) this pass. */
   readonly observed: string | undefined;
   readonly ready: string | undefined;
-  /** Its conditions are not written: nothing is done about it in this pass. */
+  /** Its conditions could not be written: this pass does not act on it. */
   readonly unsettled: boolean;
-  /** They were not even sent: it counts in its zone as what it is. What the API refused counts as nothing. */
+  /**
+   * Its conditions were not even sent: it counts in its zone by its real state. After a refusal by the API it is not
+   * counted.
+   */
   readonly unwritten: boolean;
-  /** Nothing holds back what our verdict would do to it. */
+  /** No quarantine and no policy holds back actions caused by our verdict. */
   readonly permitted: boolean;
 }
 
-/** `written`: the Node after the write of its conditions; `undefined`: there was none to do, or none that went through. */
+/** `written`: the Node after its conditions were written; `undefined`: no write was needed, or it failed. */
 export function judgeBoard(
   examined: Examined,
   { written, tried }: { readonly written: Node | undefined; readonly tried: boolean },
@@ -57,11 +60,11 @@ export function judgeBoard(
   };
 }
 
-/** A board that says itself that it is not ready is tainted on its own word; silence needs a verdict that permits it. */
+/** A board that reports itself not ready is tainted on its own report; silence needs a verdict that permits it. */
 export const mayTaint = ({ ready, unsettled, permitted }: Judged): boolean =>
   !unsettled && (ready === "False" || (ready === "Unknown" && permitted));
 
-/** Silence is our conclusion; what a living kubelet reports is not. */
+/** The cause of an action: our verdict if the board is Unknown, none if a living kubelet reported the state. */
 export function causeOf({ name, ready, verdict }: Pick<Judged, "name" | "ready" | "verdict">): Cause | undefined {
   if (ready !== "Unknown") return undefined;
   const rule = verdict.verdict === "alive" ? "Ready is Unknown, and the policy asks for no more" : verdict.rule;
@@ -69,18 +72,18 @@ export function causeOf({ name, ready, verdict }: Pick<Judged, "name" | "ready" 
 }
 
 export type TaintPlan =
-  /** Both NoExecute taints go, and so does the wish to add one. */
+  /** Remove both NoExecute taints and leave the queue. */
   | "clear"
-  /** Carries the opposite of what it deserves: exchanged at once, at no price. */
+  /** Carries the opposite of the taint it deserves: swap at once, without a token. */
   | "swap"
-  /** Deserves a taint that it does not carry: it has to wait for its turn. */
+  /** Lacks the taint it deserves: wait for a turn. */
   | "wait"
-  /** Carries what it deserves: it need not wait. */
+  /** Carries the taint it deserves: leave the queue. */
   | "settled"
-  /** Nothing is concluded: who waits goes on waiting. */
+  /** No conclusion: a waiting board keeps its place. */
   | "held";
 
-/** By the status of this pass, not by the one before: what just became Unknown is queued in the same pass. */
+/** Decides by the status after this pass: a board that just became Unknown is queued in the same pass. */
 export function taintPlan(board: Judged): TaintPlan {
   if (board.unsettled) return "held";
   if (board.ready === "True") return "clear";
@@ -90,7 +93,7 @@ export function taintPlan(board: Judged): TaintPlan {
   return taintOf(board.node, deserved.wanted) ? "settled" : "wait";
 }
 
-/** The record one pass later; the same one where nothing changed, as for most boards in most passes. */
+/** The record after this pass; the same object if nothing changed, as for most boards in most passes. */
 export function recordOf(
   board: Judged,
   before: BoardRecord | undefined,
@@ -108,7 +111,7 @@ export function recordOf(
 const isSame = (before: BoardRecord, after: BoardRecord): boolean =>
   (Object.keys(after) as readonly (keyof BoardRecord)[]).every((field) => before[field] === after[field]);
 
-/** A taint of the same name that was added anew starts from the beginning. */
+/** A taint that was removed and added again (another timeAdded) starts over. */
 export function taintRecord(node: Node, before: RunningTaint | undefined, now: Instant): RunningTaint | undefined {
   const taint = runningTaint(node);
   if (taint === undefined) return undefined;

@@ -11,21 +11,21 @@ import type { ZoneState } from "./zones.ts";
 export interface BoardRecord {
   readonly health: BoardHealth;
   readonly zone: string;
-  /** Status of its Ready condition as the last monitor pass left it. */
+  /** Status of its Ready condition after the last monitor pass. */
   readonly ready: string | undefined;
   readonly verdict: Verdict;
-  /** It is silent and counts as lost in its zone, and its conditions wait for their turn to say so. */
+  /** It is silent and counts as lost in its zone, but its conditions are still waiting to be written. */
   readonly unwritten: boolean;
-  /** An operator took it out of use. */
+  /** Its spec.unschedulable is set. */
   readonly isCordoned: boolean;
-  /** Whether the last look at it found nothing that holds its NoExecute taint back. */
+  /** Nothing held back its NoExecute taint when it was last examined. */
   readonly mayTaint: boolean;
   readonly taint: RunningTaint | undefined;
-  /** What we wrote or read past the cache, as long as the cache still shows the version `of` before it. */
+  /** The Node as we wrote it or read it past the cache, while the cache still shows the older version `of`. */
   readonly ahead: { readonly of: string; readonly node: Node } | undefined;
 }
 
-/** `added` tells one taint from another of the same name. It is compared, never read as time. */
+/** `added` tells a taint from an earlier one of the same name. It is only compared, never read as time. */
 export interface RunningTaint {
   readonly added: string | undefined;
   readonly since: Instant;
@@ -35,10 +35,10 @@ export interface RunningTaint {
 export interface ZoneRecord {
   readonly state: ZoneState;
   readonly queue: EvictionQueue;
-  /** What the state allows, in boards per second; the queue's own rate is lower while the site recovers. */
+  /** Boards per second that the state allows; the queue's own rate is lower during recovery. */
   readonly rate: number;
   readonly paid: ReadonlyMap<string, PaidTurn>;
-  /** Boards tainted within the last hour, by the minute. */
+  /** Boards tainted within the last hour, in buckets of a minute. */
   readonly evictions: readonly Evictions[];
   readonly foreign: Foreign;
 }
@@ -50,31 +50,31 @@ export interface Evictions {
 
 /**
  * A turn whose write met a newer version of the Node. It costs no further token (kube-controller-manager repeats such a
- * write on the spot) and goes again as soon as the cache has moved on from `version`, until it is too late or the board
- * may not have a turn any more.
+ * write at once) and goes again as soon as the cache shows another version than `version`, until `until` or until the
+ * board may no longer have a turn.
  */
 export interface PaidTurn {
   readonly version: string;
   readonly until: Instant;
 }
 
-/** All that the judging of boards remembers from pass to pass. */
+/** The controller's whole memory between passes. */
 export interface SiteMemory {
   readonly boards: ReadonlyMap<string, BoardRecord>;
   readonly zones: ReadonlyMap<string, ZoneRecord>;
   readonly quarantine: Quarantine;
   /** Boards whose pods still have to be marked not ready. */
   readonly unmarked: ReadonlySet<string>;
-  /** Boards whose NoExecute taint was to go, and did not: in a dark site nobody asks for it a second time. */
+  /** Boards whose NoExecute taint could not be removed: in a dark site no later pass would retry it otherwise. */
   readonly uncleared: ReadonlySet<string>;
   readonly monitorAt: Instant | undefined;
-  /** When the last monitor pass that came to its end looked at the site: so old is what is known of boards and zones. */
+  /** When the last completed monitor pass judged boards and zones: the age of this knowledge. */
   readonly judgedAt: Instant | undefined;
-  /** Since when there has been a silent board whose conditions wait for their turn. */
+  /** Since when at least one silent board has been waiting for its conditions to be written. */
   readonly behindSince: Instant | undefined;
-  /** Fields of the inherited budget that a newer program wrote; they are handed on. */
+  /** Unknown fields of the inherited budget, written by a newer program; passed on unchanged. */
   readonly foreign: Foreign;
-  /** A pass that waits for the outcomes of its writes. */
+  /** A pass waiting for the outcomes of its writes. */
   readonly pass: Pass | undefined;
 }
 
@@ -94,7 +94,7 @@ export const firstMemory: SiteMemory = {
 const minute: Millis = 60_000;
 const hour: Millis = 3_600_000;
 
-/** One more board was tainted. At most one entry for each minute of the last hour. */
+/** Counts one more tainted board. Keeps at most one entry for each minute of the last hour. */
 export function withEviction(evictions: readonly Evictions[], now: Instant): readonly Evictions[] {
   const recent = evictions.filter(({ at }) => now.mono - at.mono < hour);
   const last = recent.at(-1);

@@ -1,14 +1,13 @@
 import { deservesUnknown, type Examined } from "./health.ts";
 import { zoneOf } from "./zones.ts";
 
-/** Written in one pass at most. More would only be made to be postponed, and a dark site has thousands. */
+/** Most boards written per pass. More would only be postponed, and a dark site has thousands. */
 const mostWrites = 300;
 
 /**
- * The silent boards whose conditions are written next, the neediest first. Those with pods come before the others: their
- * pods are in service, and are what an eviction would move. The zones take turns, so that each has somebody for its next
- * eviction, and a lost board of a small zone does not wait for a large one that is dark. Within a zone whoever has been
- * silent longest comes first.
+ * The silent boards whose conditions are written next, most urgent first. Boards with pods go first: their pods are in
+ * service and would be evicted. The zones alternate, so that each has a board for its next eviction, and a lost board
+ * of a small zone does not wait behind a large dark one. Within a zone the longest silence goes first.
  */
 export function neediest(examined: readonly Examined[], hasPods: (board: string) => boolean): readonly Examined[] {
   const ranked: { readonly board: Examined; readonly isEmpty: boolean; readonly rank: number }[] = [];

@@ -7,8 +7,8 @@ import { readyOf } from "./health.ts";
 import { laggingLabels, scheduledTaints } from "./taints.ts";
 
 /**
- * Keeps pods from being scheduled where conditions speak against it, and old label names in step with the stable ones.
- * Neither harmful nor limited; a write that failed is tried again, where kube-controller-manager waits for the next
+ * Sets the NoSchedule taints that follow from conditions and cordon, and keeps the beta label names in step with the
+ * stable ones. Neither harmful nor rate-limited. A failed write is retried; kube-controller-manager waits for the next
  * change of the Node.
  */
 export const nodeTaints: Controller<Node, undefined> = {
@@ -20,13 +20,13 @@ export const nodeTaints: Controller<Node, undefined> = {
   decide: decideNodeTaints,
 };
 
-/** Pods wait for a board that became ready; nobody waits for a taint on one of thousands that fell silent. */
+/** Urgent if a board became ready, since pods wait for it; a taint on one of thousands of silent boards is not. */
 function isComingBack({ before, after }: Seen<Node>): boolean {
   const isReady = (node: Node): boolean => readyOf(node)?.status === "True";
   return before !== undefined && after !== undefined && !isReady(before) && isReady(after);
 }
 
-/** One patch for both: the second of two would meet the version that the first one left behind. */
+/** One patch for both: a second one would conflict with the version that the first created. */
 export function decideNodeTaints(node: Node, memory: undefined, now: Instant): Decision<undefined> {
   const taints = scheduledTaints(node, now);
   const labels = laggingLabels(node);

@@ -10,15 +10,15 @@ import { readyOf } from "./health.ts";
 import { tell } from "./pass.ts";
 
 /**
- * Its pods are deleted, and by force: an operator says that nobody runs them any more
+ * The board's pods are deleted by force, because an operator confirms that they no longer run
  * (docs/kubernetes-rules.md#out-of-service-taint).
  */
 export const outOfService: TaintName = { key: "node.kubernetes.io/out-of-service", effect: "NoExecute" };
 
-/** Says that the taint is ours, and what the board had said last before it: whatever it says next takes both away. */
+/** Marks the taint as ours and records the board's last signs of life: any later one removes both. */
 export const outOfServiceAnnotation = "siteward.dev/out-of-service";
 
-/** The whole change, in one write: a taint that nobody knows to be ours would stay for good. */
+/** Writes taint and annotation in one patch: a taint not marked as ours would stay for good. */
 export function takeOutOfService(node: Node, lease: Lease | undefined, by: string, now: Instant): Action {
   const taints = changeTaints(taintsOf(node), { add: [{ ...outOfService, timeAdded: timestamp(now) }] });
   const annotations = { [outOfServiceAnnotation]: JSON.stringify({ v: 1, by, ...signsOf(node, lease) }) };
@@ -36,10 +36,10 @@ export interface OutOfService {
   readonly wasHeard: boolean;
 }
 
-/** A board is looked at so often. Heartbeats wake nobody: few boards are ever out of service. */
+/** How often a board is checked. Heartbeats enqueue nothing: few boards are ever out of service. */
 const look: Millis = 5000;
 
-/** Takes the taint off a board that an operator confirmed to be dead, when it is heard again. */
+/** Removes the taint from a board that an operator confirmed to be dead once it gives a sign of life. */
 export const outOfServiceBoards: Controller<OutOfService, undefined> = {
   name: "out-of-service",
   reads: [nodes, leases],
@@ -73,13 +73,13 @@ export const outOfServiceBoards: Controller<OutOfService, undefined> = {
   },
 };
 
-/** A mark that cannot be read is one of a board that was heard: the taint rather goes too early than never. */
+/** An unreadable mark counts as a sign of life: better to remove the taint too early than never. */
 function markOf({ metadata: { annotations } }: Node): JsonRecord | undefined {
   const text = annotations?.[outOfServiceAnnotation];
   return text === undefined ? undefined : (recordIn(text) ?? {});
 }
 
-/** Compared for change only. */
+/** Only compared for change. */
 const signsOf = (node: Node, lease: Lease | undefined) => ({
   lease: lease?.metadata.resourceVersion ?? "",
   heartbeat: String(readyOf(node)?.lastHeartbeatTime ?? ""),

@@ -7,90 +7,90 @@ import type { Link } from "../../judgement/link.ts";
 import type { Budget } from "./budget.ts";
 import type { Examined, Sighting } from "./health.ts";
 
-/** What a pass has read. */
+/** The observation of a pass. */
 export type SiteState = MonitorState | RetryState | DrainState;
 
-/** Every board of the site: a monitor pass. */
+/** A monitor pass: every board of the site. */
 export interface MonitorState {
   readonly kind: "monitor";
   readonly link: Link;
   readonly holds: Holds;
   readonly boards: readonly Sighting[];
-  /** Boards that are in the cache no more, as far as the API was asked about them. */
+  /** Boards that left the cache, as far as the API was asked about them. */
   readonly missing: ReadonlyMap<string, "deleted" | "released">;
-  /** The silent boards whose conditions are to be written in this pass, in this order. */
+  /** The silent boards whose conditions this pass writes, in this order. */
   readonly next: readonly string[];
-  /** The pods of boards whose pods may have to be marked not ready; bounded, the rest waits for the next pass. */
+  /** Pods of the boards whose pods may have to be marked not ready. Bounded; the rest waits for the next pass. */
   readonly pods: ReadonlyMap<string, readonly Pod[]>;
-  /** What the former leader left behind; given to the first pass of a term. */
+  /** The former leader's budget; only in the first pass of a term. */
   readonly inherited: Budget | undefined;
 }
 
-/** Within a monitor pass: the boards whose conditions could not be written, as the API itself has them now. */
+/** Retry within a monitor pass: the boards whose conditions could not be written, as read from the API. */
 export interface RetryState {
   readonly kind: "retry";
   readonly pass: MonitorPass;
   readonly boards: readonly Sighting[];
 }
 
-/** Between two monitor passes: the boards whose turn has come. */
+/** Between two monitor passes: the boards whose turn it is. */
 export interface DrainState {
   readonly kind: "drain";
   readonly link: Link;
   readonly holds: Holds;
   readonly boards: readonly Sighting[];
-  /** Those of them that are in the cache no more. */
+  /** Those of them that are no longer in the cache. */
   readonly gone: readonly string[];
 }
 
-/** A pass between its rounds: what it still needs once the outcomes are known. */
+/** A pass between two rounds: the state it needs once the outcomes are known. */
 export type Pass = MonitorPass | ActedPass;
 
 export interface MonitorPass {
-  /** conditions: they are being written. retry: some could not be, and are about to be tried again. */
+  /** conditions: being written. retry: some writes failed and are about to be repeated. */
   readonly stage: "conditions" | "retry";
   readonly link: Link;
   readonly holds: Holds;
   readonly examined: readonly Examined[];
   readonly pods: ReadonlyMap<string, readonly Pod[]>;
   readonly inherited: Budget | undefined;
-  /** Boards that are no longer ours. */
+  /** Boards that were deleted or left the site. */
   readonly forgotten: ReadonlySet<string>;
-  /** Boards that are ready and still carry a taint of ours: it goes before anything else is written. */
+  /** Boards that are ready and still carry a taint of ours; it is removed before anything else is written. */
   readonly back: ReadonlyMap<string, TaintWrite>;
-  /** The Nodes whose conditions went through, as the API has them now. */
+  /** The Nodes whose conditions were written, in their new version. */
   readonly written: ReadonlyMap<string, Node>;
-  /** Boards whose conditions did not go through at the last try. */
+  /** Boards whose conditions could not be written at the last try. */
   readonly open: ReadonlySet<string>;
-  /** Boards whose conditions were sent to the API, whatever it said. Those of the others wait for a later pass. */
+  /** Boards whose conditions were sent to the API, with whatever result. The others wait for a later pass. */
   readonly tried: ReadonlySet<string>;
   readonly tries: number;
-  /** When what was done so far was over. */
+  /** When the rounds so far were finished. */
   readonly at: Instant;
-  /** From here on nothing is tried again. */
+  /** No retry from here on. */
   readonly until: Instant;
 }
 
 export interface ActedPass {
   readonly stage: "acts";
-  /** When its earlier rounds were over. */
+  /** When the earlier rounds were finished. */
   readonly since: Instant;
   readonly link: Link;
   readonly holds: Holds;
   /** By board. */
   readonly writes: ReadonlyMap<string, TaintWrite>;
-  /** The boards of the pods that are being marked, by the key of the pod. */
+  /** Boards of the pods being marked, by pod key. */
   readonly marks: ReadonlyMap<string, string>;
 }
 
 export interface TaintWrite {
-  /** The Node as it was when the write was decided. */
+  /** The Node from which the write was decided. */
   readonly node: Node;
-  /** The version that the cache showed of it. */
+  /** resourceVersion of the cached Node. */
   readonly cached: string;
   readonly taints: readonly Taint[];
   readonly cause: Cause | undefined;
-  /** The zone whose turn it was; `undefined`: it took none. */
+  /** The zone whose turn the write uses; `undefined`: it needs none. */
   readonly turn: string | undefined;
 }
 
@@ -102,7 +102,7 @@ export const writeConditions = (node: Node, conditions: readonly NodeCondition[]
   subresource: "status",
 });
 
-/** Replaces the list as a whole: two writers would each lose the other's taints, were it not for the resourceVersion. */
+/** Replaces the whole list. The resourceVersion in the target keeps two writers from dropping each other's taints. */
 export const writeTaints = ({ node, taints, cause }: TaintWrite): Action => ({
   do: "patch",
   target: refTo(nodes, node),

@@ -11,16 +11,16 @@ import type { NodeLifecycleSettings } from "./settings.ts";
 
 export interface PodReadinessParts {
   readonly settings: Pick<NodeLifecycleSettings, "policy" | "gracePeriod" | "stall" | "blip">;
-  /** What the monitor remembers of a board; by nobody: nothing judges boards here. */
+  /** The monitor's record of a board; "by nobody": no controller judges boards here. */
   readonly judged: (board: string) => BoardRecord | "by nobody" | undefined;
 }
 
 /**
- * Marks a pod not ready that came to a board which is not ready already: under policy `kubernetes` one that the last
- * monitor pass left not ready, whatever its kubelet said since.
+ * Marks a pod not ready that arrives on a board which is not ready. Under policy `kubernetes` the board's state is that
+ * of the last monitor pass, whatever its kubelet reported since.
  *
- * The evidence asks the Ready condition that the API shows: the monitor writes its opinion there before it acts on it, so
- * the two differ for a moment only, and in that moment the monitor itself marks the pods of the board.
+ * Policy `evidence` uses the Ready condition in the API. The monitor writes its opinion there before it acts on it, so
+ * the two differ only for a moment, in which the monitor itself marks the pods of the board.
  */
 export function podReadiness({ settings, judged }: PodReadinessParts): Controller<NewPod, undefined> {
   const readinessOf = (node: Node): string | undefined => {
@@ -49,12 +49,12 @@ export function podReadiness({ settings, judged }: PodReadinessParts): Controlle
 export interface NewPod {
   readonly pod: Pod;
   readonly board: string;
-  /** Status of the board's Ready condition: not True. */
+  /** Status of the board's Ready condition; never True. */
   readonly ready: string;
   readonly link: Link;
 }
 
-/** How soon a pod that is held back is looked at again. */
+/** How soon a pod that is held back is checked again. */
 const recheck: Millis = 5000;
 
 export function decidePodReadiness(
@@ -63,7 +63,7 @@ export function decidePodReadiness(
   now: Instant,
 ): Decision<undefined> {
   const idle = { actions: [], memory: undefined };
-  // After a gap the pod may be of today and the word of its board of yesterday.
+  // After a gap the pod may be newer than the status of its board.
   if (!link.live || heldUntil(link, gracePeriod, now)) return { ...idle, requeueAfter: recheck };
   if (ready === "False") return { ...idle, actions: markNotReady(pod, undefined, now) };
   const cause = { board, verdict: "unproven", rule: "came to a board that is Unknown" };
@@ -71,8 +71,8 @@ export function decidePodReadiness(
 }
 
 /**
- * Only a pod that was bound just now, or that appears on a board. One that has been there before us is the monitor's, or
- * its living kubelet's. Most pods come to a board that is ready.
+ * Only pods that were just bound or that newly appear on a board that is not ready. Older pods belong to the monitor,
+ * or to a living kubelet.
  */
 function keysOfNew(
   { key, before, after }: Seen<Pod>,

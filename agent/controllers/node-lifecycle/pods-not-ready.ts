@@ -5,13 +5,13 @@ import { timestamp } from "../../api/timestamps.ts";
 import type { Instant } from "../../base/clock.ts";
 import { type Action, type Cause, refTo } from "../../execution/actions.ts";
 
-/** A pod that never had a Ready condition keeps having none. */
+/** A pod that never had a Ready condition does not get one. */
 export function countsAsReady(pod: Pod): boolean {
   const ready = podCondition(pod, "Ready");
   return ready !== undefined && ready.status !== "False";
 }
 
-/** Takes a pod out of service without touching it. Reason and message stay: they are its kubelet's. */
+/** Takes a pod out of service by its Ready condition alone. Reason and message stay as its kubelet wrote them. */
 export function markNotReady(pod: Pod, cause: Cause | undefined, now: Instant): readonly Action[] {
   const target = refTo(pods, pod);
   const condition = { type: "Ready", status: "False", lastTransitionTime: timestamp(now) };

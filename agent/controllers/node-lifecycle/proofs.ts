@@ -4,14 +4,12 @@ import { forEachConcurrently } from "./for-each-concurrently.ts";
 import { type Circumstances, type Examined, examine, type Sighting } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
 
-/** In one pass: where a watch is deaf without knowing it, every board seems to be silent. */
+/** Most boards asked about per pass: if a watch has stalled unnoticed, every board seems silent. */
 const mostQuestions = 64;
 
 /**
- * A board is about to count as silent, and no watch vouches for it: its Lease is read from the API itself, and the
- * answer is the proof, whatever it says. The Node is asked for where it was the one that spoke last.
- *
- * Answers what is found of every board once this is known.
+ * Examines every board. If a board is about to count as silent and no watch proves it, its Lease is read from the API:
+ * any answer is the proof. The Node is read too if the last sign of life came from its status, or if there is no Lease.
  */
 export async function readProofs(
   sightings: readonly Sighting[],

@@ -3,7 +3,7 @@ import type { Config } from "../../config/settings.ts";
 import type { WatchLimits } from "../../informer/watch-health.ts";
 import type { Policy } from "../../judgement/verdict.ts";
 
-/** What the judging of boards depends on, as far as a person may set it. Rates are boards per second and zone. */
+/** Settings for judging boards. Rates are boards per second and zone. */
 export interface NodeLifecycleSettings extends WatchLimits {
   readonly policy: Policy;
   readonly monitorPeriod: Millis;
@@ -11,15 +11,15 @@ export interface NodeLifecycleSettings extends WatchLimits {
   readonly startupGracePeriod: Millis;
   readonly evictionRate: number;
   readonly secondaryRate: number;
-  /** A zone with more boards than this is large. */
+  /** A zone with more boards than this counts as large. */
   readonly largeZone: number;
-  /** The share of boards from which on a zone is partly disrupted. */
+  /** Share of boards that are not ready from which a zone counts as partly disrupted. */
   readonly unhealthyZone: number;
-  /** After a quarantine evictions go at the secondary rate for so long. */
+  /** How long evictions go at the secondary rate after a quarantine. */
   readonly recovery: Millis;
 }
 
-/** Its slice of the configuration. */
+/** The controller's slice of the configuration. */
 export const lifecycleSettings = ({ judgement, nodeLifecycle, link }: Config): NodeLifecycleSettings => ({
   ...nodeLifecycle,
   ...judgement,

@@ -13,10 +13,10 @@ import { runningTaint } from "./taints.ts";
 import { mayHaveTurn } from "./turn-writes.ts";
 import { failed, over, overtaken, spentAt, wantedAt } from "./turns.ts";
 
-/** So many monitor periods a turn stays paid, counted from its first conflict. */
+/** Monitor periods for which a turn stays paid, counted from its first conflict. */
 const paidPeriods = 3;
 
-/** The last round: what became of the writes is remembered, and when to look again follows from it. */
+/** Last round: records the outcomes of the writes and sets the time of the next pass. */
 export function settle(
   pass: ActedPass,
   outcomes: readonly Outcome[],
@@ -46,11 +46,11 @@ export function settle(
   return rest({ ...memory, boards, zones, unmarked, uncleared, pass: undefined }, pass, end);
 }
 
-/** When the last of them was over. */
+/** When the last outcome arrived. */
 export const endOf = (outcomes: readonly Outcome[], now: Instant): Instant =>
   outcomes.reduce((last, { at }) => (at !== undefined && elapsed(last, at) > 0 ? at : last), now);
 
-/** Counted from the end of this pass: until the next monitor pass, or until somebody's turn comes before it. */
+/** Until the next monitor pass or the next turn, whichever comes first, counted from the end of this pass. */
 function rest(memory: SiteMemory, { link, holds }: ActedPass, now: Instant): Decision<SiteMemory> {
   const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine), holds, now });
   const wakes = [memory.monitorAt, ...[...memory.zones.values()].map((zone) => wantedAt(zone, may, now))];
@@ -74,8 +74,8 @@ function afterTurn(
 }
 
 /**
- * The taint runs from `at`, when its write was over, not from the pass that decided on it: a successor counts the time
- * of the pods from there, and a link that was silent for twenty seconds would cost them these.
+ * The taint counts from `at`, the end of its write, not from the pass that decided on it: a successor counts toleration
+ * times from there, and a write held up for 20 s would shorten them by as much.
  */
 function withTaints(
   record: BoardRecord,

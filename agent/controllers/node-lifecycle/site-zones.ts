@@ -27,10 +27,10 @@ export interface JudgedZones {
 }
 
 /**
- * Every zone that has a board, with the state and the rate that follow from this pass.
+ * All zones that have a board, with the state and rate that follow from this pass.
  *
- * A zone none of whose boards could be counted keeps what it had, also its allowance: forgetting it, as
- * kube-controller-manager does, would give it a full one in the next pass.
+ * A zone without a countable board keeps its record and allowance. kube-controller-manager forgets such a zone, and so
+ * gives it a full allowance in the next pass.
  */
 export function judgeZones(
   boards: readonly Judged[],
@@ -55,7 +55,7 @@ export function judgeZones(
     before.set(zone, memory.zones.get(zone) ?? firstZone(zone, first, { settings, inherited, now }));
   }
   const kind = whatChanges(before, states, settings);
-  // A site that stands still because nobody of it is heard goes on where somebody knows why, slowly.
+  // A dark site has no evictions; a zone confirmed to be dead resumes them at the secondary rate.
   const confirmedRate = (zone: string): number | undefined => {
     if (holds.confirmed.size === 0 || states.get(zone) !== "full") return undefined;
     return confirmedBy(holds, zoneName(zone), now) === undefined ? undefined : settings.secondaryRate;
@@ -86,8 +86,8 @@ function count(boards: readonly Judged[]): ReadonlyMap<string, ZoneCount> {
 }
 
 /**
- * kube-controller-manager does not notice that a site is no longer dark where the board that came back is of a zone which
- * it never saw before, and the other zones stand still until their own state changes. The evidence does.
+ * In kube-controller-manager, a dark site does not resume if the board that came back is in a zone never seen before:
+ * the other zones stay stopped until their own state changes. Policy `evidence` resumes.
  */
 function whatChanges(
   before: ReadonlyMap<string, ZoneRecord>,
@@ -101,7 +101,7 @@ function whatChanges(
   return known.size > 0 && disruption(states, known) === "all-silent" ? "resumed" : kind;
 }
 
-/** Boards that were tainted after the former leader wrote its budget for the last time: it does not know what they cost. */
+/** Boards tainted after the former leader last wrote its budget, which does not include their cost. */
 const spentSince = (boards: readonly Judged[], zone: string, { taints }: Budget): number =>
   boards.filter((board) => {
     const taint = board.zone === zone ? runningTaint(board.node) : undefined;
@@ -109,7 +109,10 @@ const spentSince = (boards: readonly Judged[], zone: string, { taints }: Budget)
     return taint !== undefined && (known === undefined || known.added !== taint.timeAdded);
   }).length;
 
-/** As the former leader left it. Otherwise policy `evidence` lets the first board of a zone wait for its token. */
+/**
+ * The zone as the former leader left it. Without one, policy `evidence` starts with an empty bucket: the first board
+ * waits for its token.
+ */
 function firstZone(
   name: string,
   { size, spent }: { readonly size: number; readonly spent: number },
@@ -131,7 +134,7 @@ function firstZone(
   return { ...base, state, rate, queue: newQueue(rate, { level: rest, at: now }), evictions: past, foreign };
 }
 
-/** The table of transitions. */
+/** The transition table of a zone. */
 function next(
   zone: ZoneRecord,
   seen: { state: ZoneState | undefined; size: number; kind: Disruption; counted: boolean },
@@ -140,7 +143,8 @@ function next(
   const state = seen.state ?? zone.state;
   switch (seen.kind) {
     case "all-silent":
-      // A lost zone that was being tainted goes on when the only living one vanishes: kube-controller-manager sees no change.
+      // Under policy `kubernetes` a lost zone that was being tainted goes on when the only living zone vanishes:
+      // kube-controller-manager sees no change there.
       return settings.policy === "kubernetes" || !seen.counted ? zone : { ...zone, state, rate: 0 };
     case "silenced":
       return seen.counted ? { ...zone, state, rate: 0 } : zone;

@@ -4,12 +4,10 @@ import { type BoardHealth, readyOf } from "./health.ts";
 import { zoneLabels } from "./zones.ts";
 
 /**
- * What a judgement needs of a Node: a third of what the cache keeps. A pass holds all Nodes of the site at once, and of most
- * it only says that they are as they were. What is written as a whole (labels, all conditions) is read again where it is
- * needed.
+ * The fields of a Node that a judgement needs: a third of the cached object. A pass holds all Nodes of the site at
+ * once, and most of them are unchanged. Fields written as a whole (labels, all conditions) are read again when needed.
  *
- * Each read of the cache makes texts of its own. Where one says what is already remembered of the board, the remembered text
- * takes its place.
+ * Each read of the cache creates new strings. Where one equals a string already in memory, that one is used instead.
  */
 export function slim({ metadata, spec, status }: Node, known: BoardHealth | undefined): Node {
   const { name, uid, resourceVersion, creationTimestamp } = metadata;
@@ -20,7 +18,7 @@ export function slim({ metadata, spec, status }: Node, known: BoardHealth | unde
       name,
       uid: shared(uid, known?.uid),
       resourceVersion,
-      // It only says when a Node that never said how it is was made.
+      // Only read for Nodes that never reported a status.
       ...(creationTimestamp !== undefined && !ready && { creationTimestamp }),
       labels: Object.fromEntries(labels),
     },
@@ -29,7 +27,7 @@ export function slim({ metadata, spec, status }: Node, known: BoardHealth | unde
   };
 }
 
-/** Of nearly all boards of a site that is well. */
+/** For nearly all boards of a healthy site. */
 const nothing = {};
 
 const slimSpec = ({ taints, unschedulable }: NonNullable<Node["spec"]>): NonNullable<Node["spec"]> => ({
@@ -54,7 +52,7 @@ function slimCondition(
 const shared = <T extends string | undefined>(text: T, known: T | undefined): T =>
   known !== undefined && text === known ? known : text;
 
-/** The cached Node with what we know to be newer than the cache: version, taints, and conditions by their type. */
+/** The cached Node with newer parts applied: version, taints, and conditions by type. */
 export function overlaid(cached: Node, newer: Node): Node {
   const conditions = (newer.status?.conditions ?? []).reduce<readonly NodeCondition[]>(
     withCondition,

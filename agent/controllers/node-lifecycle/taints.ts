@@ -12,13 +12,13 @@ import {
 import { timestamp } from "../../api/timestamps.ts";
 import type { Instant } from "../../base/clock.ts";
 
-/** Which NoExecute taint a board deserves by its readiness, and which excludes it. */
+/** The NoExecute taint that a board deserves by its readiness, and the one that it excludes. */
 export interface Deserved {
   readonly wanted: TaintName;
   readonly opposite: TaintName;
 }
 
-/** Nothing for a status that is none: it says neither that the board is ready nor that it is not. */
+/** `undefined` for an unrecognised status: it says neither ready nor not ready. */
 export function deservedBy(ready: string | undefined): Deserved | undefined {
   if (ready === "False") return { wanted: notReady, opposite: unreachable };
   if (ready === "Unknown") return { wanted: unreachable, opposite: notReady };
@@ -26,19 +26,19 @@ export function deservedBy(ready: string | undefined): Deserved | undefined {
 }
 
 /**
- * In one patch: there is no moment at which a board carries both or none. Who carries both keeps the time of the taint
- * that stays: the windows of the pods belong to it.
+ * Swaps in one patch, so that a board never carries both or none. A board that carries both keeps the timeAdded of the
+ * remaining taint: the pods' windows belong to it.
  */
 export const swapped = (node: Node, { wanted, opposite }: Deserved, now: Instant): readonly Taint[] => {
   const timeAdded = taintOf(node, wanted)?.timeAdded ?? timestamp(now);
   return changeTaints(taintsOf(node), { add: [{ ...wanted, timeAdded }], remove: [opposite] });
 };
 
-/** `undefined`: it carries neither. */
+/** The taints without ours; `undefined`: the board carries neither. */
 export const withoutNoExecute = (node: Node): readonly Taint[] | undefined =>
   runningTaint(node) && changeTaints(taintsOf(node), { remove: [unreachable, notReady] });
 
-/** The NoExecute taint of ours that a board carries. */
+/** The NoExecute taint of ours on a board. */
 export const runningTaint = (node: Node): Taint | undefined => taintOf(node, unreachable) ?? taintOf(node, notReady);
 
 const keysByCondition: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -51,7 +51,7 @@ const keysByCondition: Readonly<Record<string, Readonly<Record<string, string>>>
 
 const ownKeys: readonly string[] = Object.values(taintKeys);
 
-/** The whole list with the NoSchedule taints that follow from conditions and cordon; `undefined`: it is as it should be. */
+/** The whole list with the NoSchedule taints that follow from conditions and cordon; `undefined`: no change. */
 export function scheduledTaints(node: Node, now: Instant): readonly Taint[] | undefined {
   const wanted = wantedKeys(node).map((key): TaintName => ({ key, effect: "NoSchedule" }));
   const present = taintsOf(node).filter(({ key, effect }) => effect === "NoSchedule" && ownKeys.includes(key));
@@ -69,13 +69,13 @@ function wantedKeys({ spec, status }: Node): readonly string[] {
   return [...new Set(keys.filter((key) => key !== undefined))];
 }
 
-/** The old label names follow the stable ones, wherever these are set. */
+/** The beta labels copy the stable ones wherever these are set. */
 const labelPairs: readonly (readonly [stable: string, beta: string])[] = [
   ["kubernetes.io/os", "beta.kubernetes.io/os"],
   ["kubernetes.io/arch", "beta.kubernetes.io/arch"],
 ];
 
-/** The labels to be set; `undefined`: none. */
+/** The labels to set; `undefined`: none. */
 export function laggingLabels({ metadata: { labels = {} } }: Node): Readonly<Record<string, string>> | undefined {
   const changes: Record<string, string> = {};
   for (const [stable, beta] of labelPairs) {

@@ -9,12 +9,12 @@ import { deservedBy, swapped } from "./taints.ts";
 import { over, takeTurns } from "./turns.ts";
 import { zoneName } from "./zones.ts";
 
-/** What is needed of a board to give it its turn. */
+/** The fields of a board needed for its turn. */
 export type Candidate = Pick<Judged, "name" | "node" | "cached" | "ready" | "verdict">;
 
 /**
- * By what the last look at a board found, by how we hear the site right now, and by what operators hold back: who waits
- * goes on waiting. The turn of one that is gone harms nobody.
+ * Whether a board may have its turn, by its last examination, the state of the link, and the operators' holds;
+ * otherwise it keeps waiting. A board that is gone may: its turn harms nothing.
  */
 export const mayHaveTurn =
   (
@@ -33,7 +33,9 @@ export const mayHaveTurn =
     return record.mayTaint && (record.ready !== "Unknown" || (link.live && !held));
   };
 
-/** The taints whose turn it is, in every zone. A board that is gone, or deserves no taint any more, had its turn. */
+/**
+ * The taint writes that are due, in every zone. A board that is gone, or no longer deserves a taint, uses up its turn.
+ */
 export function planTurns(
   before: ReadonlyMap<string, ZoneRecord>,
   boards: { may(name: string): boolean; board(name: string): Candidate | undefined },

@@ -3,17 +3,17 @@ import { emptyBucket } from "../../base/token-bucket.ts";
 import { again, done, head, nextTurnAt, turn } from "./eviction-queue.ts";
 import type { PaidTurn, ZoneRecord } from "./memory.ts";
 
-/** How often a paid turn looks whether the cache has moved on. */
+/** How often a paid turn checks whether the cache has moved on. */
 const paidPause: Millis = 100;
 
-/** Which boards may have a turn, and which version of their Node we know. */
+/** Which boards may have a turn, and the version of their Node that we know. */
 export interface Candidates {
   may(name: string): boolean;
   /** `undefined`: the Node is gone. */
   version(name: string): string | undefined;
 }
 
-/** Whose turn it is in a zone now: those who paid before, and at most one more at the price of a token. */
+/** The boards whose turn it is now: those already paid, and at most one more for a token. */
 export function takeTurns(
   before: ZoneRecord,
   candidates: Candidates,
@@ -27,7 +27,10 @@ export function takeTurns(
   return { zone: { ...zone, queue }, names: entry ? [...repeated, entry.name] : repeated };
 }
 
-/** What is held back for a moment only has to pay again: nothing that was paid outlasts what it was paid for. */
+/**
+ * Ends paid turns that expired or whose board may not go now, even if only for a moment: the next turn costs a token
+ * again.
+ */
 function withoutEnded(zone: ZoneRecord, { may }: Candidates, now: Instant): ZoneRecord {
   let { queue, paid } = zone;
   for (const [name, { until }] of zone.paid) {
@@ -38,13 +41,13 @@ function withoutEnded(zone: ZoneRecord, { may }: Candidates, now: Instant): Zone
   return paid === zone.paid ? zone : { ...zone, queue, paid };
 }
 
-/** The boards that a pass between two monitor passes has to look at. */
+/** The boards that a pass between two monitor passes reads. */
 export function nextInTurn({ queue, paid }: ZoneRecord, may: (name: string) => boolean): readonly string[] {
   const entry = head(queue, (name) => may(name) && !paid.has(name));
   return entry ? [...paid.keys(), entry.name] : [...paid.keys()];
 }
 
-/** When a zone wants a pass again; `undefined`: not before the next monitor pass. */
+/** When a zone needs a pass again; `undefined`: not before the next monitor pass. */
 export function wantedAt(
   { queue, paid }: ZoneRecord,
   may: (name: string) => boolean,
@@ -56,20 +59,20 @@ export function wantedAt(
 }
 
 /**
- * The token is spent when its write is over, not when it was decided on: a write that a slow link held up for ten seconds,
- * or that was repeated after five, would else be followed by the next one at once.
+ * Spends the token when its write is finished, not when it was decided: after a write that a slow link delayed for 10
+ * s, or that was repeated after 5 s, the next one would otherwise follow at once.
  */
 export const spentAt = (zone: ZoneRecord, at: Instant): ZoneRecord =>
   elapsed(zone.queue.bucket.at, at) < 0 ? zone : { ...zone, queue: { ...zone.queue, bucket: emptyBucket(at) } };
 
-/** The board got its taint, or deserves none any more. */
+/** The board got its taint, or no longer deserves one. */
 export const over = (zone: ZoneRecord, name: string): ZoneRecord => ({
   ...zone,
   queue: done(zone.queue, name),
   paid: without(zone.paid, name),
 });
 
-/** The write failed: the token is lost. */
+/** The write failed, and its token is lost. */
 export const failed = (zone: ZoneRecord, name: string, now: Instant): ZoneRecord => ({
   ...zone,
   queue: again(zone.queue, name, now),

@@ -5,7 +5,7 @@ import type { SiteView } from "../../loop/controller.ts";
 import { type Circumstances, examine } from "./health.ts";
 import type { BoardRecord } from "./memory.ts";
 
-/** As a monitor pass would judge right now: since the last one the board may have spoken. */
+/** The verdict that a monitor pass would give now: the board may have reported since the last one. */
 export function verdictNow(
   node: Node,
   record: BoardRecord,

@@ -1,7 +1,7 @@
 import type { Node } from "../../api/core.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 
-/** initial: nothing is known yet. full: no board of the zone is ready. */
+/** initial: not judged yet. full: no board of the zone is ready. */
 export type ZoneState = "initial" | "normal" | "partial" | "full";
 
 export interface ZoneCount {
@@ -11,33 +11,33 @@ export interface ZoneCount {
 
 const excluded = "node.kubernetes.io/exclude-disruption";
 
-/** The old labels come first: they win over the stable ones wherever they are present, even when they are empty. */
+/** The beta labels come first: if present they win over the stable ones, even when empty. */
 const names = {
   zone: ["failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"],
   region: ["failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"],
 } as const;
 
-/** All labels that have a say in how the zone of a board is judged. */
+/** All labels that affect the judgement of a board's zone. */
 export const zoneLabels: readonly string[] = [...names.zone, ...names.region, excluded];
 
-/** Region and zone of a board, as one text; "" where it has neither. So did every version of Kubernetes. */
+/** Region and zone of a board as one text, "" if it has neither; as in every version of Kubernetes. */
 export function zoneOf({ metadata: { labels = {} } }: Node): string {
   const labelled = ([old, stable]: readonly [string, string]): string => labels[old] ?? labels[stable] ?? "";
   const [zone, region] = [labelled(names.zone), labelled(names.region)];
-  // No label can hold the null character, so that no two zones share a key.
+  // No label can contain the null character, so no two zones share a key.
   return region === "" && zone === "" ? "" : `${region}:\u0000:${zone}`;
 }
 
-/** As people write it: "east/plant7", "plant7", or "default" where the boards name none. */
+/** The name shown to people: "east/plant7", "plant7", or "default" for boards without zone labels. */
 export const zoneName = (zone: string): string => zone.replace(":\u0000:", "/").replace(/^\//, "") || "default";
 
 export const nobody: ZoneCount = { ready: 0, notReady: 0 };
 
-/** One more board, by the status of its Ready condition; a board without one is not ready. */
+/** Counts one more board by the status of its Ready condition; without one it is not ready. */
 export const counting = ({ ready, notReady }: ZoneCount, status: string | undefined): ZoneCount =>
   status === "True" ? { ready: ready + 1, notReady } : { ready, notReady: notReady + 1 };
 
-/** Boards that come and go as they like say so by this label; its value does not matter. */
+/** Boards that are expected to come and go carry this label; its value does not matter. */
 export const isCounted = ({ metadata: { labels = {} } }: Node): boolean => !(excluded in labels);
 
 type ZoneLimits = Pick<
@@ -51,8 +51,8 @@ export function zoneState({ ready, notReady }: ZoneCount, limits: ZoneLimits): Z
 }
 
 /**
- * More than two boards, and a share that is compared with the precision kube-controller-manager compares it with. The
- * evidence asks for two boards of three or four: otherwise small zones would never be protected.
+ * More than two boards, and a share compared with the float precision of kube-controller-manager. Policy `evidence`
+ * counts two boards of three or four as partial: small zones would otherwise never be protected.
  */
 function isPartial(size: number, notReady: number, { unhealthyZone, policy }: ZoneLimits): boolean {
   if (policy === "evidence" && (size === 3 || size === 4)) return notReady >= 2;
@@ -74,15 +74,15 @@ export function evictionRate(state: ZoneState, size: number, limits: ZoneLimits)
 }
 
 /**
- * What changes between two passes.
+ * The change of a site between two passes.
  *
- * all-silent: no zone has a ready board, as before: nothing is done. silenced: so it is since this pass; it is more
- * likely that we are cut off than that every board is dead, so all NoExecute taints of ours go and evictions stop.
- * resumed: some zone has a ready board again; every board gets a fresh grace period. usual: each zone for itself.
+ * all-silent: no zone has a ready board, as before; nothing is done. silenced: this is new in this pass. We are more
+ * likely cut off than every board dead, so all NoExecute taints of ours are removed and evictions stop. resumed: some
+ * zone has a ready board again; every board gets a fresh grace period. usual: each zone by itself.
  */
 export type Disruption = "all-silent" | "silenced" | "resumed" | "usual";
 
-/** Zones without a counted board take no part; a zone that is seen for the first time was not full before. */
+/** Zones without a counted board are ignored; a zone seen for the first time was not full before. */
 export function disruption(before: ReadonlyMap<string, ZoneState>, after: ReadonlyMap<string, ZoneState>): Disruption {
   const zones = [...after.keys()];
   const allAreFull = zones.every((zone) => after.get(zone) === "full");
