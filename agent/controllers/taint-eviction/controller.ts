@@ -21,23 +21,23 @@ import { identityOf } from "./window.ts";
 
 export interface TaintEvictionParts {
   readonly settings: NodeLifecycleSettings;
-  /** Tells one boot of the board from the others. */
+  /** Identifies the current boot of the board. */
   readonly boot: string;
-  /** What the former leader left behind. */
+  /** The former leader's budget. */
   readonly inherited: () => Budget | undefined;
-  /** What those who judge the boards know of one; `undefined`: nothing yet. */
+  /** The judging controller's record of a board; `undefined`: none yet. */
   readonly judged: (board: string) => BoardRecord | "by nobody" | undefined;
-  /** What operators hold back; left out: nothing ever. */
+  /** The operators' holds; default: none. */
   readonly holds?: (now: Instant) => Holds;
 }
 
 /**
- * A pod that the cache shows within this time of a term has been on its board before: the taint ran for it as long as
- * the former leader says. For later ones the time begins when they come.
+ * Pods seen within this time from the start of a term were on their board before, so the taint's running time reported
+ * by the former leader applies to them. For later pods the time starts when they arrive.
  */
 const young: Millis = 60_000;
 
-/** Deletes pods whose tolerations of their board's NoExecute taints have run out. */
+/** Deletes pods whose tolerations of their board's NoExecute taints have expired. */
 export const taintEviction = ({
   settings,
   boot,
@@ -102,7 +102,9 @@ function verdictOn(
 
 const notJudged: Verdict = { verdict: "alive", rule: "was not looked at yet" };
 
-/** A board that leaves the site takes its pods along. While its Node is here, a pod that is gone was deleted. */
+/**
+ * A board that leaves the site takes its pods along. While its Node is in the cache, a pod that vanished was deleted.
+ */
 async function isReleased(key: string, { board, uid, asked }: Timer, site: SiteView): Promise<boolean> {
   if (asked !== undefined || site.lister(nodes).get(board) !== undefined) return false;
   return (await site.fetch(pods, key))?.metadata.uid === uid;
@@ -115,7 +117,7 @@ const refOfKey = (key: string, uid: string) => ({
   uid,
 });
 
-/** Asked only once it decides over a pod. */
+/** Asks the API only once the timer has expired, when the answer decides over a pod. */
 async function fateOf(board: string, timer: Timer, site: SiteView): Promise<"not asked" | "released" | "deleted"> {
   if (deadlineOf(timer).mono > site.now.mono) return "not asked";
   return (await site.fetch(nodes, board)) === undefined ? "deleted" : "released";
@@ -124,7 +126,7 @@ async function fateOf(board: string, timer: Timer, site: SiteView): Promise<"not
 const runningTaint = (budget: Budget | undefined, board: string, { now }: SiteView): RunningTaint | undefined =>
   budget !== undefined && elapsed(budget.readAt, now) <= young ? budget.taints.get(board) : undefined;
 
-/** A pod without a timer on a board without taints is nobody's business, and most pods are that. */
+/** Most pods have no timer and are on a board without taints: they are not enqueued. */
 function podKeys({ key, before, after }: Seen<Pod>, site: SiteView): readonly string[] {
   if (after === undefined) return [key];
   const board = boardOf(after);
@@ -136,7 +138,7 @@ function podKeys({ key, before, after }: Seen<Pod>, site: SiteView): readonly st
   return node !== undefined && noExecuteTaints(node).length > 0 ? [key] : [];
 }
 
-/** Also where the Node goes: it may come back without the taints that the timers of its pods belong to. */
+/** A deleted Node counts too: it may come back without the taints to which its pods' timers belong. */
 function keysOnBoard({ key, before, after }: Seen<Node>, site: SiteView): readonly string[] {
   if (isSameText(taintIdentities(before), taintIdentities(after))) return [];
   return [...site.lister(pods).byIndex("byNode", key)].map(keyOf);

@@ -23,12 +23,12 @@ import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { deadlineOf, type Timer } from "./timer.ts";
 import { identityOf, keyOfIdentity, limited, shortest, type Window, windowOf } from "./window.ts";
 
-/** One pod, and the board that it is bound to. */
+/** A pod and the state of its board. */
 export type PodState =
-  /** `released`: it left the site with its board, and is another's to speak about. */
+  /** `released`: the pod left the site with its board, so its events belong to another site. */
   | { readonly kind: "gone"; readonly pod: ObjectRef; readonly released: boolean }
   | { readonly kind: "unbound"; readonly pod: Pod }
-  /** Its board's Node is not in the cache; `fate`: what the API said of it, once that matters. */
+  /** The board's Node is not in the cache; `fate`: the API's answer about it, asked only once it matters. */
   | {
       readonly kind: "orphan";
       readonly pod: Pod;
@@ -46,28 +46,28 @@ export type PodState =
       /** Status of the board's Ready condition. */
       readonly ready: string | undefined;
       readonly link: Link;
-      /** What is held to be true of the board right now; `undefined`: nobody judges boards here. */
+      /** The current verdict on the board; `undefined`: no controller judges boards here. */
       readonly verdict: Verdict | undefined;
-      /** Evictions from its board are frozen, or go slowly since they were: its turn does not come before. */
+      /** The pod is not evicted before this time: a freeze, or its board's turn after one. */
       readonly heldUntil: Instant | undefined;
-      /** How long the former leader saw the board's taint run; only while a term is young. */
+      /** How long the former leader saw the board's taint run; only early in a term. */
       readonly inherited: RunningTaint | undefined;
     };
 
 type EvictionSettings = Pick<NodeLifecycleSettings, "policy" | "gracePeriod">;
 
-/** How soon a deletion that is held back is looked at again, while nobody can say when it may go on. */
+/** How soon a held deletion is checked again if its end is unknown. */
 const recheck: Millis = 5000;
-/** A deletion that was accepted shows by now. */
+/** The time within which an accepted deletion shows in the cache. */
 const patience: Millis = 60_000;
 /**
- * A deletion that was refused is tried again for as long as it is due: what refuses it may change
+ * Backoff in ms after a refused deletion. Retried for as long as it is due, since the reason of the refusal may go away
  * (docs/kubernetes-rules.md#eviction-timers).
  */
 const refusedRetry = { first: 5, most: 1_000_000 };
-/** A pod that was written meanwhile is read from the API and decided on anew, soon at first. */
+/** Backoff in ms after a conflict: the pod is read from the API and decided on again, soon at first. */
 const overtakenRetry = { first: 20, most: 5000 };
-/** After so many failures in a row people read of it: 14 s of conflicts. */
+/** Conflicts in a row, about 14 s, after which an event reports them. */
 const tellAfter = 10;
 
 export function decide(
@@ -78,7 +78,7 @@ export function decide(
 ): Decision<Timer | undefined> {
   switch (state.kind) {
     case "gone": {
-      // Once more, to let go of the key.
+      // One more pass, to drop the key.
       const isCancelled = memory !== undefined && memory.asked === undefined && !state.released;
       return { ...(isCancelled ? cancelled(state.pod) : forgotten), requeueAfter: 0 };
     }
@@ -94,8 +94,8 @@ export function decide(
 }
 
 /**
- * Where something could not be written the deletion is still due. A refusal for good is told nobody by the object, so the
- * time to try again is set here, as it is for a pod that was written meanwhile; all else comes back as the loop has it.
+ * After a failed write the deletion is still due. No change of the object will announce the end of a refusal, so the
+ * time of the retry is set here, as it is after a conflict; other failures are left to the loop's backoff.
  */
 export function remember(
   decision: Decision<Timer | undefined>,
@@ -143,10 +143,9 @@ function decideBound(
 }
 
 /**
- * The window does not start anew as long as one of the taints that it belongs to is still there: it may become shorter
- * or longer, counted from the same start. Other taints, or another board, begin a new one; not so the other one of
- * unreachable and not-ready, which says that the board is still lost. What does not tolerate its taint at all has a
- * window of no length.
+ * The timer of a pod. A window keeps its start as long as one of its taints is still there; its length may change.
+ * Other taints, or another board, start a new window, except when unreachable and not-ready swap: the board is still
+ * lost then. A pod that does not tolerate its taint has a window of length 0.
  */
 function timerOf(
   { pod, board, inherited }: Bound,
@@ -170,14 +169,17 @@ function timerOf(
   return { uid, board, start, length, taints, at: now, loaded: false, carried: false, former, asked, tries, overtaken };
 }
 
-/** One of our two taints gave way to the other one. Between two terms it may have gone and come back many times. */
+/**
+ * Whether one of our two taints was swapped for the other. Not used between two terms, when it may have gone and come
+ * back many times.
+ */
 function isExchanged(before: readonly string[], after: readonly string[]): boolean {
   const ours = (taints: readonly string[]): readonly string[] => taints.map(keyOfIdentity).filter(isLifecycleKey);
   const [had, has] = [ours(before), ours(after)];
   return had.length > 0 && has.length > 0 && !has.some((key) => had.includes(key));
 }
 
-/** Only for the very taint that the former leader saw. */
+/** Only for the same taint that the former leader saw. */
 const runningSince = (inherited: RunningTaint | undefined, windows: readonly Window[]): Instant | undefined =>
   inherited !== undefined &&
   windows.some(({ taint, length }) => length > 0 && taint.timeAdded === inherited.added && isLifecycleKey(taint.key))
@@ -188,8 +190,8 @@ const isSameSet = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((entry) => b.includes(entry));
 
 /**
- * The Node is not in the cache. A timer runs on, as in kube-controller-manager; when it is over the API is asked: a
- * Node that only left the site took its pods along.
+ * Decides on a pod whose Node is not in the cache. Its timer keeps running, as in kube-controller-manager; when it
+ * expires the API is asked, because a Node that only left the site took its pods along.
  */
 function decideOrphan(
   state: Orphan,
@@ -200,7 +202,7 @@ function decideOrphan(
   const { pod, board, fate, link } = state;
   if (memory === undefined || memory.uid !== pod.metadata.uid || memory.board !== board) return forgotten;
   if (fate === "released") return forgotten;
-  // Its Node may be back before that, without the taint.
+  // The Node may be back before that without the taint, so check more often.
   if (deadlineOf(memory).mono > now.mono) {
     return { actions: [], memory, requeueAfter: Math.min(recheck, elapsed(now, deadlineOf(memory))) };
   }
@@ -213,26 +215,26 @@ function decideOrphan(
   return evict(pod, memory, { ofLifecycle, cause, link, verdict: undefined, settings }, now);
 }
 
-/** Taints that somebody else puts on a board are that one's own will. */
+/** Only for our own taints: those of other clients are deliberate and are not held. */
 const isHeld = ({ heldUntil }: Bound | Orphan, now: Instant): boolean =>
   heldUntil !== undefined && elapsed(now, heldUntil) > 0;
 
 /**
- * Its kubelet reported that it is ready, and no evidence speaks against it: the taint goes with the next monitor pass. A
- * new kube-controller-manager takes it off, and would begin a new window if it came again. Where nobody here judges
- * boards, nobody here takes it off either.
+ * The kubelet reports ready and no evidence contradicts it: the next monitor pass removes the taint. A new
+ * kube-controller-manager removes it too, and starts a new window if the taint returns. If no controller judges boards
+ * here, none removes it either.
  */
 const isBack = ({ ready, verdict }: Bound): boolean =>
   ready === "True" && verdict !== undefined && !permitsHarm(verdict, "evidence");
 
-/** Its key is woken when a freeze ends before its time. */
+/** Waits for the end of the hold; a freeze that is lifted early enqueues the key. */
 const held = (timer: Timer, { heldUntil = timer.at }: Bound | Orphan, now: Instant): Decision<Timer> => ({
   actions: [],
   memory: timer,
   requeueAfter: Math.max(1, elapsed(now, heldUntil)),
 });
 
-/** Deletes, unless our own verdict is the reason and we cannot see well enough to stand by it. */
+/** Deletes the pod, unless our own verdict is the reason and the link or the verdict does not permit it now. */
 function evict(
   pod: Pod,
   timer: Timer,
@@ -243,7 +245,7 @@ function evict(
     verdict,
     settings,
   }: {
-    /** Whether it goes for the state of its board alone: by nobody's hand. */
+    /** Only the unreachable and not-ready taints cause it, not a taint set by a person or another controller. */
     readonly ofLifecycle: boolean;
     readonly cause: Cause | undefined;
     readonly link: Link;
@@ -264,17 +266,18 @@ function evict(
   const isFirst = timer.asked === undefined && timer.tries === 0;
   const told = isFirst ? [say(refOf(pod), "Marking for deletion Pod")] : [];
   /*
-   * A request may arrive long after it was sent, under another leader: a pod that its kubelet, or anybody, wrote since it
-   * was read lives on. A taint by somebody's hand means every state of the pod, and a busy pod cannot escape it.
+   * A request may arrive long after it was sent, under another leader. With our own taints the target is therefore the
+   * version that was read: a pod written since then survives. A taint set by another client applies to every version,
+   * and a busy pod cannot escape it.
    */
   const target = ofLifecycle ? refTo(pods, pod) : refOf(pod);
   const marks = [...told, ...markDisrupted(pod, target, cause, now)];
-  // Somebody deleted it before us: as in kube-controller-manager 1.36 it is marked all the same.
+  // The pod is being deleted already: it gets the condition all the same, as in kube-controller-manager 1.36.
   if (isTerminating(pod)) return { actions: marks, memory: { ...timer, asked: now } };
   return { actions: [...marks, remove(target, cause)], memory: { ...timer, asked: now }, requeueAfter: patience };
 }
 
-/** Says why before it goes. */
+/** Sets the DisruptionTarget condition, which must be written before the deletion. */
 function markDisrupted(pod: Pod, target: ObjectRef, cause: Cause | undefined, now: Instant): readonly Action[] {
   const message = "Taint manager: deleting due to NoExecute taint";
   const condition = disruptionTarget(pod, { reason: "DeletionByTaintManager", message }, now);
@@ -305,7 +308,7 @@ const say = (about: ObjectRef, what: string): Action => ({
   message: `${what} ${about.namespace}/${about.name}`,
 });
 
-/** For what is said of it, whatever else changed about it. */
+/** Reference to the pod in any version, for events and for deletions that do not depend on its state. */
 export const refOf = (pod: Pod): ObjectRef => anyStateOf(refTo(pods, pod));
 
 const waiting = (timer: Timer, now: Instant): Decision<Timer> => ({
@@ -321,13 +324,13 @@ const cancelled = (pod: ObjectRef): Decision<undefined> => ({
   memory: undefined,
 });
 
-/** Nothing limits its stay any more. */
+/** No taint limits the pod's stay any more. */
 const released = (memory: Timer | undefined, pod: Pod): Decision<undefined> =>
   memory === undefined || memory.asked !== undefined ? forgotten : cancelled(refOf(pod));
 
 const isLifecycleKey = (key: string): boolean => key === taintKeys.unreachable || key === taintKeys.notReady;
 
-/** unreachable is always our verdict; not-ready may be the board's own word, unless it has fallen silent. */
+/** unreachable is always our verdict; not-ready may be the board's own report, unless it has fallen silent since. */
 const isOurs = (key: string, ready: string | undefined): boolean =>
   key === taintKeys.unreachable || (key === taintKeys.notReady && ready === "Unknown");
 

@@ -11,12 +11,12 @@ import { zoneName, zoneOf } from "../node-lifecycle/zones.ts";
 
 type Rates = Pick<NodeLifecycleSettings, "evictionRate" | "secondaryRate">;
 
-/** Boards come and go meanwhile; for every pod anew it would be too much. */
+/** How long the order of boards is reused: sorting them again for every pod would cost too much. */
 const freshness: Millis = 1000;
 
 /**
- * When a freeze is over the windows of many pods have run out. They do not go all at once: the boards that carry our taint
- * have their turns, one after the other, at the secondary rate for one window, and at the usual one after that.
+ * Spreads evictions after a freeze, when the windows of many pods have expired. The boards that carry our taint take
+ * turns: at the secondary rate until the freeze's `slowEnd`, then at the usual rate.
  */
 export class Thaw {
   readonly #rates: Rates;
@@ -26,7 +26,7 @@ export class Thaw {
     this.#rates = { evictionRate, secondaryRate };
   }
 
-  /** Undefined: nothing is held. */
+  /** When the pod may be evicted; undefined: now. */
   heldUntil(
     holds: Holds,
     { board, node }: { readonly board: string; readonly node: Node | undefined },
@@ -40,7 +40,7 @@ export class Thaw {
     return slow && turnAfter(slow, this.#line(site).indexOf(board), this.#rates);
   }
 
-  /** By when their taints were added, as far as that is written: texts of one server, compared and never read as time. */
+  /** The tainted boards by timeAdded, where it is set: texts from one server, compared and never read as time. */
   #line(site: SiteView): readonly string[] {
     if (this.#lined && elapsed(this.#lined.at, site.now) < freshness) return this.#lined.boards;
     const tainted: { readonly name: string; readonly added: string }[] = [];
@@ -55,7 +55,10 @@ export class Thaw {
   }
 }
 
-/** The turn of the board with this place in the line. A rate of nothing is none at all within its window. */
+/**
+ * The turn of the board at this place in the line. A secondary rate of 0 gives only the first board a turn before
+ * `slowEnd`.
+ */
 function turnAfter({ end, slowEnd }: Freeze, place: number, { evictionRate, secondaryRate }: Rates): Instant {
   const window = elapsed(end, slowEnd);
   const first = Math.max(0, place);

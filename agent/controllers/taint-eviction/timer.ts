@@ -1,36 +1,36 @@
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
 import type { Durable } from "../../loop/controller.ts";
 
-/** A pod's time beside the taints of its board. */
+/** The time that a pod may still stay on its tainted board. */
 export interface Timer {
   readonly uid: string;
   readonly board: string;
   readonly start: Instant;
   readonly length: Millis;
-  /** Identities of the taints that it belongs to. */
+  /** Identities of the taints that started the window. */
   readonly taints: readonly string[];
-  /** When it was last worked out. */
+  /** When it was last computed. */
   readonly at: Instant;
-  /** It was kept from an earlier term, and nothing was worked out since. */
+  /** Loaded from an earlier term, and not computed again since. */
   readonly loaded: boolean;
-  /** It ran in an earlier boot: how long it ran meanwhile is not known from here. */
+  /** It comes from an earlier boot: the time between the boots is unknown. */
   readonly carried: boolean;
-  /** It began in an earlier term, on this board or another: what happened between the terms is not known. */
+  /** It began in an earlier term, on this board or another; changes between the terms are unknown. */
   readonly former: boolean;
-  /** When the deletion of the pod was accepted. */
+  /** When the API accepted the deletion of the pod. */
   readonly asked: Instant | undefined;
-  /** How often the deletion was tried in vain. */
+  /** Failed attempts to delete the pod. */
   readonly tries: number;
-  /** The pod was written between the last read of it and its deletion: the next read is past the cache. */
+  /** The pod changed between our last read and its deletion: the next read goes past the cache. */
   readonly overtaken: boolean;
 }
 
 export const deadlineOf = ({ start, length }: Timer): Instant => shifted(start, length);
 
 export interface TimerCounts {
-  /** Toleration times that run. */
+  /** Timers still running. */
   readonly waiting: number;
-  /** Times that are over while the pod is still there: its eviction is held, or did not go through. */
+  /** Expired timers whose pod is still there: its eviction is held, or failed. */
   readonly due: number;
 }
 
@@ -45,8 +45,8 @@ export function countTimers(timers: Iterable<Timer | undefined>, now: Instant): 
 }
 
 /**
- * A timer as text. Its start is an instant of the monotonic clock, true for one boot of one board; after a reboot only
- * what had run when it was written is left of it.
+ * Stores a timer as text. Its start is monotonic, valid for one boot of one board; after a reboot only the time it had
+ * run when it was written remains.
  */
 export const durableTimers = (boot: string): Durable<Timer | undefined> => ({
   save(timer) {

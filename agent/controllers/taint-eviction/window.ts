@@ -2,15 +2,15 @@ import type { Taint, Toleration } from "../../api/core.ts";
 import { tolerates } from "../../api/taints.ts";
 import type { Millis } from "../../base/clock.ts";
 
-/** How long a pod may stay beside one taint. 0: it does not tolerate it. Infinity: for good. */
+/** How long a pod may stay on a board with one taint. 0: not tolerated. Infinity: tolerated for good. */
 export interface Window {
   readonly taint: Taint;
   readonly length: Millis;
 }
 
 /**
- * The first toleration that matches a taint speaks for the pod, however much longer the others would let it stay. A
- * number of seconds that is none counts as absent: nothing is deleted because of what nobody can read.
+ * The first matching toleration decides, even if a later one would allow a longer stay. An unparsable tolerationSeconds
+ * counts as absent: never evict because of a value we cannot parse.
  */
 export function windowOf(taint: Taint, tolerations: readonly Toleration[] | undefined): Window {
   const matching = tolerations?.find((toleration) => tolerates(toleration, taint));
@@ -19,11 +19,11 @@ export function windowOf(taint: Taint, tolerations: readonly Toleration[] | unde
   return { taint, length: Number.isFinite(seconds) ? Math.max(0, Number(seconds)) * 1000 : Number.POSITIVE_INFINITY };
 }
 
-/** No taint at all: as long as it likes. */
+/** Infinity without taints. */
 export const shortest = (windows: readonly Window[]): Millis =>
   windows.reduce((least, { length }) => Math.min(least, length), Number.POSITIVE_INFINITY);
 
-/** Those that end some day. A pod's timer belongs to them: when others come and go its start stays. */
+/** Windows that end. A pod's timer belongs to these: its start does not depend on the others. */
 export const limited = (windows: readonly Window[]): readonly Window[] =>
   windows.filter(({ length }) => Number.isFinite(length));
 
