@@ -4,8 +4,8 @@ import { pods } from "../api/resources.ts";
 import type { SiteView } from "../loop/controller.ts";
 
 /**
- * A pod that was written between the read that condemned it and its deletion, read past the cache, which may be as far
- * behind the next time. One that is gone, or has another uid, stays as it was cached: the watch brings what became of it.
+ * Reads a pod past the cache whose deletion met a newer version; the cache might still be behind. A pod that is gone or
+ * was recreated is returned as cached: the watch will deliver the change.
  */
 export async function asItIsNow(cached: Pod, site: SiteView): Promise<Pod> {
   const live = await site.fetch(pods, keyOf(cached));

@@ -10,29 +10,31 @@ import type { NodeLifecycleSettings } from "./node-lifecycle/settings.ts";
 import { verdictNow } from "./node-lifecycle/verdict-now.ts";
 import { zoneName, zoneOf } from "./node-lifecycle/zones.ts";
 
-/** How well we see the boards, for controllers that do not judge them and whose acts rest on it all the same. */
+/** Verdicts on boards, for controllers that do not judge boards themselves but act on the result. */
 export interface BoardVerdicts {
-  /** Why nothing harmful may rest on any verdict now: we are blind, or an outage was over just now. Undefined: it may. */
+  /**
+   * Why no harmful act may be based on a verdict now: the link is down, or an outage ended just now. Undefined: it may.
+   */
   readonly held: string | undefined;
-  /** What is held to be true of a board; undefined: it has no Node, or nobody judges boards here. */
+  /** The verdict on a board; undefined: it has no Node, or no controller judges boards here. */
   verdictOn(board: string): Verdict | undefined;
-  /** The freeze in whose scope nobody is evicted from a board; undefined: none covers it. */
+  /** The freeze that forbids evictions from a board; undefined: none. */
   freezeOn(board: string): Freeze | undefined;
 }
 
 export interface SightParts {
   readonly settings: NodeLifecycleSettings;
-  /** Of those who judge the boards; undefined: they have not begun yet. */
+  /** Memory of the controller that judges boards; undefined: it has not started yet. */
   readonly judge: () => SiteMemory | "by nobody" | undefined;
-  /** What operators hold back; left out: nothing ever. */
+  /** The operators' holds; default: none. */
   readonly holds?: (now: Instant) => Holds;
 }
 
-/** The zone of a board whose Node is gone is not known: it may be any. */
+/** Without a Node the zone is unknown, and a freeze of any zone applies. */
 export const freezeOnBoard = (holds: Holds, board: string, node: Node | undefined, now: Instant): Freeze | undefined =>
   freezeOn(holds, { board, zone: node && zoneName(zoneOf(node)) }, now);
 
-/** Reads Nodes and their Leases: whoever asks has to list both in its `reads`. */
+/** Reads Nodes and their Leases: a controller that calls this must list both in `reads`. */
 export function sightOf(
   { settings, judge, holds: holdsAt = () => noHolds }: SightParts,
   site: SiteView,
@@ -44,7 +46,7 @@ export function sightOf(
     if (!link.live) return "our view of the API is not live";
     if (memory === undefined) return "no board was looked at yet";
     const { gracePeriod } = settings;
-    // Those who judge may not have looked since the outage was over.
+    // The judging controller may not have run since the outage ended.
     const isInQuarantine =
       memory === "by nobody"
         ? heldUntil(link, gracePeriod, site.now) !== undefined

@@ -4,9 +4,8 @@ import type { Resource } from "../api/resources.ts";
 import { type Action, anyStateOf, type ObjectRef } from "../execution/actions.ts";
 
 /**
- * What becomes of an object that an owner may control (docs/kubernetes-rules.md#claiming): keep, it is controlled
- * already; adopt, it is nobody's and matches; release, it does not match any more; leave, it is none of the owner's
- * business.
+ * What to do with an object that an owner may control (docs/kubernetes-rules.md#claiming). keep: the owner controls it
+ * already. adopt: it matches and has no controller. release: it no longer matches. leave: it is not the owner's.
  */
 export type Claim = "keep" | "adopt" | "release" | "leave";
 
@@ -21,11 +20,11 @@ export function claimOf(owner: KubeObject, object: KubeObject, matches: boolean)
   return isEnding ? "leave" : "release";
 }
 
-/** Asked of the owner as the API itself has it now, before anything is adopted: the cache may show one that is gone. */
+/** Checks the owner as read from the API before adopting: the cache may show one that is gone. */
 export const mayAdopt = (owner: KubeObject, live: KubeObject | undefined): boolean =>
   live?.metadata.uid === owner.metadata.uid && live.metadata.deletionTimestamp === undefined;
 
-/** `resource`: that of the owner. The object's uid alone is the precondition: whatever else changed, it is still the one. */
+/** `resource`: the owner's. The object's uid is the only precondition: other changes do not matter. */
 export const adoption = (resource: Resource<KubeObject>, owner: KubeObject, object: ObjectRef): Action => ({
   do: "patch",
   target: anyStateOf(object),

@@ -4,8 +4,8 @@ import { timestamp } from "../api/timestamps.ts";
 import type { Instant } from "../base/clock.ts";
 
 /**
- * The condition that says why a pod is about to go; whoever looks at it in its last moments can read it. Undefined: it
- * says so already.
+ * The condition that gives the reason for the pod's deletion, readable while it terminates. Undefined: it is set
+ * already.
  */
 export function disruptionTarget(
   pod: Pod,

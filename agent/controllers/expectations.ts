@@ -6,34 +6,34 @@ import type { Outcome } from "../execution/actions.ts";
 import type { SiteView } from "../loop/controller.ts";
 
 /**
- * What we wrote and the cache does not show yet, by uid. Whoever counts objects waits until nothing is expected any more:
- * what a stale cache lacks would be created a second time (docs/kubernetes-rules.md#expectations).
+ * Our own writes that the cache does not show yet, by uid. A controller that counts objects waits until none is left:
+ * it would otherwise create again what a stale cache lacks (docs/kubernetes-rules.md#expectations).
  *
- * kube-controller-manager counts events; here it is known which objects are meant, so none is mistaken for another, and
- * one that nobody will ever see (created, and gone before the watch told) is asked about.
+ * kube-controller-manager counts events. Here the objects are known, so none is mistaken for another. An object deleted
+ * before the watch delivered its creation is requested from the API.
  */
 export type Expectations = ReadonlyMap<string, Expected>;
 
 interface Expected {
   readonly key: string;
-  /** The resourceVersion that our write made; undefined: we deleted it. */
+  /** The resourceVersion after our write; undefined: we deleted the object. */
   readonly version: string | undefined;
   readonly at: Instant;
 }
 
 export const nothingExpected: Expectations = new Map();
 
-/** After so long a write that shows nowhere is forgotten: as kube-controller-manager does. */
+/** An expectation is dropped after this time, as in kube-controller-manager. */
 const forgottenAfter: Millis = 300_000;
-/** A watch brings our own writes within this time, as long as it is not behind. */
+/** A watch that is not behind delivers our own writes within this time. */
 const patience: Millis = 2000;
-/** In one pass. */
+/** Most requests in one pass. */
 const mostQuestions = 16;
 
-/** How soon to look again while something is expected, although nothing changed. */
+/** How soon to check again while something is expected, even without a change. */
 export const expectationRecheck: Millis = patience;
 
-/** With what these outcomes let us expect of objects of a resource. What was not written is not expected. */
+/** Adds what these outcomes lead us to expect of the objects of one resource. Failed writes add nothing. */
 export function expecting(
   before: Expectations,
   resource: Resource<KubeObject>,
@@ -60,7 +60,7 @@ export function expecting(
 const isCreated = (action: Outcome["action"], resource: Resource<KubeObject>): boolean =>
   action.do === "create" && resourceName(action.resource) === resourceName(resource);
 
-/** What of it the cache does not show yet. The API is asked about what should have been seen for long. */
+/** The expectations that the cache does not meet yet. Overdue ones are checked with the API. */
 export async function outstanding<T extends KubeObject>(
   expected: Expectations,
   resource: Resource<T>,

@@ -20,10 +20,10 @@ export interface ControllerParts {
   readonly podGC: PodGcParts;
 }
 
-/** What one of them needs. */
+/** The parts that one of them needs. */
 type Of<Name extends keyof ControllerParts> = Pick<ControllerParts, Name>;
 
-/** The controllers of boards, one line each. The first three judge boards together: either all of them run or none. */
+/** The controllers of boards, one line each. */
 export const registry = {
   "node-lifecycle": (parts: Of<"nodeLifecycle">) => nodeLifecycle(parts.nodeLifecycle),
   "node-taints": () => nodeTaints,
@@ -36,7 +36,7 @@ export const registry = {
   "pod-gc": (parts: Of<"podGC">) => podGC(parts.podGC),
 } as const;
 
-/** The controllers of workloads, one line each. What they read, and which settings ask for them: workloads.ts. */
+/** The controllers of workloads, one line each. Their reads and settings are in workloads.ts. */
 export const workloadRegistry: Readonly<Record<WorkloadName, (parts: WorkloadParts) => Workload>> = {
   daemonset: ({ config, sight }) => workload(daemonSet({ sight }), config.daemonSet.workers),
   "daemon-binding": ({ config }) => workload(daemonBinding, config.daemonSet.workers),
@@ -53,7 +53,7 @@ export interface WorkloadParts {
   readonly sight: SightParts;
 }
 
-/** A controller whatever it thinks about, and how many keys it works on at the same time. */
+/** A controller of any state and memory type, with the number of keys it works on concurrently. */
 export interface Workload {
   open<Loop>(loopOf: LoopOf<Loop>): Loop;
 }

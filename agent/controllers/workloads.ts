@@ -15,8 +15,8 @@ import type { Config } from "../config/settings.ts";
 export type WorkloadName = "daemonset" | "daemon-binding" | "endpoints" | "endpoint-slice" | "endpoint-slice-mirroring";
 
 /**
- * What the controllers of workloads read. It stands apart from them because every board has to know it, and only the one
- * that leads loads the controllers themselves.
+ * The resources that the workload controllers read. Kept apart from the controllers because every board needs this
+ * list, and only the leader loads the controllers.
  */
 export const workloadReads: Readonly<Record<WorkloadName, readonly Resource<KubeObject>[]>> = {
   daemonset: [nodes, leases, pods, daemonSets, controllerRevisions],
@@ -26,11 +26,11 @@ export const workloadReads: Readonly<Record<WorkloadName, readonly Resource<Kube
   "endpoint-slice-mirroring": [services, endpoints, endpointSlices],
 };
 
-/** Which settings ask for them, in the order in which they begin. */
+/** The setting that enables each of them, in starting order. */
 const workloads: readonly {
   readonly name: WorkloadName;
   readonly setting: keyof Config["controllers"];
-  /** Where it is not for every site. */
+  /** A further condition. */
   readonly when?: (config: Config) => boolean;
 }[] = [
   { name: "daemonset", setting: "daemonSet" },
@@ -41,8 +41,8 @@ const workloads: readonly {
 ];
 
 /**
- * Those that the configuration asks for. Workloads belong to namespaces: a site that has boards of its own and no
- * namespaces has none (docs/judgement.md#site-scope).
+ * The workload controllers that the configuration enables. Workloads belong to namespaces: a site with a nodeSelector
+ * and no namespaceSelector has none (docs/judgement.md#site-scope).
  */
 export function workloadsOf(config: Config): readonly WorkloadName[] {
   const { site, controllers } = config;
