@@ -3,20 +3,20 @@ import { podCondition } from "../../api/pods.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import { isReady } from "./daemon-pod.ts";
 
-/** Since when a pod is ready, as far as it was watched. */
+/** Since when a pod has been ready, as far as we watched it. */
 export interface Watched {
-  /** undefined: it is not ready. */
+  /** undefined: not ready. */
   readonly readySince: Instant | undefined;
-  /** The condition's own word for when it changed: a value that is compared. */
+  /** lastTransitionTime of the condition; only compared for change. */
   readonly transition: string | undefined;
-  /** It was ready when the term began: how long before that, only its timestamp says. */
+  /** It was ready when the term began; only its timestamp says since when. */
   readonly fromBefore: boolean;
 }
 
-/** Pods by uid. `undefined`: this is the first look of the term. */
+/** Pods by uid. `undefined`: no pass of this term has read them yet. */
 export type Readiness = ReadonlyMap<string, Watched>;
 
-/** What is known of the pods after one more look. */
+/** The readiness after reading the pods once more. */
 export function watchReadiness(pods: readonly Pod[], before: Readiness | undefined, now: Instant): Readiness {
   return new Map(pods.map((pod) => [pod.metadata.uid, watched(pod, before, now)]));
 }
@@ -40,9 +40,9 @@ export const availabilityOf = ({ spec }: DaemonSet, readiness: Readiness | undef
 });
 
 /**
- * Ready, and for longer than minReadySeconds. The time is ours: a kubelet's clock may be wrong by years. Only of a pod that
- * was ready before this term began the timestamp is believed as well: not to believe it would mean that at every change
- * of the leader all pods of a rollout count as broken for a while.
+ * Whether a pod has been ready for longer than minReadySeconds by our clock; a kubelet's clock may be years off. Its
+ * timestamp is trusted as well if the pod was ready before this term began: otherwise every change of leader would make
+ * all pods of a rollout unavailable for a while.
  */
 export function isAvailable(pod: Pod, rule: AvailabilityRule, now: Instant): boolean {
   const remaining = untilAvailable(pod, rule, now);
@@ -50,8 +50,8 @@ export function isAvailable(pod: Pod, rule: AvailabilityRule, now: Instant): boo
 }
 
 /**
- * Whether a pod serves as far as anybody can say: by our clock, or by its timestamp. An update asks it of what it is about
- * to replace: a pod whose past we missed must not count as broken, or it goes at once, whatever the limit.
+ * Whether a pod may be available by either our clock or its timestamp. Updates ask this of the pods to be replaced: a
+ * pod whose past we missed must not count as broken, or it would be deleted at once, whatever the limit.
  */
 export function mayBeAvailable(pod: Pod, { minReady, readiness }: AvailabilityRule, now: Instant): boolean {
   const known = readiness.get(pod.metadata.uid);
@@ -59,7 +59,7 @@ export function mayBeAvailable(pod: Pod, { minReady, readiness }: AvailabilityRu
   return isAvailable(pod, { minReady, readiness: believed }, now);
 }
 
-/** How long until the pod is available if it stays as it is; `undefined`: it is not ready. */
+/** Time until the pod is available if it stays ready; 0: it is. `undefined`: not ready. */
 export function untilAvailable(pod: Pod, { minReady, readiness }: AvailabilityRule, now: Instant): Millis | undefined {
   if (!isReady(pod)) return undefined;
   if (minReady === 0) return 0;
@@ -67,6 +67,6 @@ export function untilAvailable(pod: Pod, { minReady, readiness }: AvailabilityRu
   const ours = known?.readySince === undefined ? minReady : minReady - elapsed(known.readySince, now);
   const told = known?.fromBefore ? Date.parse(known.transition ?? "") + minReady - now.wall : Number.NaN;
   const remaining = Number.isNaN(told) ? ours : Math.min(ours, told);
-  // Longer than, not as long as: docs/kubernetes-rules.md#pod-utilities.
+  // Strictly longer: docs/kubernetes-rules.md#pod-utilities.
   return remaining < 0 ? 0 : Math.floor(remaining) + 1;
 }

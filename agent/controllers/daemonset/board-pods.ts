@@ -8,21 +8,22 @@ import { backoffOf, type FailedBackoff, nextBackoff } from "./failed-pods.ts";
 import { allowsSurge } from "./update-limits.ts";
 
 /**
- * What a board needs so that it has the one pod that it should have (docs/kubernetes-rules.md#daemon-pods-of-a-board).
+ * The changes that leave a board with the one pod that it should have
+ * (docs/kubernetes-rules.md#daemon-pods-of-a-board).
  */
 export interface BoardPlan {
   readonly create: boolean;
   readonly leaving: readonly Leaving[];
-  /** Pods that are over, for people to hear of. */
+  /** Finished pods, reported by events. */
   readonly over: readonly { readonly pod: Pod; readonly how: "failed" | "succeeded" }[];
   readonly backoff: FailedBackoff | undefined;
-  /** When a failed pod that had to stay is looked at again. */
+  /** When to check again for a failed pod that is kept until its backoff ends. */
   readonly recheck: Millis | undefined;
 }
 
 export interface BoardContext {
   readonly set: DaemonSet;
-  /** The present revision. */
+  /** Hash of the present revision. */
   readonly hash: string;
   readonly availability: AvailabilityRule;
   readonly backoff: FailedBackoff | undefined;
@@ -30,7 +31,7 @@ export interface BoardContext {
 
 const nothing: BoardPlan = { create: false, leaving: [], over: [], backoff: undefined, recheck: undefined };
 
-/** `pods`: those of the set that are on the board or meant for it; undefined: there are none. */
+/** `pods`: pods of the set that run on the board or are meant for it; undefined: none. */
 export function planBoard(
   board: Board,
   pods: readonly Pod[] | undefined,
@@ -52,7 +53,7 @@ export function planBoard(
   };
 }
 
-/** A pod that failed goes with a growing delay; one that succeeded goes at once: it should not have ended. */
+/** A failed pod is deleted with a growing delay, a succeeded one at once: a daemon should not have ended. */
 function planOver(pods: readonly Pod[], { set, backoff }: BoardContext, now: Instant): BoardPlan {
   const generation = set.status?.observedGeneration ?? 0;
   let plan: BoardPlan = { ...nothing, backoff };
@@ -82,7 +83,7 @@ const surplusOf = (running: readonly Pod[]): readonly Leaving[] =>
     .slice(1)
     .map((pod) => ({ pod }));
 
-/** An old pod may stay beside the new one as long as it is ready and the new one not yet available. */
+/** An old pod may stay beside the new one while it is ready and the new one is not yet available. */
 function surplusWithSurge(
   running: readonly Pod[],
   board: Board,

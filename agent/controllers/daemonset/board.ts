@@ -4,27 +4,30 @@ import type { Cause } from "../../execution/actions.ts";
 import { targetOf } from "./daemon-pod.ts";
 import type { Eligibility } from "./eligibility.ts";
 
-/** A board as one set sees it. */
+/** A board as one DaemonSet sees it. */
 export interface Board extends Eligibility {
   readonly name: string;
-  /** Its Node is Ready=Unknown: that its pods are not ready is our verdict, not their own word. */
+  /** Its Node is Ready=Unknown: its pods are not ready by our verdict, not by their own report. */
   readonly silence?: Silence;
 }
 
 export interface Silence {
   readonly cause: Cause;
-  /** Nothing that follows from the silence is done now: we are blind, in quarantine, or the verdict forbids it. */
+  /**
+   * Nothing may be done because of the silence now: the link is down, a quarantine or freeze is on, or the verdict
+   * forbids it.
+   */
   readonly isHeld: boolean;
 }
 
-/** A pod that has to go. */
+/** A pod to be deleted. */
 export interface Leaving {
   readonly pod: Pod;
-  /** Present where it goes because our verdict made it look broken. */
+  /** Set if our verdict made the pod look broken. */
   readonly cause?: Cause;
 }
 
-/** Nothing, where the pod seems broken only because its board is silent and nothing may follow from that now. */
+/** The deletion of a broken pod; empty if it only looks broken because its board is silent and the silence is held. */
 export function leavingAsBroken(pod: Pod, board: Board | undefined): readonly Leaving[] {
   if (board?.silence === undefined) return [{ pod }];
   return board.silence.isHeld ? [] : [{ pod, cause: board.silence.cause }];
@@ -33,8 +36,8 @@ export function leavingAsBroken(pod: Pod, board: Board | undefined): readonly Le
 export type PodsByBoard = ReadonlyMap<string, readonly Pod[]>;
 
 /**
- * The pods of a set by the board that they run on or are meant for. What is over and on its way out is left out: its board
- * is free for the next one, however long something keeps the old one from going.
+ * The pods of a set by the board that they run on or are meant for. Leaves out finished pods that are terminating:
+ * their board is free for the next one, however long their deletion takes.
  */
 export function podsByBoard(pods: readonly Pod[]): PodsByBoard {
   const found = new Map<string, Pod[]>();

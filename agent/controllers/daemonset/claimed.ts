@@ -7,14 +7,14 @@ import { type Action, refTo } from "../../execution/actions.ts";
 import type { SiteView } from "../../loop/controller.ts";
 import { adoption, claimOf, mayAdopt, release } from "../claims.ts";
 
-/** What belongs to a set, and what it takes to make the objects say so. */
+/** The objects of a set, and the writes that adopt or release objects. */
 export interface Claimed {
   readonly pods: readonly Pod[];
   readonly revisions: readonly ControllerRevision[];
   readonly claims: readonly Action[];
 }
 
-/** `undefined`: the API does not have this set any more, or not for long; nothing may be adopted for it. */
+/** `undefined`: the set is gone or being deleted in the API, so nothing may be adopted for it. */
 export async function readClaimed(
   set: DaemonSet,
   selector: LabelSelector,
@@ -23,7 +23,7 @@ export async function readClaimed(
   const ofPods = claim(set, selector, pods, site);
   const ofRevisions = claim(set, selector, controllerRevisions, site);
   const adopts = ofPods.adopts || ofRevisions.adopts;
-  // Asked once, and only where something is to be adopted (docs/kubernetes-rules.md#claiming).
+  // Reads the set once, and only if something is to be adopted (docs/kubernetes-rules.md#claiming).
   if (adopts && !mayAdopt(set, await site.fetch(daemonSets, keyOf(set)))) return undefined;
   return { pods: ofPods.mine, revisions: ofRevisions.mine, claims: [...ofPods.claims, ...ofRevisions.claims] };
 }
@@ -51,8 +51,8 @@ function claim<T extends KubeObject>(
 }
 
 /**
- * Only objects of the set's own namespace. A tenant may write the uid of another tenant's set on objects of its own; if they
- * counted, the set would lack pods on those boards.
+ * Objects of the set's own namespace only. A tenant may write the uid of another tenant's set on its own objects; if
+ * they counted, the set would lack pods on those boards.
  */
 function* candidates<T extends KubeObject>(
   { metadata: { uid, namespace = "" } }: DaemonSet,

@@ -13,7 +13,7 @@ export interface DaemonSetParts {
 }
 
 /**
- * Keeps one pod of each DaemonSet on every board that is eligible, and rolls out new templates
+ * Keeps one pod of each DaemonSet on every eligible board, and rolls out new templates
  * (docs/kubernetes-rules.md#daemonsets).
  */
 export const daemonSet = ({ sight }: DaemonSetParts): Controller<SetState, SetMemory> => ({

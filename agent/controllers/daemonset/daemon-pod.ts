@@ -11,10 +11,13 @@ export const hashLabel = "controller-revision-hash";
 const generationLabel = "pod-template-generation";
 const generationAnnotation = "deprecated.daemonset.template.generation";
 
-/** A name longer than this would not be one: then the pods are named after the set alone, and the API refuses them. */
+/** Longest valid pod name: the dash of the prefix is omitted if it would exceed this, as in kube-controller-manager. */
 const longestName = 253;
 
-/** One more pod of the set, for a board. The scheduler binds it: nobody else knows whether there is room (5.4). */
+/**
+ * A new pod of the set for a board. The scheduler binds it, since it knows whether there is room
+ * (docs/kubernetes-rules.md#daemon-pod).
+ */
 export function daemonPod(set: DaemonSet, board: string, hash: string): NewObject {
   const { name, namespace } = set.metadata;
   const { metadata, spec } = set.spec?.template ?? {};
@@ -39,10 +42,10 @@ export function daemonPod(set: DaemonSet, board: string, hash: string): NewObjec
   return object;
 }
 
-/** The board that the pod runs on, or was made for. `undefined`: whoever made it did not say. */
+/** The board that the pod runs on or is meant for; `undefined`: neither is set. */
 export const targetOf = (pod: Pod): string | undefined => boardOf(pod) ?? pinnedTo(pod.spec?.affinity);
 
-/** Of the present template: by its hash, or by the number that old API versions counted templates with. */
+/** Whether the pod is of the present template: by its hash, or by the generation label of older API versions. */
 export function isUpdated(set: DaemonSet, pod: Pod, hash: string): boolean {
   const labels = pod.metadata.labels ?? {};
   const generation = templateGeneration(set);
@@ -51,14 +54,14 @@ export function isUpdated(set: DaemonSet, pod: Pod, hash: string): boolean {
 
 export const isReady = (pod: Pod): boolean => podCondition(pod, "Ready")?.status === "True";
 
-/** The oldest first, and before it those that have a board already. */
+/** Bound pods first, then the oldest first. */
 export function byAge(a: Pod, b: Pod): number {
   const isBound = Number(boardOf(b) !== undefined) - Number(boardOf(a) !== undefined);
   const [created, otherCreated] = [a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? ""];
   return isBound || inTextOrder(created, otherCreated) || inTextOrder(a.metadata.name, b.metadata.name);
 }
 
-/** As a label has it. An annotation that is no number says nothing. */
+/** Generation in the form of a label value; `undefined` if the annotation is not a number. */
 function templateGeneration({ metadata: { annotations } }: DaemonSet): string | undefined {
   const written = annotations?.[generationAnnotation];
   return written !== undefined && /^[+-]?\d{1,18}$/.test(written) ? String(BigInt(written)) : undefined;

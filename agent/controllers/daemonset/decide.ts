@@ -13,18 +13,18 @@ import { isNamespaceEnding, podEvents } from "./pod-writes.ts";
 import { roundOf } from "./rounds.ts";
 import { withOwnWrite } from "./status-fingerprint.ts";
 
-/** A cache that was behind is looked at again after this. */
+/** How soon to try again with a stale cache. */
 const staleRecheck: Millis = 1000;
 /**
- * So long nothing is made in a namespace that is on its way out; as long as an expectation lasts
+ * How long no pods are created in a terminating namespace; as long as an expectation lasts
  * (docs/kubernetes-rules.md#slow-start).
  */
 const namespaceEnds: Millis = 300_000;
-/** As kube-controller-manager tries a set again that failed. */
+/** Backoff in ms after a refusal, as in kube-controller-manager. */
 const refusedRetry = { first: 5, most: 1_000_000 };
 
 /**
- * docs/kubernetes-rules.md#daemon-sync, as rounds of writes: where one has nothing to write the next one follows at
+ * The steps of docs/kubernetes-rules.md#daemon-sync as rounds of writes; an empty round is followed by the next at
  * once.
  */
 export function decide(state: SetState, before: SetMemory, now: Instant): Decision<SetMemory> {
@@ -42,7 +42,7 @@ export function decide(state: SetState, before: SetMemory, now: Instant): Decisi
       const recheck = sooner(expected.size > 0 ? expectationRecheck : undefined, closed > 0 ? closed : undefined);
       const untouched = { wrote: false, failed: false, refused: false, told: [] };
       const pass: Pass = { work: state, stage: "claims", waits: recheck !== undefined, recheck, ...untouched };
-      // Nobody needs to know until minReadySeconds is set; what is ready then has been so before.
+      // Only needed with minReadySeconds; pods that are ready when it is set count as ready before.
       const readiness = set.spec?.minReadySeconds ? watchReadiness(pods, memory.readiness, now) : undefined;
       return begin(pass, { ...memory, expected, readiness, overtaken: new Set() }, now);
     }
@@ -51,7 +51,7 @@ export function decide(state: SetState, before: SetMemory, now: Instant): Decisi
   }
 }
 
-/** What follows once it is known what became of the writes of a round. */
+/** The next round, from the outcomes of the last one. */
 export function remember(
   { actions, memory, ...rest }: Decision<SetMemory>,
   outcomes: readonly Outcome[],
@@ -67,7 +67,7 @@ export function remember(
   const pass: Pass = { ...memory.pass, refused };
   switch (pass.stage) {
     case "claims":
-      // The watch brings what was claimed; from then on it counts.
+      // Claims count once the watch delivers them.
       return finished(pass, known, now);
     case "history":
       return failed || changesPods(actions) ? finished(pass, known, now) : next(pass, known, now);
@@ -80,7 +80,7 @@ export function remember(
         now,
       );
     case "status": {
-      // What could not be written is still to be said.
+      // After a failed write the status still has to be written.
       const looked = failed || known.looked === undefined ? undefined : withOwnWrite(known.looked, outcomes);
       return finished(pass, { ...known, looked }, now);
     }
@@ -89,7 +89,7 @@ export function remember(
   }
 }
 
-/** The first round from here on that has something to write. */
+/** Starts the first round from this stage on that has something to write. */
 function begin(pass: Pass, memory: SetMemory, now: Instant): Decision<SetMemory> {
   const round = roundOf(pass, memory, now);
   if (round.actions.length === 0) return next(round.pass, round.memory, now);
@@ -101,7 +101,7 @@ function next(pass: Pass, memory: SetMemory, now: Instant): Decision<SetMemory> 
   return stage === undefined ? finished(pass, memory, now) : begin({ ...pass, stage }, memory, now);
 }
 
-/** A refusal for good comes back by itself all the same: a quota is raised, a right is given, and the set hears of neither. */
+/** Ends the pass. A refused set is retried by a timer: raised quotas and granted permissions do not change the set. */
 function finished(pass: Pass, memory: SetMemory, now: Instant): Decision<SetMemory> {
   const { set, pods } = pass.work;
   const rule = availabilityOf(set, memory.readiness);

@@ -3,7 +3,7 @@ import { isSelected } from "../../api/node-affinity.ts";
 import { taintsOf, tolerates } from "../../api/taints.ts";
 import { daemonTolerations } from "./tolerations.ts";
 
-/** run: a pod of the set belongs on the board. stay: one that is there already may go on. */
+/** run: the board should have a pod of the set. stay: a pod that is there already may stay. */
 export interface Eligibility {
   readonly run: boolean;
   readonly stay: boolean;
@@ -12,8 +12,8 @@ export interface Eligibility {
 const neither: Eligibility = { run: false, stay: false };
 
 /**
- * docs/kubernetes-rules.md#daemon-eligibility. Whether the board has room, is ready or is cordoned does not matter: a
- * daemon pod is made for it all the same.
+ * docs/kubernetes-rules.md#daemon-eligibility. Free capacity, readiness and cordon do not matter: a daemon pod is
+ * created in any case.
  */
 export function eligibilityOf({ spec }: DaemonSet, node: Node): Eligibility {
   const template = spec?.template.spec;

@@ -6,24 +6,26 @@ import { type Action, anyStateOf, refTo } from "../../execution/actions.ts";
 import { hashLabel } from "./daemon-pod.ts";
 import { inOrder, isSameContent, templateHash } from "./template-hash.ts";
 
-/** The revisions of a set, apart from the present one (docs/kubernetes-rules.md#revision-history). */
+/**
+ * The revisions of a set: those of the present template, and the others (docs/kubernetes-rules.md#revision-history).
+ */
 export interface History {
-  /** Revisions of the present template; the one that stays comes first. None: it has to be made. */
+  /** Revisions of the present template; the first is kept. Empty: one has to be created. */
   readonly present: readonly ControllerRevision[];
   readonly old: readonly ControllerRevision[];
-  /** Where none is present. */
+  /** Set if `present` is empty. */
   readonly made?: NewRevision;
 }
 
-/** The revision of the present template, where it has to be made. */
+/** The revision to be created for the present template. */
 export interface NewRevision {
   readonly hash: string;
   readonly data: object;
 }
 
 /**
- * What a revision holds: a patch that brings the template back, in the very bytes that kubectl and kube-controller-manager
- * compare with.
+ * The data of a revision: a patch that restores the template, byte for byte as kubectl and kube-controller-manager
+ * compare it.
  */
 export function* revisionData(set: DaemonSet): Steps<object> {
   return { spec: { template: yield* inOrder(contentOf(set).spec.template) } };
@@ -31,7 +33,7 @@ export function* revisionData(set: DaemonSet): Steps<object> {
 
 const contentOf = ({ spec }: DaemonSet) => ({ spec: { template: { ...spec?.template, $patch: "replace" } } });
 
-/** Compared by content: a hash of another program says nothing, and a collision would say something wrong. */
+/** Compares by content: other programs hash differently, and a hash collision would give a wrong match. */
 export function* historyOf(set: DaemonSet, revisions: readonly ControllerRevision[]): Steps<History> {
   const content = contentOf(set);
   const same = new Set<ControllerRevision>();
@@ -46,10 +48,10 @@ export function* historyOf(set: DaemonSet, revisions: readonly ControllerRevisio
 export const isOfTemplate = (set: DaemonSet, { data }: ControllerRevision): boolean =>
   isSameContent(data, contentOf(set));
 
-/** Its hash; one that lacks the label gets its name for it, which no other revision can have. */
+/** The revision's hash label; without one its name, which is unique. */
 export const hashOf = ({ metadata }: ControllerRevision): string => metadata.labels?.[hashLabel] ?? metadata.name;
 
-/** How the revision of the present template is called where it has to be made. */
+/** The hash of a new revision of the present template. */
 export const presentHash = ({ spec, status }: DaemonSet): Steps<string> =>
   templateHash(spec?.template, status?.collisionCount);
 
@@ -59,7 +61,7 @@ export function* newRevision(set: DaemonSet): Steps<NewRevision> {
 
 export const revisionName = (set: DaemonSet, hash: string): string => `${set.metadata.name}-${hash}`;
 
-/** Makes the history say what is: labels that are missing, the number of the present template, which it may lack. */
+/** Adds missing hash labels, and creates the present revision or raises its number to the highest one. */
 export function historyWrites(
   set: DaemonSet,
   { present, old, made }: History,
@@ -71,7 +73,7 @@ export function historyWrites(
   const next = nextRevision(old);
   const [kept, ...duplicates] = present;
   if (kept === undefined) return made === undefined ? labels : [...labels, creation(set, made, next)];
-  // An old template that became the present one again: a rollback.
+  // A rollback: an old template became the present one again.
   const raised = kept.revision < next ? [patchOf(kept, { revision: next })] : [];
   return [...labels, ...raised, ...(duplicates.length > 0 ? relabelled(pods, old, hashOf(kept)) : [])];
 }
@@ -79,7 +81,7 @@ export function historyWrites(
 /** Only once no pod carries their hash any more. */
 export const duplicateDeletions = ({ present }: History): readonly Action[] => present.slice(1).map(deletion);
 
-/** The oldest revisions above the limit, except those that a pod is still of. */
+/** The oldest revisions above the limit, except those that pods still use. */
 export function surplusRevisions(set: DaemonSet, { old }: History, pods: readonly Pod[]): readonly Action[] {
   const surplus = old.length - (set.spec?.revisionHistoryLimit ?? 10);
   if (surplus <= 0) return [];
@@ -92,8 +94,8 @@ export function surplusRevisions(set: DaemonSet, { old }: History, pods: readonl
 }
 
 /**
- * Another template has taken the name that this one would have: the next attempt is counted as another. `live`: as the
- * API has the set now, so that nothing is counted twice.
+ * Counts a collision: another template has taken the name, so the next attempt hashes to another one. `live`: the set
+ * as read from the API, so that no collision is counted twice.
  */
 export const collisionCounted = (live: DaemonSet): Action => ({
   do: "patch",
@@ -120,8 +122,8 @@ function creation(set: DaemonSet, { hash, data }: NewRevision, revision: number)
 }
 
 /**
- * Of several revisions of one template all but one are about to go, and with them what their hash means.
- * kube-controller-manager relabels pods of older templates too, which an update then never reaches.
+ * Of several revisions of the present template one is kept. Gives its hash to the pods of the others, which are about
+ * to be deleted. kube-controller-manager relabels pods of older templates too, and an update then never replaces them.
  */
 function relabelled(pods: readonly Pod[], old: readonly ControllerRevision[], hash: string): readonly Action[] {
   const kept = new Set([hash, ...old.map(hashOf)]);
@@ -145,7 +147,10 @@ const patchOf = (revision: ControllerRevision, patch: object): Action => ({
   patch,
 });
 
-/** As it was read: an old template may be the present one again before a late deletion arrives. */
+/**
+ * Deletes only the version that was read: a rollback may make the old template the present one before the request
+ * arrives.
+ */
 const deletion = (revision: ControllerRevision): Action => ({
   do: "delete",
   target: refTo(controllerRevisions, revision),

@@ -5,23 +5,25 @@ import type { FailedBackoffs } from "./failed-pods.ts";
 import type { Pass } from "./pass.ts";
 import type { StatusFingerprint } from "./status-fingerprint.ts";
 
-/** What is remembered of a set, for a term. Losing it costs patience: failed pods are replaced at once, readiness anew. */
+/**
+ * Memory of a set within a term. If it is lost, failed pods are replaced without delay and readiness is counted anew.
+ */
 export interface SetMemory {
-  /** The set that it is about: one that was made anew under the same name begins anew. */
+  /** uid of the set; a recreated set starts over. */
   readonly uid: string | undefined;
   readonly expected: Expectations;
-  /** undefined: its pods were not looked at yet. */
+  /** undefined: its pods were not read yet. */
   readonly readiness: Readiness | undefined;
   readonly backoffs: FailedBackoffs;
-  /** When the API said that the namespace is on its way out: nothing can be made in it. */
+  /** When the API reported that the namespace is terminating: nothing can be created in it. */
   readonly closedAt: Instant | undefined;
-  /** Keys of pods that were written between the read that condemned them and their deletion. */
+  /** Keys of pods that changed between our read and their deletion, which then met a conflict. */
   readonly overtaken: ReadonlySet<string>;
-  /** How often in a row the API refused what this set needs, for good as it seemed. */
+  /** Refusals by the API in a row. */
   readonly refusals: number;
-  /** What the last pass that came to its end found. */
+  /** Fingerprint of the last completed pass. */
   readonly looked: StatusFingerprint | undefined;
-  /** Where a pass stands between two rounds of its writes. */
+  /** The pass in progress, between two rounds of writes. */
   readonly pass: Pass | undefined;
 }
 

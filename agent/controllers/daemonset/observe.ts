@@ -20,9 +20,9 @@ import { memoryOf, type SetMemory } from "./memory.ts";
 import type { SetState } from "./pass.ts";
 import { selectorOf } from "./selector.ts";
 
-/** Boards without a Node, and pods that were overtaken, that the API is asked about in one pass. */
+/** Most requests per pass, for missing Nodes and again for overtaken pods. */
 const mostQuestions = 32;
-/** Terms of affinity that are tried in one turn of the event loop: some milliseconds. */
+/** Affinity terms evaluated per turn of the event loop: some milliseconds. */
 const mostTerms = 50_000;
 
 export async function observe(
@@ -69,7 +69,7 @@ const selectsAll = (set: DaemonSet): Action => ({
   message: "This daemon set is selecting all pods. A non-empty selector is required.",
 });
 
-/** A template may be as large as the API server takes an object: comparing and hashing it is done in turns. */
+/** Compares and hashes in turns of the event loop: a template may be as large as the API server admits an object. */
 async function historyNow(
   set: DaemonSet,
   revisions: readonly ControllerRevision[],
@@ -84,8 +84,8 @@ async function historyNow(
 }
 
 /**
- * No revision of the present template is known. Its name may be taken all the same: by the very revision, which the cache
- * does not show yet, or by one of another template with the same hash.
+ * Checks the name of the revision to be created. It may be taken: by the same revision, which the cache does not show
+ * yet, or by one of another template with the same hash.
  */
 async function askForName(
   set: DaemonSet,
@@ -102,7 +102,7 @@ async function askForName(
   return isSame && live.metadata.generation === set.metadata.generation ? { live } : "stale";
 }
 
-/** One Node at a time. Others have their turn of the event loop in between where many terms meet many boards. */
+/** Holds one Node at a time, and yields to the event loop when many terms meet many boards. */
 async function boardsOf(
   set: DaemonSet,
   site: SiteView,
@@ -129,7 +129,7 @@ function termsOf({ spec }: DaemonSet): number {
   return affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms?.length ?? 0;
 }
 
-/** Unknown is our own word for a board: a kubelet never reports it. */
+/** Unknown is our own status for a board: a kubelet never reports it. */
 function silenceOf(node: Node, sight: BoardVerdicts, { settings }: SightParts): Silence | undefined {
   if (readyOf(node)?.status !== "Unknown") return undefined;
   const { name } = node.metadata;
@@ -140,8 +140,8 @@ function silenceOf(node: Node, sight: BoardVerdicts, { settings }: SightParts): 
 }
 
 /**
- * A Node that only left the site took its pods along (docs/judgement.md#site-scope): the API is asked about each that
- * is missing.
+ * Boards without a Node in the API either. A Node that only left the site took its pods along
+ * (docs/judgement.md#site-scope).
  */
 async function vanished(mine: readonly Pod[], site: SiteView): Promise<readonly string[]> {
   const unbound = mine.filter(({ spec }) => !spec?.nodeName);

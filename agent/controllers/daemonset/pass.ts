@@ -5,13 +5,13 @@ import type { Expectations } from "../expectations.ts";
 import type { Board } from "./board.ts";
 import type { History } from "./history.ts";
 
-/** A set as a pass finds it. */
+/** The observation of a set. */
 export type SetState =
-  /** It is on its way out, or it cannot be worked on; `told` is all that is to be said. */
+  /** The set is being deleted or cannot be processed; `told`: events to emit. */
   | { readonly kind: "idle"; readonly set: DaemonSet; readonly told: readonly Action[] }
-  /** The cache is behind: acting on it would be acting on another set. */
+  /** The cache is stale: no decision may be based on it. */
   | { readonly kind: "stale" }
-  /** The name that a revision of the present template would get belongs to another one. `live`: the set as the API has it. */
+  /** Another revision has the name that one of the present template would get. `live`: the set as read from the API. */
   | { readonly kind: "collision"; readonly live: DaemonSet }
   | SetWork;
 
@@ -19,17 +19,17 @@ export interface SetWork {
   readonly kind: "work";
   readonly set: DaemonSet;
   readonly boards: readonly Board[];
-  /** Boards that pods are meant for and that nobody knows: not the cache, and not the API itself. */
+  /** Boards that pods are meant for and that neither the cache nor the API has. */
   readonly vanished: readonly string[];
   readonly pods: readonly Pod[];
   readonly history: History;
-  /** What has to be adopted or released before anything else. */
+  /** Adoptions and releases; they are written before anything else. */
   readonly claims: readonly Action[];
-  /** Of our own writes: those that the cache does not show yet. */
+  /** Our own writes that the cache does not show yet. */
   readonly expected: Expectations;
 }
 
-/** The rounds of writes of a pass, in order: each rests on the one before (docs/kubernetes-rules.md#daemon-sync). */
+/** The rounds of writes of a pass in order; each depends on the one before (docs/kubernetes-rules.md#daemon-sync). */
 export const stages = ["claims", "history", "duplicates", "pods", "status"] as const;
 export type Stage = (typeof stages)[number];
 
@@ -37,17 +37,19 @@ export type Stage = (typeof stages)[number];
 export interface Pass {
   readonly work: SetWork;
   readonly stage: Stage;
-  /** Pods are neither made nor removed: what was asked for before does not show yet. */
+  /**
+   * Pods are neither created nor deleted: earlier writes do not show in the cache yet, or the namespace is terminating.
+   */
   readonly waits: boolean;
-  /** Pods were made or removed, or should have been. */
+  /** The round of pod writes had something to write. */
   readonly wrote: boolean;
-  /** Pods could not be made or removed. */
+  /** At least one pod could not be created or deleted. */
   readonly failed: boolean;
-  /** The API refused something, and will as long as nothing changes: a quota, a right. */
+  /** The API refused a write for a lasting reason, such as a quota or a missing permission. */
   readonly refused: boolean;
-  /** Events of what was done, to go out with the status. */
+  /** Events about the pod writes, emitted with the status. */
   readonly told: readonly Action[];
-  /** When to look again, whatever happens. */
+  /** When to run again at the latest. */
   readonly recheck: Millis | undefined;
 }
 

@@ -10,9 +10,9 @@ import { type FailedBackoffs, stillValid } from "./failed-pods.ts";
 import { type SetWork, sooner } from "./pass.ts";
 import { updateStep } from "./rolling-update.ts";
 
-/** As many pods of a set may be made, and as many taken away, in one pass. */
+/** Most pods of a set created, and most deleted, in one pass. */
 const burst = 250;
-/** How soon something that is held back is looked at again. */
+/** How soon a held deletion is checked again. */
 const heldRecheck: Millis = 5000;
 
 export interface PodWrites {
@@ -27,7 +27,7 @@ export interface PodContext {
   readonly backoffs: FailedBackoffs;
 }
 
-/** One pod on every board that should have one; where that is so, the next step of an update. */
+/** Ensures one pod on every board that should have one; once that is so, takes the next step of an update. */
 export function podWrites(work: SetWork, context: PodContext, now: Instant): PodWrites {
   const { set, boards } = work;
   const pods = podsByBoard(work.pods);
@@ -49,14 +49,14 @@ export function podWrites(work: SetWork, context: PodContext, now: Instant): Pod
   return { actions: writes(set, step, context.hash), backoffs, recheck };
 }
 
-/** Pods that were made for a board and never came there: nobody else would ever remove them. */
+/** Unbound pods made for a board that no longer exists: nothing else would delete them. */
 function forVanished({ vanished }: SetWork, pods: PodsByBoard): readonly Leaving[] {
   return vanished.flatMap((board) =>
     (pods.get(board) ?? []).filter(({ spec }) => !spec?.nodeName).map((pod) => ({ pod })),
   );
 }
 
-/** Whether an old pod may be waiting for its silent board to be judged. */
+/** When to check again, if an old pod may be waiting for the judgement of its silent board. */
 function heldBack({ set, boards }: SetWork, pods: PodsByBoard, hash: string): Millis | undefined {
   const waits = boards.some(
     ({ name, silence }) =>
@@ -91,7 +91,7 @@ function overEvent(set: DaemonSet, { pod, how }: BoardPlan["over"][number], boar
   };
 }
 
-/** What people hear of the pods that were made and removed, on the set. */
+/** Events on the set about created and deleted pods. */
 export function podEvents(set: DaemonSet, outcomes: readonly Outcome[]): readonly Action[] {
   return outcomes.flatMap((outcome): readonly Action[] => {
     const told = toldOf(outcome);
@@ -107,7 +107,7 @@ function toldOf(
   const what = action.do === "create" ? "Create" : "Delete";
   if (!outcome.ok) {
     const { error } = outcome;
-    // One that was written meanwhile is read anew and decided on once more.
+    // A pod that changed meanwhile is read and decided on again.
     if (isNotAttempted(error) || isNamespaceEnding(error) || isConflict(error)) return undefined;
     const doing = action.do === "create" ? "creating" : "deleting";
     return { severity: "Warning", reason: `Failed${what}`, message: `Error ${doing}: ${error.message}` };
@@ -118,7 +118,7 @@ function toldOf(
 
 const isNotAttempted = ({ name }: Error): boolean => name === "NotAttemptedError";
 
-/** The namespace is on its way out: nothing can be made in it any more. */
+/** Whether the namespace is terminating: nothing can be created in it any more. */
 export const isNamespaceEnding = (error: Error): boolean =>
   "causes" in error &&
   Array.isArray(error.causes) &&

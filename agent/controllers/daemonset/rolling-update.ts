@@ -6,7 +6,7 @@ import { type Board, type Leaving, leavingAsBroken, type PodsByBoard } from "./b
 import { isUpdated } from "./daemon-pod.ts";
 import { updateLimits } from "./update-limits.ts";
 
-/** What takes an update one step further (docs/kubernetes-rules.md#rolling-update). */
+/** The writes of one step of an update (docs/kubernetes-rules.md#rolling-update). */
 export interface UpdateStep {
   /** Boards that get a new pod beside their old one. */
   readonly create: readonly string[];
@@ -19,12 +19,12 @@ export interface UpdateContext {
   readonly availability: AvailabilityRule;
 }
 
-/** What counts against the limits of an update, as it stands. */
+/** The current use of the update's limits. */
 export interface UpdateCount {
   readonly desired: number;
   readonly maxUnavailable: number;
   readonly maxSurge: number;
-  /** Without surge: boards that lack an available pod. With surge: boards on which a new one is on its way. */
+  /** Without surge: boards that lack an available pod. With surge: boards whose new pod is not available yet. */
   readonly inProgress: number;
 }
 
@@ -47,12 +47,12 @@ export function updateStep(
   return { step, count: { desired, ...limits, inProgress } };
 }
 
-/** A board with what it has of both templates. */
+/** A board with its pods of the old and the new template. */
 interface Pair {
   readonly name: string;
-  /** undefined: there is no such Node. */
+  /** undefined: the Node does not exist. */
   readonly board: Board | undefined;
-  /** It has two of either: its surplus goes first. */
+  /** It has two pods of one template: the surplus is deleted first. */
   readonly excess: boolean;
   readonly old: Found | undefined;
   readonly fresh: Found | undefined;
@@ -63,7 +63,7 @@ interface Found {
   readonly available: boolean;
 }
 
-/** Every board that should have a pod, and every one that has; in the order of their names, so that it does not flap. */
+/** Every board that should have a pod or has one, ordered by name so that the choice is stable between passes. */
 function pairsOf(
   boards: readonly Board[],
   pods: PodsByBoard,
@@ -84,8 +84,8 @@ function pairsOf(
 }
 
 /**
- * An old pod that is not available serves nobody and goes at once; of the others as many as the limit leaves. As
- * kube-controller-manager 1.36 does, the first count against the limit too.
+ * Update without surge: unavailable old pods are deleted at once, available ones as far as the limit leaves room. As in
+ * kube-controller-manager 1.36, unavailable pods use up the limit too.
  */
 function replace(pairs: readonly Pair[], maxUnavailable: number): { step: UpdateStep; inProgress: number } {
   const counted = pairs.filter((pair) => !isAbandoned(pair) && (pair.excess || !isOnlyAvailable(pair.fresh, pair.old)));
@@ -97,19 +97,19 @@ function replace(pairs: readonly Pair[], maxUnavailable: number): { step: Update
 }
 
 /**
- * Its Node was deleted, and what is left there is on its way out, which it may be for long: nobody is there to end it. In
- * kube-controller-manager it counts, and can hold up an update until somebody removes it.
+ * Its Node was deleted and its remaining pods are terminating, possibly for long, with no kubelet to finish them. In
+ * kube-controller-manager such a board counts, and can block an update until the pods are removed by hand.
  */
 const isAbandoned = ({ board, excess, fresh, old }: Pair): boolean =>
   board === undefined && !excess && fresh === undefined && old === undefined;
 
-/** One pod, and that one serves. */
+/** Exactly one pod, and it is available. */
 const isOnlyAvailable = (fresh: Found | undefined, old: Found | undefined): boolean =>
   (fresh === undefined) !== (old === undefined) && (fresh ?? old)?.available === true;
 
 /**
- * A new pod comes beside the old one, which goes once the new one is available. Where the old one is broken anyway the
- * limit does not count.
+ * Update with surge: the new pod is created beside the old one, which is deleted once the new one is available.
+ * Unavailable old pods do not use up the limit.
  */
 function surge(pairs: readonly Pair[], maxSurge: number, desired: number): { step: UpdateStep; inProgress: number } {
   const clear = pairs.filter(({ excess }) => !excess);
@@ -119,7 +119,7 @@ function surge(pairs: readonly Pair[], maxSurge: number, desired: number): { ste
   const unwanted = onlyOld.filter(({ board }) => board?.run !== true);
   const broken = unwanted.flatMap(({ available, pod, board }) => (available ? [] : leavingAsBroken(pod, board)));
   const done = clear.flatMap(({ old, fresh }) => (old && fresh?.available ? [{ pod: old.pod }] : []));
-  // Where the set moves to other boards, the pods that serve here stay until as many serve there.
+  // If the set moves to other boards, its available pods here stay until as many are available there.
   const serving = clear.filter(({ old, fresh }) => (old ?? fresh)?.available).length;
   const sunset = unwanted.filter(({ available }) => available).map(({ pod }) => ({ pod }));
   const atOnce = wanted.filter(({ available }) => !available).map(({ name }) => name);

@@ -10,7 +10,7 @@ import { podWrites } from "./pod-writes.ts";
 import { countBoards, statusPatch } from "./set-status.ts";
 import { isEcho, lookedAt } from "./status-fingerprint.ts";
 
-/** One round of writes, and how the pass and the memory stand with it. */
+/** One round of writes, with the pass and memory that belong to it. */
 export interface Round {
   readonly actions: readonly Action[];
   readonly pass: Pass;
@@ -36,7 +36,7 @@ export function roundOf(pass: Pass, memory: SetMemory, now: Instant): Round {
       return { actions, pass: { ...pass, recheck: sooner(pass.recheck, recheck) }, memory: { ...memory, ...after } };
     }
     case "status": {
-      // A pass that did not get to the pods has not looked at this generation.
+      // A pass that skipped the pods has not observed this generation.
       const counts = countBoards(boards, podsByBoard(pods), { set, hash, availability }, now);
       const looked = lookedAt(set, hash, pods);
       const isNews = pass.wrote || !isEcho(memory.looked, looked, set, counts);
@@ -50,7 +50,7 @@ export function roundOf(pass: Pass, memory: SetMemory, now: Instant): Round {
   }
 }
 
-/** Whatever else somebody changed meanwhile: the counts are ours. */
+/** Any version of the set will do: only we write these counts. */
 function statusWrite({ work: { set } }: Pass, patch: object): Action {
   const target = anyStateOf(refTo(daemonSets, set));
   return { do: "patch", target, type: "merge", patch, subresource: "status" };

@@ -1,7 +1,7 @@
 import type { DaemonSet } from "../../api/core.ts";
 import { type LabelSelector, labelSelectorOf, SelectorError } from "../../api/selectors.ts";
 
-/** `undefined`: it cannot be read. An API server takes no such set; one that selects everything it does not take either. */
+/** `undefined`: the selector is invalid. An API server admits neither such a set nor one with an empty selector. */
 export function selectorOf({ spec }: DaemonSet): LabelSelector | undefined {
   try {
     return labelSelectorOf(spec?.selector ?? {});

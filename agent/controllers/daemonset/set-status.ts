@@ -4,7 +4,7 @@ import { type AvailabilityRule, isAvailable } from "./availability.ts";
 import type { Board, PodsByBoard } from "./board.ts";
 import { byAge, isReady, isUpdated } from "./daemon-pod.ts";
 
-/** What a set says of itself, as far as it is counted here. */
+/** The counts in the status of a set. */
 export interface Counts {
   readonly desiredNumberScheduled: number;
   readonly currentNumberScheduled: number;
@@ -15,7 +15,7 @@ export interface Counts {
   readonly numberUnavailable: number;
 }
 
-/** docs/kubernetes-rules.md#daemon-status: of several pods on a board the oldest speaks for it. */
+/** docs/kubernetes-rules.md#daemon-status: of several pods on a board the oldest counts. */
 export function countBoards(
   boards: readonly Board[],
   pods: PodsByBoard,
@@ -38,8 +38,8 @@ export function countBoards(
 }
 
 /**
- * A merge patch of the status; `undefined`: it says so already. Where what was asked for was not looked at yet, the
- * generation stays as it is: `kubectl rollout status` waits for it.
+ * A merge patch of the status; `undefined`: no change. observedGeneration stays until the pods of that generation were
+ * handled: `kubectl rollout status` waits for it.
  */
 export function statusPatch(
   { metadata, status }: DaemonSet,

@@ -3,13 +3,13 @@ import { compareVersions } from "../../api/resource-version.ts";
 import type { Outcome } from "../../execution/actions.ts";
 import type { Counts } from "./set-status.ts";
 
-/** What a pass found. The same again: nothing has changed since but the boards. */
+/** Fingerprint of a pass. If it is equal, at most the boards have changed since. */
 export interface StatusFingerprint {
-  /** The resourceVersion of the set, after our own write of its status. */
+  /** resourceVersion of the set after our own status write. */
   readonly set: string;
   readonly hash: string;
   readonly pods: number;
-  /** The newest resourceVersion among them: one that changes, or comes, has a newer one. */
+  /** Newest resourceVersion of the pods: any change or new pod raises it. */
   readonly newest: string;
 }
 
@@ -22,16 +22,16 @@ export const lookedAt = (set: DaemonSet, hash: string, pods: readonly Pod[]): St
 
 const later = (a: string, b: string): string => (compareVersions(a, b) < 0 ? b : a);
 
-/** With the version that our write of the status gave to the set. */
+/** The fingerprint with the resourceVersion that our status write produced. */
 export function withOwnWrite(looked: StatusFingerprint, outcomes: readonly Outcome[]): StatusFingerprint {
   const written = outcomes.find(({ action }) => action.do === "patch" && action.subresource === "status");
   return written?.ok && written.object ? { ...looked, set: written.object.metadata.resourceVersion } : looked;
 }
 
 /**
- * Whether a pass was woken by no more than the echo of our own write. What changed about boards meanwhile, without a pod
- * coming or going, shows in the status with the next change of the set or of its pods: as in kube-controller-manager,
- * which hears its echo before a board can change.
+ * Whether the pass was triggered only by our own write. Changes of boards without a change of pods then appear in the
+ * status with the next change of the set or its pods; as in kube-controller-manager, which receives its own write
+ * before a board can change.
  */
 export const isEcho = (
   before: StatusFingerprint | undefined,
@@ -45,5 +45,5 @@ export const isEcho = (
   before.pods === after.pods &&
   before.newest === after.newest &&
   (status?.numberMisscheduled ?? 0) === 0 &&
-  // With minReadySeconds time alone makes pods available.
+  // With minReadySeconds, pods become available by time alone.
   (!spec?.minReadySeconds || (status?.numberAvailable ?? 0) === numberAvailable);

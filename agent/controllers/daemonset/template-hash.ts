@@ -1,13 +1,13 @@
 import { isJsonArray, isJsonObject, type JsonValue } from "../../api/json.ts";
 import { endsStep, type Steps } from "../../base/steps.ts";
 
-/** Without vowels, so that a name never becomes a word. */
+/** Without vowels, so that a hash never forms a word. */
 const letters = "bcdfghjklmnpqrstvwxz2456789";
 
 /**
- * Names a template: FNV-1a over its canonical text, and over the number of collisions that were met before, if any. Not
- * the hash that kube-controller-manager would give, which depends on how Go prints its structures; whoever finds a
- * revision of equal content uses the hash that stands on it, so that either can carry on where the other stopped.
+ * Hash of a template: FNV-1a over its canonical text and the collision count, if any. It differs from
+ * kube-controller-manager's hash, which depends on how Go prints structs. Both programs reuse the hash of a revision
+ * with equal content, so each can take over from the other.
  */
 export function* templateHash(template: unknown, collisions: number | undefined): Steps<string> {
   const text = new TextEncoder().encode(yield* canonicalJson(template));
@@ -24,11 +24,11 @@ export function* templateHash(template: unknown, collisions: number | undefined)
 }
 
 /**
- * The same content is the same text, whatever the order of members: as Go writes a map. A member that is null counts as
- * not there: older servers wrote `creationTimestamp: null` into every template.
+ * Canonical JSON: members sorted by name, as Go writes a map. null members are left out, because older servers wrote
+ * `creationTimestamp: null` into every template.
  */
 export function* canonicalJson(value: unknown): Steps<string> {
-  // Without a copy in between: a template may be as large as the API server takes an object.
+  // No copy in between: a template may be as large as the API server admits an object.
   if (isJsonArray(value)) {
     const items: string[] = [];
     for (const [index, one] of value.entries()) {
@@ -48,7 +48,7 @@ export function* canonicalJson(value: unknown): Steps<string> {
   return `{${members.join(",")}}`;
 }
 
-/** Members in the order of their names, without those that are null. */
+/** The value with its members sorted by name and without null members. */
 export function* inOrder(value: unknown): Steps<JsonValue> {
   if (isJsonArray(value)) {
     const items: JsonValue[] = [];
@@ -72,10 +72,10 @@ export function* inOrder(value: unknown): Steps<JsonValue> {
 const plain = (value: unknown): JsonValue =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : null;
 
-/** Of a text that is hashed, in one step. */
+/** Bytes hashed in one step. */
 const bytesTogether = 65_536;
 
-/** Whether both have the same canonical text, without writing it: a template may be as large as the API server takes an object. */
+/** Compares canonical texts without building them: a template may be as large as the API server admits an object. */
 export function isSameContent(a: unknown, b: unknown): boolean {
   if (isJsonArray(a)) {
     return isJsonArray(b) && a.length === b.length && a.every((one, at) => isSameContent(one, b[at]));

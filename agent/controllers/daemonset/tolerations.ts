@@ -5,7 +5,7 @@ type PodSpec = NonNullable<DaemonSet["spec"]>["template"]["spec"];
 
 const forGood = (key: string, effect: "NoExecute" | "NoSchedule"): Toleration => ({ key, operator: "Exists", effect });
 
-/** docs/kubernetes-rules.md#daemon-tolerations: a daemon pod belongs to its board, in whatever state the board is. */
+/** docs/kubernetes-rules.md#daemon-tolerations: a daemon pod stays on its board in any state of the board. */
 const always: readonly Toleration[] = [
   forGood(taintKeys.notReady, "NoExecute"),
   forGood(taintKeys.unreachable, "NoExecute"),
@@ -16,13 +16,13 @@ const always: readonly Toleration[] = [
 ];
 const withoutPodNetwork: readonly Toleration[] = [forGood(taintKeys.networkUnavailable, "NoSchedule")];
 
-/** The tolerations of a daemon pod: those of the template, and those that every daemon pod has. */
+/** The template's tolerations, and those of every daemon pod. */
 export function daemonTolerations(spec: PodSpec): readonly Toleration[] {
   const added = spec?.hostNetwork === true ? [...always, ...withoutPodNetwork] : always;
   return added.reduce(withToleration, spec?.tolerations ?? []);
 }
 
-/** One that says the same, but for a while, gives way in its place: the pod stays for good. */
+/** Replaces an equal toleration in place, dropping its tolerationSeconds: the pod stays for good. */
 function withToleration(before: readonly Toleration[], added: Toleration): readonly Toleration[] {
   return before.some((one) => isSame(one, added))
     ? before.map((one) => (isSame(one, added) ? added : one))

@@ -4,26 +4,26 @@ type Written = NonNullable<
   NonNullable<NonNullable<DaemonSet["spec"]>["updateStrategy"]>["rollingUpdate"]
 >["maxUnavailable"];
 
-/** How many boards an update may leave without an available pod, or give a second pod, at a time. */
+/** How many boards at a time may lack an available pod, or have a second pod, during an update. */
 export interface UpdateLimits {
   readonly maxUnavailable: number;
   readonly maxSurge: number;
 }
 
-/** `undefined`: pods are replaced only when somebody deletes the old ones. */
+/** `undefined` (OnDelete): pods are only replaced once the old ones are deleted by hand. */
 export function updateLimits({ spec }: DaemonSet, desired: number): UpdateLimits | undefined {
   if (spec?.updateStrategy?.type === "OnDelete") return undefined;
   const { maxUnavailable, maxSurge } = spec?.updateStrategy?.rollingUpdate ?? {};
   const limits = { maxUnavailable: share(maxUnavailable, desired, 1), maxSurge: share(maxSurge, desired, 0) };
-  // Nothing at all would be an update that never comes.
+  // With both limits at 0 an update would never proceed.
   const isStuck = desired > 0 && limits.maxUnavailable === 0 && limits.maxSurge === 0;
   return isStuck ? { ...limits, maxUnavailable: 1 } : limits;
 }
 
-/** Whether a board may have an old and a new pod side by side. */
+/** Whether a board may have an old and a new pod at the same time. */
 export const allowsSurge = (set: DaemonSet): boolean => (updateLimits(set, 1)?.maxSurge ?? 0) > 0;
 
-/** Percentages round up, of both. */
+/** Percentages of both limits round up. */
 function share(written: Written | null | undefined, desired: number, usual: number): number {
   if (typeof written === "number") return written;
   const [, percent] = /^(\d{1,9})%$/.exec(written ?? "") ?? [];

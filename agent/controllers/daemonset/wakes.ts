@@ -9,8 +9,8 @@ import { eligibilityOf } from "./eligibility.ts";
 import { selectorOf } from "./selector.ts";
 
 /**
- * What makes a set worth a look (docs/kubernetes-rules.md#daemon-triggers). No more than that: a Node that goes, or one
- * that stops taking new pods, shows in a set's status only when something else wakes it, as in kube-controller-manager.
+ * The changes that enqueue a set (docs/kubernetes-rules.md#daemon-triggers). No others, as in kube-controller-manager:
+ * a deleted Node, or one that stops taking new pods, appears in the status with the next change of something else.
  */
 export const setWakes: readonly WatchSpec[] = [
   wake(daemonSets, ({ key }) => [key]),
@@ -19,12 +19,14 @@ export const setWakes: readonly WatchSpec[] = [
   wakeOnChange(nodes, setsForBoard),
 ];
 
-/** The set that controls an object or did so until now; of one that nobody controls: every set that could. */
+/**
+ * The sets that controlled the object before and after; for an object without a controller, every set that matches it.
+ */
 function* ownersOf({ before, after, swept }: Seen<KubeObject>, site: SiteView): Generator<string | undefined> {
   const [was, is] = [before && controllerKey(before, site), after && controllerKey(after, site)];
   if (was !== undefined && was !== is) yield was;
   if (is !== undefined) yield is;
-  // All sets are gone through anyway when a term begins.
+  // A sweep enqueues all sets anyway.
   if (swept || after === undefined || controllerOf(after) !== undefined) return;
   const isSame =
     before !== undefined && controllerOf(before) === undefined && isSameText(labels(before), labels(after));
@@ -46,7 +48,7 @@ function* matchingSets(object: KubeObject, site: SiteView): Generator<string | u
   }
 }
 
-/** Only labels and taints of a Node say where pods may run. */
+/** Only labels and taints of a Node decide where pods may run. */
 function* setsForBoard({ key, before, after }: Seen<Node>, site: SiteView): Generator<string | undefined> {
   if (after === undefined) return;
   if (before && isSameText(labels(before), labels(after)) && isSameText(taintsOf(before), taintsOf(after))) return;
