@@ -10,8 +10,8 @@ import { nothingTaken, takenWith } from "./fit.ts";
 import { needsOf } from "./pod-needs.ts";
 
 /**
- * Binds daemon pods to the boards that they were made for, as far as they fit there: for sites where no kube-scheduler runs.
- * Its keys are boards, so that no two pods are promised the same room.
+ * Binds daemon pods to the boards that they were made for if they fit, on sites without a kube-scheduler. Keys are
+ * boards, so that no capacity is given to two pods.
  */
 export const daemonBinding: Controller<BoardState, BoundPods> = {
   name: "daemon-binding",
@@ -33,7 +33,9 @@ export const daemonBinding: Controller<BoardState, BoundPods> = {
   remember,
 };
 
-/** Of a DaemonSet of this site that leaves it to the usual scheduler; somebody else may hold it back. */
+/**
+ * A pod of this site's DaemonSets that names the default scheduler, is not finished, and has no scheduling gates left.
+ */
 function isOurs(pod: Pod, site: SiteView): boolean {
   const gates = pod.spec?.schedulingGates ?? [];
   return isOfOurSet(pod, site) && gates.length === 0 && !isTerminating(pod) && !isFinished(pod);
@@ -47,10 +49,10 @@ function isOfOurSet(pod: Pod, site: SiteView): boolean {
   return set?.metadata.uid === owner.uid && schedulerName === usual;
 }
 
-/** Whoever names another one has another one. */
+/** Pods that name another scheduler are left to it. */
 const usual = "default-scheduler";
 
-/** The board that a pod waits for, and that from which one went while others wait there. */
+/** The board that a pod waits for, and the board that a finished or deleted pod leaves if others wait for it. */
 function* boardsOfPod({ before, after }: Seen<Pod>, site: SiteView): Generator<string> {
   const pin = after && boardOf(after) === undefined ? pinnedTo(after.spec?.affinity) : undefined;
   if (pin !== undefined) yield pin;

@@ -11,15 +11,15 @@ import { needsOf } from "./pod-needs.ts";
 /** A board with daemon pods that are made for it and not bound yet. */
 export interface BoardState {
   readonly node: Node;
-  /** By those that are bound to it. */
+  /** Capacity used by the pods bound to it. */
   readonly taken: Taken;
   readonly waiting: readonly Pod[];
 }
 
-/** Pods, by uid, that were bound and that the cache does not show on their board yet. */
+/** uids of pods that we bound and that the cache does not show as bound yet. */
 export type BoundPods = ReadonlySet<string>;
 
-/** A pod that does not fit is looked at again after this: room may come from what nobody told us. */
+/** How soon a pod that does not fit is tried again: capacity may become free without a change that we watch. */
 const recheck: Millis = 10_000;
 
 export function decide(state: BoardState, bound: BoundPods, now: Instant): Decision<BoundPods> {
@@ -39,7 +39,7 @@ export function decide(state: BoardState, bound: BoundPods, now: Instant): Decis
   return { actions, memory, ...(state.waiting.length > 0 && { requeueAfter: recheck }) };
 }
 
-/** What was bound takes its room from now on, and is not bound again while the cache is behind. */
+/** Remembers bound pods while the cache is behind: they use capacity and are not bound again. */
 export function remember(decision: Decision<BoundPods>, outcomes: readonly Outcome[]): Decision<BoundPods> {
   const bound = outcomes.flatMap(({ ok, action }) => (ok && action.do === "bind" ? [action.target.uid] : []));
   return { ...decision, actions: [], memory: new Set([...decision.memory, ...bound]) };
@@ -62,7 +62,7 @@ function assigned(pod: Pod, node: Node): Action {
   };
 }
 
-/** Once for each reason: people look for it where a scheduler would have written it. */
+/** Written once for each reason, as condition and event, where a scheduler would have written it. */
 function explained(pod: Pod, message: string, now: Instant): readonly Action[] {
   const before = podCondition(pod, "PodScheduled");
   if (before?.status === "False" && before.message === message) return [];

@@ -4,7 +4,7 @@ import { quantity } from "../../api/quantity.ts";
 import { taintsOf, tolerates } from "../../api/taints.ts";
 import { type Amounts, collide, type HostPort, needsOf, type PodNeeds, sum } from "./pod-needs.ts";
 
-/** What the pods of a board take of it. */
+/** Capacity of a board that its pods use. */
 export interface Taken {
   readonly pods: number;
   readonly resources: Amounts;
@@ -19,7 +19,7 @@ export const takenWith = ({ pods, resources, ports }: Taken, needs: PodNeeds): T
   ports: [...ports, ...needs.ports],
 });
 
-/** Why a board does not take a pod, in the words of the scheduler of Kubernetes; none: it fits. */
+/** Reasons why a pod does not fit on a board, in kube-scheduler's wording; empty: it fits. */
 export function refusals(pod: Pod, node: Node, taken: Taken): readonly string[] {
   const tolerations = pod.spec?.tolerations ?? [];
   const refusing = taintsOf(node).filter(

@@ -4,17 +4,17 @@ import { quantity } from "../../api/quantity.ts";
 type Spec = NonNullable<Pod["spec"]>;
 type Container = Spec["containers"][number];
 
-/** By resource name, in billionths. */
+/** By resource name, in billionths of the unit. */
 export type Amounts = ReadonlyMap<string, bigint>;
 
 export interface HostPort {
-  /** "0.0.0.0": on every address of the board. */
+  /** "0.0.0.0": all addresses of the board. */
   readonly address: string;
   readonly protocol: string;
   readonly port: number;
 }
 
-/** What a pod takes of its board for as long as it is there. */
+/** Resources and ports that a pod uses while it is on its board. */
 export interface PodNeeds {
   readonly resources: Amounts;
   readonly ports: readonly HostPort[];
@@ -25,8 +25,8 @@ export function needsOf({ spec }: Pod): PodNeeds {
 }
 
 /**
- * As the scheduler of Kubernetes counts: the containers side by side, with the init containers that stay; or an init
- * container with those that came to stay before it, if that is more. What is said of the pod as a whole goes before.
+ * Counts as kube-scheduler does: the larger of the sum of containers and sidecars (init containers that restart
+ * always), and the largest init container plus the sidecars started before it. Pod-level requests take precedence.
  */
 function resourcesOf({ containers, initContainers = [], resources, overhead }: Spec): Amounts {
   let staying: Amounts = new Map();
@@ -59,7 +59,7 @@ function portsOf({ containers, initContainers = [], hostNetwork }: Spec): readon
   return running.flatMap((container) => portsOfContainer(container, hostNetwork === true));
 }
 
-/** In the network of the host a container's own port is the host's. */
+/** With hostNetwork, a container's own port is a host port. */
 function portsOfContainer({ ports = [] }: Container, isOnHost: boolean): readonly HostPort[] {
   return ports.flatMap(({ hostPort, containerPort, hostIP, protocol }) => {
     const port = hostPort || (isOnHost ? containerPort : 0);
@@ -69,7 +69,7 @@ function portsOfContainer({ ports = [] }: Container, isOnHost: boolean): readonl
 
 const anyAddress = "0.0.0.0";
 
-/** Whether both cannot have their port on the same board. */
+/** Whether two pods with these ports cannot share a board. */
 export const collide = (a: HostPort, b: HostPort): boolean =>
   a.port === b.port &&
   a.protocol === b.protocol &&
