@@ -21,23 +21,26 @@ import { firstToGo } from "./ended.ts";
 
 export interface PodGcParts {
   readonly sight: SightParts;
-  /** Pods that have run to their end and are kept; 0: all of them. */
+  /** Number of terminated pods that are kept; 0: all. */
   readonly terminatedThreshold: number;
 }
 
-/** The whole site is one key: what is garbage is found by a walk over it, not by a change. */
+/** The whole site is one key: garbage is found by a walk, not by a change. */
 const siteKey = "site";
 
-/** Pods that one pass deletes: the rest comes in the next one, and does not have to fit into memory at once. */
+/** Most pods deleted per pass; the rest waits for the next one, so not all have to fit into memory. */
 const mostPods = 1000;
-/** Boards that the API is asked about in one pass. */
+/** Most boards per pass that the API is asked about. */
 const mostQuestions = 64;
-/** A timer may be early by less than this. */
+/** Tolerance for timers that fire early. */
 const early: Millis = 1;
 
 const outOfServiceTaint = "node.kubernetes.io/out-of-service";
 
-/** Deletes pods that are of no use any more, and whose kubelet will not do it. Indices find them: most pods are not looked at. */
+/**
+ * Deletes pods that are no longer needed and that no kubelet will delete. Finds them by index: most pods are never
+ * read.
+ */
 export const podGC = ({ sight, terminatedThreshold }: PodGcParts): Controller<GcState, GcMemory> => ({
   name: "pod-gc",
   reads: [nodes, leases, pods],
@@ -55,7 +58,8 @@ export const podGC = ({ sight, terminatedThreshold }: PodGcParts): Controller<Gc
     const missing = [...site.lister(pods).indexValues("byNode")].filter(
       (board) => site.lister(nodes).get(board) === undefined,
     );
-    // Those that wait longest first: names that no board ever had, on a tenant's pods, must not take the turns of others.
+    // The longest waiting first: a tenant's pods that name boards which never existed must not take the turns of
+    // others.
     const due = missing
       .filter((board) => isDue(memory.waiting.get(board), now) && freezeOn(board) === undefined)
       .sort((a, b) => dueSince(memory, a) - dueSince(memory, b))
@@ -69,7 +73,7 @@ export const podGC = ({ sight, terminatedThreshold }: PodGcParts): Controller<Gc
 
 const dueSince = ({ waiting }: GcMemory, board: string): Millis => waiting.get(board)?.mono ?? 0;
 
-/** Why the API does not answer is for the link's own loops to tell. */
+/** Errors are not reported here: the loops of the link report why the API does not answer. */
 async function fatesOf(boards: readonly string[], site: SiteView): Promise<GcPass["fates"]> {
   const fates = new Map<string, "deleted" | "exists" | "unanswered">(boards.map((board) => [board, "unanswered"]));
   await forEachConcurrently(boards, async (board) => {
@@ -78,10 +82,7 @@ async function fatesOf(boards: readonly string[], site: SiteView): Promise<GcPas
   return fates;
 }
 
-/**
- * Of the pods that were overtaken those that have to go all the same, as the API has them now: the cache may be as far
- * behind as it was before.
- */
+/** Of the overtaken pods, those that still have to be deleted, as read from the API: the cache may still be behind. */
 async function stillToGo(
   overtaken: ReadonlySet<string>,
   freezeOn: BoardVerdicts["freezeOn"],
@@ -144,7 +145,7 @@ function orphansOf(board: string, onBoard: Iterable<Pod>, budget: Budget): Orpha
   return { board, pods: found, isPart: false };
 }
 
-/** An operator says that it is gone for good; as long as it reports itself ready that is not believed. */
+/** An operator marked the Node out of service; ignored while it reports itself ready. */
 const isOutOfService = (node: Node | undefined): boolean =>
   node !== undefined && readyOf(node)?.status !== "True" && taintsOf(node).some(({ key }) => key === outOfServiceTaint);
 
@@ -155,7 +156,7 @@ class Budget {
     this.#left = left;
   }
 
-  /** As much of it as is left. */
+  /** Takes up to `wanted` of what is left, and returns how many. */
   take(wanted: number): number {
     const taken = Math.min(wanted, this.#left);
     this.#left -= taken;

@@ -6,54 +6,54 @@ import { type Action, anyStateOf, type Cause, type Outcome, overtakenBy, refTo }
 import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
 
-/** What the garbage collection remembers from pass to pass. */
+/** Memory between passes. */
 export interface GcMemory {
-  /** Boards that pods name and that the cache does not know, and from when on the API is asked about them. */
+  /** Boards that pods name and the cache lacks, with the time from which the API is asked about them. */
   readonly waiting: ReadonlyMap<string, Instant>;
   readonly passAt: Instant | undefined;
-  /** Keys of pods that were written between the read that condemned them and their deletion. */
+  /** Keys of pods that changed between our read and their deletion, which then met a conflict. */
   readonly overtaken: ReadonlySet<string>;
 }
 
 export const firstGcMemory: GcMemory = { waiting: new Map(), passAt: undefined, overtaken: new Set() };
 
 export type GcState =
-  /** A key may be looked at between two passes: then nothing is due. */
+  /** The key was processed between two passes: nothing is due. */
   | { readonly kind: "early" }
-  /** Why nothing may be deleted: we are blind, or an outage was over just now. */
+  /** Nothing may be deleted now, and why: the link is down, or an outage ended just now. */
   | { readonly kind: "held"; readonly why: string }
-  /** Between two passes: pods that were overtaken, as the API has them now, as far as they still have to go. */
+  /** Between two passes: overtaken pods that still have to be deleted, as read from the API. */
   | ({ readonly kind: "again" } & Pick<GcPass, "outOfService" | "orphans">)
   | GcPass;
 
 export interface GcPass {
   readonly kind: "pass";
-  /** Above the threshold, the first to go in front. */
+  /** Terminated pods above the threshold, in the order of their deletion. */
   readonly ended: readonly Pod[];
-  /** They are terminating on a board that is out of service. */
+  /** Terminating pods on boards that are out of service. */
   readonly outOfService: readonly Pod[];
-  /** Boards that pods name and that the cache does not know. */
+  /** Boards that pods name and the cache lacks. */
   readonly missing: readonly string[];
-  /** What the API says of those whose time has come. */
+  /** The API's answers about the missing boards that are due. */
   readonly fates: ReadonlyMap<string, "deleted" | "exists" | "unanswered">;
   /** Pods of the boards that were deleted. */
   readonly orphans: readonly Orphans[];
-  /** They are terminating, and were never bound. */
+  /** Terminating pods that were never bound. */
   readonly unbound: readonly Pod[];
 }
 
 export interface Orphans {
   readonly board: string;
   readonly pods: readonly Pod[];
-  /** There are more of them than fit into this pass. */
+  /** More of them exist than fit into this pass. */
   readonly isPart: boolean;
 }
 
-/** As kube-controller-manager has them. */
+/** Values of kube-controller-manager. */
 const period: Millis = 20_000;
 const quarantine: Millis = 40_000;
 
-/** The time for asking about a board has come. */
+/** Whether it is time to ask about a board. */
 export const isDue = (from: Instant | undefined, now: Instant): boolean => from !== undefined && from.mono <= now.mono;
 
 export function decide(state: GcState, memory: GcMemory, now: Instant): Decision<GcMemory> {
@@ -65,7 +65,7 @@ export function decide(state: GcState, memory: GcMemory, now: Instant): Decision
       return { actions, memory: { ...memory, overtaken: new Set() }, requeueAfter: untilPass(memory, now) };
     }
     case "held":
-      // What was found missing may only have been out of our sight: the quarantine begins anew.
+      // Boards may only have been missing because the link was down, so their quarantine starts over.
       return { actions: [], memory: { ...firstGcMemory, passAt: shifted(now, period) }, requeueAfter: period };
     case "pass": {
       const waiting = nextWaiting(state, memory, now);
@@ -81,8 +81,8 @@ const untilPass = ({ passAt }: GcMemory, now: Instant): Millis =>
   Math.max(1, passAt === undefined ? 0 : elapsed(now, passAt));
 
 /**
- * Whatever failed comes in the next pass, as far as it is still there. What was overtaken comes with the retry of this key:
- * a pod that is written all the time is not tried more often than the loop's backoff permits.
+ * Failed deletions are repeated in the next pass if still needed. Conflicts are repeated with the retry of the key: a
+ * pod that changes constantly is tried no more often than the loop's backoff permits.
  */
 export const remember = (decision: Decision<GcMemory>, outcomes: readonly Outcome[]): Decision<GcMemory> => ({
   ...decision,
@@ -91,8 +91,8 @@ export const remember = (decision: Decision<GcMemory>, outcomes: readonly Outcom
 });
 
 /**
- * A board waits from the pass in which it was first missed. One that was asked about waits anew from this pass, as long
- * as pods name it: what could not be deleted, or was not answered, is due one quarantine later.
+ * A board waits from the pass that first missed it. Once asked about, it waits again from this pass as long as pods
+ * name it: pods that could not be deleted, and boards without an answer, are due one quarantine later.
  */
 function nextWaiting(
   { missing, fates, orphans }: GcPass,
@@ -109,7 +109,7 @@ function nextWaiting(
   return waiting;
 }
 
-/** In the order of kube-controller-manager. A pod that two rules find goes by the first of them. */
+/** In kube-controller-manager's order. A pod found by two rules is deleted by the first. */
 function collect(
   { ended, outOfService, orphans, unbound }: Pick<GcPass, "ended" | "outOfService" | "orphans" | "unbound">,
   now: Instant,
@@ -131,8 +131,9 @@ function collect(
 }
 
 /**
- * `anyState`: nothing brings the pod back to life, so that its uid says enough. What goes because of its board's state is
- * named in the state that was read: the board may be back, and its kubelet have written, before the deletion arrives.
+ * `anyState`: the pod cannot come back to life, so its uid is enough as a precondition. A pod deleted because of its
+ * board's state is named with its resourceVersion: the board may be back and its kubelet have written before the
+ * request arrives.
  */
 interface Why {
   readonly anyState: boolean;
@@ -140,8 +141,9 @@ interface Why {
 }
 
 /**
- * It is made Failed before it goes, so that whoever counts pods never takes it for one that runs; nobody else would say
- * so. Where that fails it is not deleted: the executor does not attempt what follows a failed act on the same object.
+ * Sets the phase Failed before the deletion, so that controllers that count pods never take it for a running one; no
+ * kubelet is left to set it. If that write fails the pod is not deleted: the executor skips the actions that follow a
+ * failed one on the same object.
  */
 function failAndDelete(pod: Pod, { anyState, orphanedBy }: Why, now: Instant): readonly Action[] {
   const target = anyState ? anyStateOf(refTo(pods, pod)) : refTo(pods, pod);

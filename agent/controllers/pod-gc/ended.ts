@@ -2,7 +2,7 @@ import type { Pod } from "../../api/core.ts";
 import { keyOf } from "../../api/meta.ts";
 import { inTextOrder } from "../../base/text-order.ts";
 
-/** What the order depends on: of thousands of pods no more is on the heap. */
+/** The fields needed for sorting, so that thousands of whole pods are not held on the heap. */
 interface Ended {
   readonly key: string;
   readonly name: string;
@@ -11,15 +11,15 @@ interface Ended {
 }
 
 /**
- * Keys of the pods that go first, of those that have run to their end: what a kubelet evicted, because its owner has
- * replaced it long ago, then the oldest, then by name (docs/kubernetes-rules.md#pod-gc). Times of creation are of one
- * server's hand and compared as text.
+ * Keys of the terminated pods to delete first: pods evicted by a kubelet, because their owner has replaced them long
+ * ago; then the oldest; then by name (docs/kubernetes-rules.md#pod-gc). Creation times come from one server and are
+ * compared as text.
  */
 export function firstToGo(ended: Iterable<Pod>, count: number): readonly string[] {
   const all: Ended[] = [];
   for (const pod of ended) {
     const { name, creationTimestamp = "" } = pod.metadata;
-    // Without its Z a time with a fraction comes behind the one without.
+    // With the Z, a time with a fraction would sort before the same time without one.
     all.push({ key: keyOf(pod), name, isEvicted: isEvicted(pod), created: creationTimestamp.replace(/Z$/, "") });
   }
   return all
