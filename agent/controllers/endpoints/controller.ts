@@ -13,11 +13,13 @@ import { type EndpointsMemory, noMemory } from "./memory.ts";
 
 export interface EndpointsParts {
   readonly sight: SightParts;
-  /** How long changes of pods are gathered. */
+  /** How long pod changes are collected before the sync. */
   readonly batch: Millis;
 }
 
-/** Keeps the Endpoints of services that select pods: one object of the service's name with the addresses of its pods. */
+/**
+ * Writes the Endpoints of services that select pods: one object with the service's name and the addresses of its pods.
+ */
 export const endpointsOfServices = ({ sight, batch }: EndpointsParts): Controller<ServiceState, EndpointsMemory> => ({
   name: "endpoints",
   reads: workloadReads.endpoints,
@@ -42,14 +44,14 @@ export const endpointsOfServices = ({ sight, batch }: EndpointsParts): Controlle
   remember,
 });
 
-/** A service that only left our cache keeps its endpoints: the API is asked for it. */
+/** Asks the API for the service: one that only left our cache keeps its Endpoints. */
 async function withoutService(key: string, cached: Endpoints, site: SiteView): Promise<ServiceState | undefined> {
   return (await site.fetch(services, key)) === undefined ? { kind: "gone", endpoints: cached } : undefined;
 }
 
 /**
- * Somebody deleted them: they are made anew. When all that is cached is gone through, those come that a service left behind
- * while nobody looked; old leader elections keep theirs without ever having had a service.
+ * Deleted Endpoints are recreated. The initial sweep also finds Endpoints whose service was deleted while no leader
+ * watched; those of old leader elections never had a service and are kept.
  */
 function leftovers({ key, after, swept }: Seen<Endpoints>): readonly string[] {
   if (after === undefined) return [key];

@@ -18,16 +18,16 @@ import { isSameSubsets, readyTargets, subsetsOf } from "./subsets.ts";
 import { truncate } from "./truncate.ts";
 
 export type ServiceState =
-  /** There is no such service: what bears its name goes. */
+  /** The service does not exist: the Endpoints of its name are deleted. */
   | { readonly kind: "gone"; readonly endpoints: Endpoints }
-  /** Its endpoints are somebody else's. */
+  /** Its Endpoints are managed by another writer. */
   | { readonly kind: "foreign" }
-  /** The cache does not show what we wrote. */
+  /** The cache does not show our own writes yet. */
   | { readonly kind: "behind"; readonly expected: Expectations }
   | {
       readonly kind: "selected";
       readonly service: Service;
-      /** Those that its selector matches, by name. */
+      /** The pods that its selector matches, by name. */
       readonly pods: readonly Pod[];
       readonly endpoints: Endpoints | undefined;
       readonly silence: Silence;
@@ -37,19 +37,20 @@ export const managedBy = { label: "endpoints.kubernetes.io/managed-by", us: "end
 const headless = "service.kubernetes.io/headless";
 const overCapacity = "endpoints.kubernetes.io/over-capacity";
 
-/** How soon an endpoint that is held back is looked at again. */
+/** How soon a held endpoint is checked again. */
 const recheck: Millis = 5000;
-/** How soon to look whether the cache shows what we wrote: it usually does within moments. */
+/** Backoff in ms for checking whether the cache shows our writes; usually it does within moments. */
 const catchUp = { first: 50, most: 2000 };
 
 export const decide = (state: ServiceState, memory: EndpointsMemory): Decision<EndpointsMemory> =>
   atOnce(deciding(state, memory));
 
-/** A service may have tens of thousands of ports. */
+/** In steps: a service may have tens of thousands of ports. */
 export function* deciding(state: ServiceState, memory: EndpointsMemory): Steps<Decision<EndpointsMemory>> {
   switch (state.kind) {
     case "gone": {
-      // As they were read: a service of this name may be back, and have taken them over, before a late deletion arrives.
+      // Deletes only the version that was read: a recreated service may have taken over the Endpoints before the
+      // request arrives.
       return { actions: [{ do: "delete", target: refTo(endpoints, state.endpoints) }], memory };
     }
     case "foreign":
@@ -61,7 +62,7 @@ export function* deciding(state: ServiceState, memory: EndpointsMemory): Steps<D
     }
     case "selected": {
       const { service, pods, silence } = state;
-      // Where all are published nobody goes because he is not ready.
+      // With publishNotReadyAddresses no address is removed for not being ready, so none is held.
       const wasReady = service.spec?.publishNotReadyAddresses ? [] : readyTargets(state.endpoints?.subsets);
       const readiness = readinessOf(pods, silence, new Set(wasReady));
       const { at, times } = triggerTime(memory.told, service, pods);
@@ -74,7 +75,7 @@ export function* deciding(state: ServiceState, memory: EndpointsMemory): Steps<D
   }
 }
 
-/** What could not be written is told by the next sync. An Event says what the API has against it. */
+/** After a failed write the next sync reports the same trigger time. An Event reports a refusal by the API. */
 export function remember(
   { actions, memory, ...rest }: Decision<EndpointsMemory>,
   outcomes: readonly Outcome[],
@@ -127,19 +128,19 @@ const patch = (cached: Endpoints, body: object, cause: Cause | undefined): Actio
   ...(cause && { cause }),
 });
 
-/** Others may have written the same in another order. */
+/** Compares the repacked subsets too: another writer may have used another order. */
 function* isSameAddresses(stored: readonly Subset[], desired: readonly Subset[]): Steps<boolean> {
   return (yield* isSameSubsets(stored, desired)) || (yield* isSameSubsets(yield* repack(stored), desired));
 }
 
-/** All labels of the service, and what it is besides. */
+/** The labels of the service, plus ours. */
 const labelsOf = (service: Service): Readonly<Record<string, string>> => ({
   ...without(service.metadata.labels, headless),
   ...(isHeadless(service) && { [headless]: "" }),
   [managedBy.label]: managedBy.us,
 });
 
-/** What others wrote there stays. */
+/** Keeps annotations of other writers. */
 const annotationsOf = (
   cached: Endpoints | undefined,
   { at, isTruncated }: { readonly at: string | undefined; readonly isTruncated: boolean },

@@ -1,13 +1,13 @@
 import { type Expectations, nothingExpected } from "../expectations.ts";
 import type { TriggerTimes } from "../service/trigger-time.ts";
 
-/** What is remembered of a service from sync to sync. */
+/** Memory of a service between syncs. */
 export interface EndpointsMemory {
-  /** As far as they were written down: where a write failed, the next one tells of the same change. */
+  /** Trigger times already written; after a failed write the next one reports the same change. */
   readonly told: TriggerTimes | undefined;
-  /** What the present decision tells of. */
+  /** Trigger times of the current decision. */
   readonly telling: TriggerTimes | undefined;
-  /** Our writes that the cache does not show yet. Until it does nothing is concluded from it. */
+  /** Our writes that the cache does not show yet; until it does, no decision is based on it. */
   readonly expected: Expectations;
   /** How often in a row the cache was behind. */
   readonly waits: number;

@@ -3,14 +3,14 @@ import { inTextOrder } from "../../base/text-order.ts";
 import { byHash } from "../service/fnv-128.ts";
 import { portText, type Subset, type SubsetAddress, type SubsetPort, subsetText } from "../service/go-text.ts";
 
-/** Who offers a port, by identity, and whether it is ready. */
+/** Readiness of the addresses that offer a port, by identity. */
 type Offers = Map<string, boolean>;
 
 /**
- * The same addresses and ports in as few subsets as possible, in kube-controller-manager's order
- * (docs/kubernetes-rules.md#endpoint-subsets): ports that the very same addresses offer share a subset. An address is
- * known by its IP and the uid of its target; of several the first one speaks. Where one is named ready and not ready
- * for a port, it is not ready.
+ * Packs the same addresses and ports into as few subsets as possible, in kube-controller-manager's order
+ * (docs/kubernetes-rules.md#endpoint-subsets). Ports offered by the same addresses share a subset. An address is
+ * identified by its IP and the uid of its target; of duplicates the first is used. An address listed as both ready and
+ * not ready for a port is not ready.
  */
 export function* repack(subsets: readonly Subset[]): Steps<readonly Subset[]> {
   const addresses = new Map<string, SubsetAddress>();
@@ -42,13 +42,16 @@ function note(address: SubsetAddress, ready: boolean, offers: Offers, addresses:
   if (offers.get(identity) !== false) offers.set(identity, ready);
 }
 
-/** Ports with the same offers. No port at all is a group too; beside others of the same offers it adds nothing. */
+/**
+ * Groups ports with the same offers. Addresses without ports form a group too, which adds nothing to one with the same
+ * offers.
+ */
 function* grouped(
   ports: readonly { readonly port: SubsetPort | undefined; readonly subsets: ReadonlySet<Subset> }[],
   addresses: Map<string, SubsetAddress>,
 ): Steps<readonly { readonly ports: readonly SubsetPort[]; readonly offers: Offers }[]> {
   const groups = new Map<string, { readonly ports: SubsetPort[]; readonly offers: Offers }>();
-  // The same subsets offer the same: their addresses are gone through once, not once for each port.
+  // Computed once per combination of subsets, not once per port.
   const bySubsets = new Map<string, { readonly name: string; readonly offers: Offers }>();
   const numbers = new Map<Subset, number>();
   for (const [index, { port, subsets }] of ports.entries()) {
@@ -82,7 +85,7 @@ function offersOf(
   return { name: JSON.stringify([...offers].sort(([a], [b]) => (a < b ? -1 : 1))), offers };
 }
 
-/** Addresses in their order, ports by hash; what is empty is left out, as the API does. */
+/** Addresses sorted, ports sorted by hash, empty lists left out as in the API. */
 function* subsetOf({ addresses = [], notReadyAddresses = [], ports = [] }: Subset): Steps<Subset> {
   const sorted = yield* byHash(ports, portText);
   return {
@@ -92,7 +95,7 @@ function* subsetOf({ addresses = [], notReadyAddresses = [], ports = [] }: Subse
   };
 }
 
-/** As texts. Of the same IP first the one without a target, then by uid. */
+/** Sorts by IP as text; for the same IP, addresses without a target first, then by uid. */
 function byAddress(a: SubsetAddress, b: SubsetAddress): number {
   if (a.ip !== b.ip) return a.ip < b.ip ? -1 : 1;
   if (a.targetRef === undefined || b.targetRef === undefined) {

@@ -7,10 +7,7 @@ import { type Family, familyOf } from "../service/ip.ts";
 import { perPod, type ServicePort, targetPortOf } from "../service/target-port.ts";
 import { repack } from "./repack.ts";
 
-/**
- * The subsets of a service's Endpoints, before they are cut to size (docs/kubernetes-rules.md#endpoints). `ready`: by
- * uid.
- */
+/** The subsets of a service's Endpoints, before truncation (docs/kubernetes-rules.md#endpoints). `ready`: uids. */
 export function* subsetsOf(
   service: Service,
   pods: readonly Pod[],
@@ -18,7 +15,7 @@ export function* subsetsOf(
 ): Steps<readonly Subset[]> {
   const publishesAll = service.spec?.publishNotReadyAddresses ?? false;
   const portsOn = perPod(service, (pod) => portsOf(pod, service));
-  // Pods with the same list of ports are one subset.
+  // Pods with the same list of ports share a subset.
   const subsets = new Map<readonly SubsetPort[], { addresses: SubsetAddress[]; notReadyAddresses: SubsetAddress[] }>();
   for (const pod of pods) {
     const address = isEligible(pod, publishesAll) ? addressOf(pod, service) : undefined;
@@ -33,7 +30,7 @@ export function* subsetsOf(
   return yield* repack([...subsets].map(([ports, addresses]) => ({ ...addresses, ports })));
 }
 
-/** The one address of a pod that is of the service's first family; `undefined`: it has none. */
+/** The pod's address of the service's first IP family; `undefined`: it has none. */
 function addressOf(pod: Pod, service: Service): SubsetAddress | undefined {
   const family = firstFamily(service, pod);
   const address = addressesOf(pod).find((one) => one.family === family);
@@ -55,7 +52,7 @@ function firstFamily({ spec }: Service, { status }: Pod): Family {
   return familyOf(clusterIp === "" ? status?.podIP : clusterIp);
 }
 
-/** The ports that the pod has; `undefined`: none, and it is not of a headless service that names none. */
+/** The service's ports that the pod has; `undefined`: none. A headless service without ports gets an empty list. */
 function* portsOf(pod: Pod, { spec }: Service): Steps<readonly SubsetPort[] | undefined> {
   const ports = spec?.ports ?? [];
   if (ports.length === 0) return spec?.clusterIP === "None" ? [] : undefined;
@@ -74,11 +71,11 @@ const subsetPort = ({ name, protocol = "TCP", appProtocol }: ServicePort, port: 
   ...(appProtocol !== undefined && { appProtocol }),
 });
 
-/** The uids of the pods whose addresses are ready, as Endpoints say. */
+/** uids of the pods whose addresses are listed as ready. */
 export const readyTargets = (subsets: readonly Subset[] | undefined): readonly string[] =>
   (subsets ?? []).flatMap(({ addresses = [] }) => addresses.flatMap(({ targetRef }) => targetRef?.uid ?? []));
 
-/** Whether two addresses say the same; the version of the pod that was written long ago does not count. */
+/** Whether two lists of subsets are equal; the resourceVersion of the targets is ignored. */
 export function* isSameSubsets(a: readonly Subset[], b: readonly Subset[]): Steps<boolean> {
   if (a.length !== b.length) return false;
   for (const [index, subset] of a.entries()) {
@@ -91,7 +88,7 @@ export function* isSameSubsets(a: readonly Subset[], b: readonly Subset[]): Step
   return true;
 }
 
-/** Members in one order, none that says nothing. */
+/** The members in a fixed order, with defaults filled in. */
 const plain = ({ addresses = [], notReadyAddresses = [], ports = [] }: Subset): unknown => [
   addresses.map(plainAddress),
   notReadyAddresses.map(plainAddress),

@@ -1,6 +1,6 @@
 import type { Subset, SubsetAddress } from "../service/go-text.ts";
 
-/** No Endpoints has more addresses. */
+/** Most addresses in one Endpoints object. */
 export const mostAddresses = 1000;
 
 export interface Truncated {
@@ -9,9 +9,9 @@ export interface Truncated {
 }
 
 /**
- * As many addresses as one object may have (docs/kubernetes-rules.md#endpoints-over-capacity): the ready ones first,
- * each subset as much of the whole as it has, rounded up, so that the last ones get what is left. A subset of which
- * nothing is left goes: the API refuses it.
+ * Limits the number of addresses (docs/kubernetes-rules.md#endpoints-over-capacity): ready ones first, each subset in
+ * proportion to its size, rounded up, so the last subsets get what is left. Subsets left empty are removed, because the
+ * API rejects them.
  */
 export function truncate(subsets: readonly Subset[]): Truncated {
   const ready = countOf(subsets, ({ addresses }) => addresses);
