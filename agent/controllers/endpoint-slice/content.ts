@@ -8,7 +8,7 @@ export const controllerName = "endpointslice-controller.k8s.io";
 const headlessLabel = "service.kubernetes.io/headless";
 const ours = [serviceNameLabel, managedByLabel, headlessLabel] as const;
 
-/** The labels of the service, but for those that say what a slice is: they are ours. */
+/** The labels of the service, except those reserved for slices, which we set. */
 export const labelsFor = (service: Service): Readonly<Record<string, string>> => ({
   ...without(service.metadata.labels, ...ours),
   ...(isHeadless(service) && { [headlessLabel]: "" }),
@@ -16,11 +16,11 @@ export const labelsFor = (service: Service): Readonly<Record<string, string>> =>
   [managedByLabel]: controllerName,
 });
 
-/** What somebody did to our own labels of a slice is no reason to write it. */
+/** Ignores changes to our reserved labels: they are no reason for a write. */
 export const isRelabelled = (slice: EndpointSlice, service: Service): boolean =>
   !isSameMap(without(slice.metadata.labels, ...ours), without(service.metadata.labels, ...ours));
 
-/** A slice as it is. */
+/** The stored content of a slice. */
 export const contentOf = (slice: EndpointSlice): SliceContent => ({
   addressType: slice.addressType === "IPv6" ? "IPv6" : "IPv4",
   ports: portsOf(slice),
@@ -28,7 +28,7 @@ export const contentOf = (slice: EndpointSlice): SliceContent => ({
   labels: slice.metadata.labels ?? {},
 });
 
-/** A service always has a slice: without endpoints it is one that says so. */
+/** The empty slice of a service without endpoints: a service always has at least one slice. */
 export const placeholder = (service: Service, addressType: Family): SliceContent => ({
   addressType,
   ports: [],

@@ -21,13 +21,16 @@ import { isOverloaded, zoneSharesOf } from "./zone-shares.ts";
 
 export interface EndpointSliceParts {
   readonly sight: SightParts;
-  /** Endpoints in one slice. */
+  /** Most endpoints in one slice. */
   readonly most: number;
-  /** How long changes of pods are gathered. */
+  /** How long pod changes are collected before the sync. */
   readonly batch: Millis;
 }
 
-/** Keeps the EndpointSlices of services that select pods. When a service goes, its slices go with their owner. */
+/**
+ * Writes the EndpointSlices of services that select pods. The slices of a deleted service are garbage-collected with
+ * it.
+ */
 export const endpointSlicesOfServices = ({
   sight,
   most,
@@ -62,8 +65,8 @@ export const endpointSlicesOfServices = ({
 });
 
 /**
- * A board that comes wakes the services that had to leave its pods out, and need not wait for their time. As in
- * kube-controller-manager the others look at its zone when something else changes.
+ * A new board enqueues the services that had to leave its pods out, ahead of their retry. As in
+ * kube-controller-manager, other services use its zone only with their next change.
  */
 function* missedBy({ key, before, after }: Seen<Node>, site: SiteView): Generator<string | undefined> {
   if (before !== undefined || after === undefined) return;
@@ -79,8 +82,8 @@ function* missedBy({ key, before, after }: Seen<Node>, site: SiteView): Generato
 }
 
 /**
- * When the zones can do more, or less, those services are looked at whose endpoints are shared among them and would be too
- * few in one. Few services ask for that, if any: they are looked up.
+ * When the CPU of a zone changes, enqueues the services whose endpoints are shared among zones and would be too few in
+ * one. Few services ask for that: they are found by index.
  */
 function overloadedBy({ before, after }: Seen<Node>, site: SiteView): readonly string[] {
   if (zoneText(before) === zoneText(after)) return [];
@@ -94,7 +97,7 @@ function overloadedBy({ before, after }: Seen<Node>, site: SiteView): readonly s
 const zoneText = (node: Node | undefined): string =>
   node === undefined ? "" : `${readyOf(node)?.status === "True"} ${node.metadata.labels?.[zoneLabel] ?? ""}`;
 
-/** How many endpoints serve each zone, by family. */
+/** Ready endpoints hinted to each zone, per address family. */
 function hintCounts(slices: readonly EndpointSlice[]): readonly ReadonlyMap<string, number>[] {
   const families = new Map<string, Map<string, number>>();
   for (const slice of slices) {
@@ -108,7 +111,7 @@ function hintCounts(slices: readonly EndpointSlice[]): readonly ReadonlyMap<stri
   return [...families.values()];
 }
 
-/** Only of the boards of these pods. */
+/** Zones of the boards of these pods. */
 function zonesOf(selected: readonly Pod[], site: SiteView): ReadonlyMap<string, string | undefined> {
   const zones = new Map<string, string | undefined>();
   for (const board of new Set(selected.flatMap((pod) => boardOf(pod) ?? []))) {

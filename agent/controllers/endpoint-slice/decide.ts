@@ -19,33 +19,33 @@ import { planOf } from "./plan.ts";
 import type { ZoneShares } from "./zone-shares.ts";
 
 export type ServiceState =
-  /** Its endpoints are somebody else's. */
+  /** Its slices are managed by another writer. */
   | { readonly kind: "foreign" }
-  /** The cache does not show what we wrote. */
+  /** The cache does not show our own writes yet. */
   | { readonly kind: "behind"; readonly expected: Expectations }
   | {
       readonly kind: "selected";
       readonly service: Service;
-      /** Those that its selector matches, by name. */
+      /** The pods that its selector matches, by name. */
       readonly pods: readonly Pod[];
-      /** Its slices that are ours and stay, by name. */
+      /** Our slices of the service that are not being deleted, by name. */
       readonly slices: readonly EndpointSlice[];
-      /** The zone of each board that there is. */
+      /** The zone of each existing board. */
       readonly zones: ReadonlyMap<string, string | undefined>;
-      /** What each zone of the site can do; "not asked": the service does not care. */
+      /** Each zone's share of the site's CPU; "not asked": the service does not use it. */
       readonly shares: ZoneShares | undefined | "not asked";
       readonly silence: Silence;
     };
 
-/** How soon an endpoint that is held back is looked at again. */
+/** How soon a held endpoint is checked again. */
 const recheck: Millis = 5000;
-/** How soon pods that had to be left out are looked at again, although nothing changed: as kube-controller-manager does. */
+/** Backoff in ms for pods that had to be left out, as in kube-controller-manager. */
 const missedRetry = { first: 1000, most: 1_000_000 };
 
 export const decide = (state: ServiceState, memory: SliceMemory, most: number, now: Instant): Decision<SliceMemory> =>
   atOnce(deciding(state, memory, most, now));
 
-/** A service may have tens of thousands of ports. */
+/** In steps: a service may have tens of thousands of ports. */
 export function* deciding(
   state: ServiceState,
   memory: SliceMemory,
@@ -73,7 +73,7 @@ function* decideSelected(
   now: Instant,
 ): Steps<Decision<SliceMemory>> {
   const { service, pods, slices, zones, shares, silence } = state;
-  // Where all are published nobody goes because he is not ready.
+  // With publishNotReadyAddresses no endpoint becomes unready for its pod's readiness, so none is held.
   const wasReady = service.spec?.publishNotReadyAddresses ? [] : readyTargets(slices);
   const { ready, isHeld, cause } = readinessOf(pods, silence, new Set(wasReady));
   const { at, times } = triggerTime(memory.told, service, pods);
@@ -99,7 +99,7 @@ function* decideSelected(
   };
 }
 
-/** What could not be written is told by the next sync. An Event says what the API has against it. */
+/** After a failed write the next sync reports the same trigger time. An Event reports a refusal by the API. */
 export const remember = (
   decision: Decision<SliceMemory>,
   outcomes: readonly Outcome[],
@@ -111,13 +111,13 @@ export const remember = (
     return about === undefined || refusal === undefined ? [] : [complaint(about, refusal)];
   });
 
-/** The uids of the pods whose endpoints are ready, as the slices say. */
+/** uids of the pods whose endpoints are ready in the slices. */
 const readyTargets = (slices: readonly EndpointSlice[]): readonly string[] =>
   slices.flatMap((slice) =>
     endpointsOf(slice).flatMap(({ conditions, targetRef }) => (conditions?.ready ? (targetRef?.uid ?? []) : [])),
   );
 
-/** Every time that it cannot be done; and when it begins, or is no longer asked for. */
+/** Events about hints: every failure, and each change between enabled and disabled. */
 function sharingEvents(
   { service, shares }: Selected,
   troubles: ReadonlyMap<string, string>,
@@ -151,7 +151,7 @@ const complaint = (about: ObjectRef, what: string): Action => ({
   message: `Error updating Endpoint Slices for Service ${about.namespace}/${about.name}: ${what}`,
 });
 
-/** Who looks again before it is time, because something else changed, says nothing twice. */
+/** An early retry for another reason keeps the pending backoff and does not repeat the event. */
 function missedNow(
   missing: readonly Pod[],
   service: Service,

@@ -6,7 +6,7 @@ import { type Family, familyOf } from "../service/ip.ts";
 import { targetPortOf } from "../service/target-port.ts";
 import type { SliceEndpoint, SlicePort } from "../slices/slice.ts";
 
-/** A pod as an endpoint of a service, for one address type; `undefined`: it has no address of that type. */
+/** A pod as an endpoint of a service, for one address family; `undefined`: it has no address of that family. */
 export function endpointOf(
   pod: Pod,
   service: Service,
@@ -16,7 +16,7 @@ export function endpointOf(
   if (addresses.length === 0) return undefined;
   const { namespace = "", name, uid } = pod.metadata;
   const terminating = isTerminating(pod);
-  // Who is on its way out is not ready, though it may serve on; unless the service wants all of them.
+  // A terminating pod is not ready, though it may still serve; unless the service publishes all.
   const ready = service.spec?.publishNotReadyAddresses === true || (isReady && !terminating);
   const [board, hostname] = [boardOf(pod), hostnameOf(pod, service)];
   return {
@@ -29,7 +29,7 @@ export function endpointOf(
   };
 }
 
-/** The ports of a service as they are on this pod; a name that the pod does not know is left out. */
+/** The ports of a service resolved on this pod; named ports that the pod lacks are left out. */
 export function* slicePortsOf(pod: Pod, { spec }: Service): Steps<readonly SlicePort[]> {
   const offered = yield* mapped(spec?.ports ?? [], (port) => {
     const number = targetPortOf(pod, port);
@@ -41,8 +41,8 @@ export function* slicePortsOf(pod: Pod, { spec }: Service): Steps<readonly Slice
 }
 
 /**
- * One set of slices for each family of the service. Where an old API server says none it is that of the cluster IP, and
- * both for a headless service: as in kube-controller-manager nothing is taken away until it is known.
+ * The families of a service; each has its own slices. If an old API server sets none: the family of the cluster IP, and
+ * both for a headless service. As in kube-controller-manager no slice is removed until the families are known.
  */
 export function familiesOf({ spec }: Service): readonly Family[] {
   const named = (spec?.ipFamilies ?? []).filter((family): family is Family => family === "IPv4" || family === "IPv6");

@@ -3,11 +3,11 @@ import { asksForZones } from "../../api/topology.ts";
 import { endpointsOf, type SliceContent, type SliceEndpoint, type SlicePlan } from "../slices/slice.ts";
 import { contentOf } from "./content.ts";
 
-/** Where a service wants its traffic to stay; undefined: it does not say, or nothing that is known. */
+/** Where a service prefers its traffic to stay; undefined: no preference, or an unknown one. */
 export type Nearness = "zone" | "node" | undefined;
 
 /**
- * The older annotation asks for another way to tell who serves whom; with it the field says nothing
+ * The topology-mode annotation uses other hints and overrides trafficDistribution
  * (docs/kubernetes-rules.md#slice-hints).
  */
 export function nearnessOf(service: Service): Nearness {
@@ -24,8 +24,8 @@ export function nearnessOf(service: Service): Nearness {
 }
 
 /**
- * Hints on the ready endpoints: their own zone, and where it is asked for their own node. Slices that change get them
- * along; of the others only those change whose hints are wrong.
+ * Sets hints on the ready endpoints: their own zone, and their own node if asked for. Applies to slices that change
+ * anyway, and to unchanged ones only if their hints are wrong.
  */
 export function withHints(plan: SlicePlan, unchanged: readonly EndpointSlice[], nearness: Nearness): SlicePlan {
   const hint = (content: SliceContent): SliceContent => ({
@@ -43,7 +43,7 @@ export function withHints(plan: SlicePlan, unchanged: readonly EndpointSlice[], 
   };
 }
 
-/** Who is not ready keeps what it has: nobody is sent there. */
+/** An endpoint that is not ready keeps its hints: it gets no traffic. */
 function hinted(endpoint: SliceEndpoint, nearness: Nearness): SliceEndpoint {
   if (nearness !== undefined && endpoint.conditions?.ready !== true) return endpoint;
   const { hints: _before, ...rest } = endpoint;

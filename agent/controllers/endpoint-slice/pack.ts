@@ -5,15 +5,15 @@ export interface Packed {
   /** The endpoints of each new slice. */
   readonly create: readonly (readonly SliceEndpoint[])[];
   readonly update: readonly { readonly slice: EndpointSlice; readonly endpoints: readonly SliceEndpoint[] }[];
-  /** Nothing in them is wanted any more. */
+  /** Slices without any wanted endpoint. */
   readonly remove: readonly EndpointSlice[];
 }
 
 /**
- * Puts the endpoints of one port map into slices with as few changes as possible
- * (docs/kubernetes-rules.md#slice-packing). Each stays where it is; what has no place yet goes first into slices that
- * change anyway, the fullest of them first; then, if it all fits into one that does not, into the one that becomes
- * fullest; the rest into new ones. Slices are never merged, nor split.
+ * Packs the endpoints of one port map into slices with as few changes as possible
+ * (docs/kubernetes-rules.md#slice-packing). Existing endpoints stay where they are. New ones go first into slices that
+ * change anyway, the fullest first; then, if all of them fit, into the unchanged slice that they fill best; then into
+ * new slices. Slices are never merged or split.
  */
 export function pack(
   slices: readonly EndpointSlice[],
@@ -46,7 +46,7 @@ interface Place {
   change: "none" | "update" | "remove";
 }
 
-/** What is still wanted stays, as it is now; it is not looked for any further. */
+/** Keeps the endpoints of a slice that are still wanted, in their current form, and takes them off the list. */
 function settle(
   slice: EndpointSlice,
   left: Map<string, SliceEndpoint>,
@@ -64,7 +64,7 @@ function settle(
     isChanged ||= !isSameEndpoint(endpoint, now);
   }
   if (!isChanged && endpoints.length === before.length) {
-    // As it stands there, with its hints.
+    // The stored form, with its hints.
     return { slice, endpoints: [...before], change: isRelabelled(slice) ? "update" : "none" };
   }
   return { slice, endpoints, change: endpoints.length === 0 ? "remove" : "update" };
@@ -78,7 +78,7 @@ function fill(endpoints: SliceEndpoint[], left: Map<string, SliceEndpoint>, most
   }
 }
 
-/** Of the slices that need no change the one that is closest to full once `count` endpoints are in it as well. */
+/** Of the unchanged slices, the one that is closest to full with `count` more endpoints. */
 function fittest(places: readonly Place[], count: number, most: number): Place | undefined {
   const room = ({ endpoints }: Place): number => most - count - endpoints.length;
   return places

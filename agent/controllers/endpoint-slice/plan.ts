@@ -28,31 +28,31 @@ import type { ZoneShares } from "./zone-shares.ts";
 export interface Wanted {
   readonly service: Service;
   readonly owner: OwnerReference;
-  /** Those that the service selects. */
+  /** The pods that the service selects. */
   readonly pods: readonly Pod[];
-  /** By uid: the pods that count as ready. */
+  /** uids of the pods that count as ready. */
   readonly ready: ReadonlySet<string>;
-  /** The zone of each board that there is. */
+  /** The zone of each existing board. */
   readonly zones: ReadonlyMap<string, string | undefined>;
-  /** What each zone of the site can do; "not asked": the service does not care. */
+  /** Each zone's share of the site's CPU; "not asked": the service does not use it. */
   readonly shares: ZoneShares | undefined | "not asked";
-  /** The slices of the service that are ours. */
+  /** Our slices of the service. */
   readonly slices: readonly EndpointSlice[];
-  /** Endpoints in one slice. */
+  /** Most endpoints in one slice. */
   readonly most: number;
 }
 
 export interface SlicesPlan {
   readonly plan: SlicePlan;
-  /** Pods that had to be left out, because the Node that they are on is not there. */
+  /** Pods left out because their Node does not exist. */
   readonly missing: readonly Pod[];
-  /** Why there are no hints for zones, although the service asks for them: by family. */
+  /** Reasons why the requested zone hints are missing, by family. */
   readonly troubles: ReadonlyMap<Family, string>;
 }
 
 /**
- * What becomes of all slices of a service (docs/kubernetes-rules.md#endpoint-slices). Families that it does not have
- * any more lose theirs.
+ * The changes to all slices of a service (docs/kubernetes-rules.md#endpoint-slices). Slices of families that it no
+ * longer has are removed.
  */
 export function* planOf(wanted: Wanted): Steps<SlicesPlan> {
   const families = familiesOf(wanted.service);
@@ -114,13 +114,13 @@ function* planOfFamily(family: Family, wanted: Wanted): Steps<SlicesPlan> {
 
 interface Group {
   readonly ports: readonly SlicePort[];
-  /** By identity: of two pods that are one endpoint the later one speaks. */
+  /** By identity; of pods with the same identity the last one counts. */
   readonly endpoints: Map<string, SliceEndpoint>;
 }
 
 /**
- * The endpoints by their ports. A pod whose board has no Node says nothing about where it is: it is left out, unless the
- * service wants all of its pods whatever they say. Its ports count all the same.
+ * Groups the endpoints by their ports. A pod whose board has no Node is left out, because its zone is unknown, unless
+ * the service publishes all pods; its ports count all the same.
  */
 function* groupsOf(
   family: Family,
@@ -153,7 +153,7 @@ function* groupsOf(
   return { groups, missing };
 }
 
-/** Where nothing would be left one slice stays, or comes, that has no endpoints. */
+/** Keeps or creates one empty slice if none would be left. */
 function withPlaceholder(
   plan: SlicePlan,
   slices: readonly EndpointSlice[],

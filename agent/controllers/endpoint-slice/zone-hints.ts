@@ -14,14 +14,14 @@ type Counts = Map<string, number>;
 
 export interface ZoneHints {
   readonly plan: SlicePlan;
-  /** Why there are no hints; undefined: there are. */
+  /** The reason why there are no hints; undefined: they are set. */
   readonly trouble: string | undefined;
 }
 
 /**
- * Hints that share the ready endpoints among the zones by what each of them can do
- * (docs/kubernetes-rules.md#slice-hints). As a start everybody serves his own zone; zones with more than their share
- * then give to those with less. Where that cannot be done well enough there are none at all.
+ * Shares the ready endpoints among the zones by their CPU (docs/kubernetes-rules.md#slice-hints). Each endpoint first
+ * serves its own zone; zones above their share then give endpoints to zones below theirs. If this cannot be done well
+ * enough, no hints are set.
  */
 export function withZoneHints(
   plan: SlicePlan,
@@ -65,7 +65,7 @@ export function withZoneHints(
 
 const isReady = ({ conditions }: SliceEndpoint): boolean => conditions?.ready === true;
 
-/** How many endpoints each zone is to have; or why that cannot be said. */
+/** The number of endpoints for each zone, or the reason why it cannot be computed. */
 function allocationsOf(endpoints: number, shares: ZoneShares | undefined): ReadonlyMap<string, Allocation> | string {
   if (shares === undefined) {
     return "Insufficient Node information: allocatable CPU or zone not specified on one or more nodes";
@@ -84,7 +84,7 @@ function allocationsOf(endpoints: number, shares: ZoneShares | undefined): Reado
   return new Map(entries);
 }
 
-/** The hints of a slice that may stay as it is; `undefined`: some are missing, or lead where there are too many. */
+/** The hints of a slice that may stay unchanged; `undefined`: hints are missing, or overload a zone. */
 function hintsIn(
   slice: EndpointSlice,
   counts: Counts,
@@ -102,7 +102,9 @@ function hintsIn(
   return isTooMany ? undefined : found;
 }
 
-/** Who gives one endpoint to whom, one after the other: always who has the most to give to who lacks the most. */
+/**
+ * The number of endpoints that each zone gives and receives: always from the largest surplus to the largest deficit.
+ */
 interface Moves {
   readonly giving: Counts;
   readonly receiving: Counts;
@@ -130,7 +132,7 @@ function movesOf(allocations: ReadonlyMap<string, Allocation>, counts: ReadonlyM
 const largest = (counts: ReadonlyMap<string, number>): readonly [zone: string, count: number] =>
   [...counts].reduce((most, one) => (one[1] > most[1] ? one : most), ["", 0]);
 
-/** Uses up the moves. */
+/** Sets the hint of one endpoint, using up a move if its zone has one left. */
 function hinted(endpoint: SliceEndpoint, { giving, receiving }: Moves): SliceEndpoint {
   const { zone } = endpoint;
   if (!isReady(endpoint) || zone === undefined) return endpoint;

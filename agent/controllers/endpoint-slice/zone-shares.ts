@@ -3,15 +3,15 @@ import { quantity } from "../../api/quantity.ts";
 import { zoneLabel } from "../../api/topology.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
 
-/** The part of the site's processors that each zone has. */
+/** Each zone's share of the site's CPU, between 0 and 1. */
 export type ZoneShares = ReadonlyMap<string, number>;
 
-/** Some zone may have so much more to do than its share. */
+/** How far a zone's load may exceed its share. */
 const overload = 0.2;
 
 const excluded = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 
-/** Of the boards that are ready. `undefined`: one of them does not say enough, or there are not two zones. */
+/** Shares of the ready boards. `undefined`: a board lacks its zone or CPU, or there are fewer than two zones. */
 export function zoneSharesOf(nodes: Iterable<Node>): ZoneShares | undefined {
   const byZone = new Map<string, number>();
   let total = 0;
@@ -19,7 +19,7 @@ export function zoneSharesOf(nodes: Iterable<Node>): ZoneShares | undefined {
     const { labels = {} } = node.metadata;
     if (excluded.some((label) => Object.hasOwn(labels, label)) || readyOf(node)?.status !== "True") continue;
     const zone = labels[zoneLabel] ?? "";
-    // In thousandths of a processor: exact as a number.
+    // Millicores, exact as a number.
     const processors = Number((quantity(node.status?.allocatable?.cpu) ?? 0n) / 1_000_000n);
     if (zone === "" || processors <= 0) return undefined;
     byZone.set(zone, (byZone.get(zone) ?? 0) + processors);
@@ -30,11 +30,11 @@ export function zoneSharesOf(nodes: Iterable<Node>): ZoneShares | undefined {
   return new Map(zones.map(([zone, processors]) => [zone, processors / total]));
 }
 
-/** What a zone needs at the least, so that nobody in it has to do more than he can. */
+/** The fewest endpoints for a zone with which none exceeds the overload. */
 export const leastFor = (share: number, endpoints: number): number =>
   Math.ceil(endpoints * share * (1 / (1 + overload)));
 
-/** Whether some zone has fewer endpoints than it needs, of those that are shared among the zones now. */
+/** Whether a zone has fewer of the currently shared endpoints than it needs. */
 export function isOverloaded(byZone: ReadonlyMap<string, number>, shares: ZoneShares | undefined): boolean {
   if (byZone.size === 0) return false;
   if (shares === undefined) return true;
