@@ -11,11 +11,11 @@ import { decide, type MirrorState, remember } from "./decide.ts";
 import { controllerName } from "./mirrored.ts";
 
 export interface MirroringParts {
-  /** Addresses of one subset. */
+  /** Most addresses mirrored per subset. */
   readonly most: number;
 }
 
-/** Repeats Endpoints that somebody made by hand, for a service without a selector, as EndpointSlices. */
+/** Mirrors Endpoints that were written by hand for a service without a selector as EndpointSlices. */
 export const endpointSliceMirroring = ({ most }: MirroringParts): Controller<MirrorState, SliceMemory> => ({
   name: "endpoint-slice-mirroring",
   reads: workloadReads["endpoint-slice-mirroring"],
@@ -31,7 +31,7 @@ export const endpointSliceMirroring = ({ most }: MirroringParts): Controller<Mir
       return { kind: "mirrored", endpoints: made, slices };
     }
     if (slices.length === 0) return undefined;
-    // What only left our cache is mirrored on.
+    // Objects that only left our cache stay mirrored.
     const isUnseen =
       (made === undefined && (await site.fetch(endpoints, key)) !== undefined) ||
       (service === undefined && (await site.fetch(services, key)) !== undefined);
@@ -46,7 +46,7 @@ const skipLabel = "endpointslice.kubernetes.io/skip-mirror";
 const isMirrorable = ({ metadata: { labels, annotations } }: Endpoints): boolean =>
   labels?.[skipLabel] !== "true" && annotations?.[leaderElection] === undefined;
 
-/** Services with a selector have slices of their own; only when that changes it is our business. */
+/** Services with a selector have slices of their own: only a selector that appears or goes matters here. */
 function keysOfService({ key, before, after }: Seen<Service>): readonly string[] {
   const [had, has] = [before?.spec?.selector !== undefined, after?.spec?.selector !== undefined];
   if (before === undefined || after === undefined) return (before ? had : has) ? [] : [key];
@@ -54,8 +54,8 @@ function keysOfService({ key, before, after }: Seen<Service>): readonly string[]
 }
 
 /**
- * Most Endpoints change because a controller of services writes them: nobody mirrors those. Whom their label names says
- * nothing where the service has no selector: it lost it, or somebody applied a copy.
+ * Most Endpoints are written by a controller for a service with a selector, and are not mirrored. Without a selector
+ * the managed-by label is ignored: the service lost its selector, or the Endpoints were applied from a copy.
  */
 function keysOfEndpoints({ key, before, after, swept }: Seen<Endpoints>, site: SiteView): readonly string[] {
   const states = [before, after].flatMap((one) => one ?? []);

@@ -10,9 +10,9 @@ import { partsOf, removal, sliceOwner } from "../slices/write.ts";
 import { type Mirrored, mirror, mirroredAnnotations } from "./mirrored.ts";
 
 export type MirrorState =
-  /** The cache does not show what we wrote. */
+  /** The cache does not show our own writes yet. */
   | { readonly kind: "behind"; readonly expected: Expectations }
-  /** Nothing is to be mirrored any more. */
+  /** Nothing is left to mirror: the slices are deleted. */
   | { readonly kind: "left"; readonly slices: readonly EndpointSlice[] }
   | { readonly kind: "mirrored"; readonly endpoints: Endpoints; readonly slices: readonly EndpointSlice[] };
 

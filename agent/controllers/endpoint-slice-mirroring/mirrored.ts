@@ -25,15 +25,15 @@ export const controllerName = "endpointslicemirroring-controller.k8s.io";
 
 export interface Mirrored {
   readonly plan: SlicePlan;
-  /** Addresses that nobody can read. */
+  /** Addresses that cannot be parsed. */
   readonly invalid: number;
-  /** Addresses that are not mirrored, those included. */
+  /** Addresses that are not mirrored, including the invalid ones. */
   readonly skipped: number;
 }
 
 /**
- * What becomes of the slices that repeat an Endpoints (docs/kubernetes-rules.md#slice-mirroring): one for each of its
- * subsets and families.
+ * The changes to the slices that mirror an Endpoints object (docs/kubernetes-rules.md#slice-mirroring): one slice for
+ * each subset and family.
  */
 export function mirror(endpoints: Endpoints, slices: readonly EndpointSlice[], most: number): Mirrored {
   const { groups, invalid, skipped } = groupsOf(endpoints.subsets ?? [], most);
@@ -60,7 +60,7 @@ export function mirror(endpoints: Endpoints, slices: readonly EndpointSlice[], m
   return { plan: { create, update, remove }, invalid, skipped };
 }
 
-/** Two of them are not for the slices: when something changed, and what a tool wrote for itself. */
+/** Leaves out two annotations: the trigger time, and kubectl's last-applied-configuration. */
 export const mirroredAnnotations = ({ metadata: { annotations } }: Endpoints): Readonly<Record<string, string>> =>
   without(annotations, triggerAnnotation, "kubectl.kubernetes.io/last-applied-configuration");
 
@@ -68,7 +68,7 @@ interface Group {
   readonly family: Family;
   readonly ports: readonly SlicePort[];
   readonly portMap: string;
-  /** By identity: of two addresses that are one endpoint the later one speaks. */
+  /** By identity; of addresses with the same identity the last one counts. */
   readonly endpoints: Map<string, SliceEndpoint>;
 }
 
@@ -136,7 +136,7 @@ const slicePort = ({
   ...(appProtocol !== undefined && { appProtocol }),
 });
 
-/** It says all of it, of these very Endpoints and not of others that bore their name. */
+/** Whether the slice mirrors exactly this object, and not an earlier one of the same name. */
 function isMirror(slice: EndpointSlice, wanted: readonly SliceEndpoint[], endpoints: Endpoints): boolean {
   const stored = endpointsOf(slice);
   const byIdentity = new Map(stored.map((endpoint) => [identityOf(endpoint), endpoint]));
