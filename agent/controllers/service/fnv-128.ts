@@ -1,8 +1,8 @@
 import { endsStep, type Steps } from "../../base/steps.ts";
 
 /**
- * FNV-1a of 128 bits over the UTF-8 of a text, as hexadecimal digits. The prime is 2^88 + 2^8 + 0x3b. Limbs of 22 bits, the
- * lowest first: a product with the small part of the prime fits into 31 bits, and 2^88 is a move by four limbs.
+ * 128-bit FNV-1a over the UTF-8 of a text, as hexadecimal digits. The prime is 2^88 + 2^8 + 0x3b. Uses limbs of 22
+ * bits, lowest first: products with the low part of the prime fit into 31 bits, and 2^88 is a shift by four limbs.
  */
 export function* fnv128(text: string): Steps<string> {
   let a = 0x15c58d;
@@ -25,7 +25,7 @@ export function* fnv128(text: string): Steps<string> {
     d = sum & limb;
     sum = e * small + (sum >>> bits) + a0;
     e = sum & limb;
-    // The highest limb has the 18 bits that are left of 128.
+    // The highest limb holds the remaining 18 bits of 128.
     f = (f * small + (sum >>> bits) + b0) & 0x3ffff;
     if (at % bytesTogether === bytesTogether - 1) yield;
   }
@@ -33,7 +33,7 @@ export function* fnv128(text: string): Steps<string> {
   return whole.toString(16).padStart(32, "0");
 }
 
-/** Items in the order of the hashes of their texts, as kube-controller-manager writes them; of equal ones as they came. */
+/** Sorts items by the hash of their texts, as kube-controller-manager does; equal ones keep their order. */
 export function* byHash<T>(items: readonly T[], textOf: (item: T) => string): Steps<readonly T[]> {
   if (items.length < 2) return items;
   const hashes: string[] = [];
@@ -41,11 +41,11 @@ export function* byHash<T>(items: readonly T[], textOf: (item: T) => string): St
     hashes.push(`${yield* fnv128(textOf(item))} ${String(index).padStart(9, "0")}`);
     if (endsStep(index)) yield;
   }
-  // Without a function that compares: ten thousand are sorted in a few milliseconds.
+  // No comparator: sorts ten thousand in a few milliseconds.
   return hashes.sort().flatMap((hash) => items[Number(hash.slice(33))] ?? []);
 }
 
-/** Of a text that is hashed, in one step. */
+/** Bytes hashed in one step. */
 const bytesTogether = 16_384;
 const bits = 22;
 const limb = 2 ** bits - 1;

@@ -1,9 +1,9 @@
 import type { EndpointSlice, Endpoints } from "../../api/core.ts";
 
 /*
- * kube-controller-manager orders the subsets of Endpoints, and the ports of subsets and slices, by a hash of how Go prints
- * them. To come to the very same order these functions print them the same way: types and members of Go's structs, in
- * their order, everything on one line.
+ * kube-controller-manager orders the subsets of Endpoints, and the ports of subsets and slices, by a hash of their
+ * printed Go structs. To get the same order, these functions print them the same way: Go's types and members, in their
+ * order, on one line.
  */
 
 export type Subset = NonNullable<Endpoints["subsets"]>[number];
@@ -39,7 +39,7 @@ const referenceText = (reference: NonNullable<SubsetAddress["targetRef"]>): stri
   );
 };
 
-/** A list without items is none to Go. */
+/** An empty list prints as nil. */
 const listText = (type: string, items: readonly string[] | undefined): string =>
   `([]v1.${type})${items === undefined || items.length === 0 ? "<nil>" : `[${items.join(" ")}]`}`;
 

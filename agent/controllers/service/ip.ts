@@ -2,13 +2,13 @@ export type Family = "IPv4" | "IPv6";
 
 export interface Address {
   readonly family: Family;
-  /** As it is written everywhere: without leading zeros, IPv6 as RFC 5952 says. */
+  /** Canonical form: no leading zeros, IPv6 as in RFC 5952. */
   readonly text: string;
 }
 
 /**
- * An IP address in any spelling that kubelets have used; `undefined`: it is none. Octets may have leading zeros, and an
- * IPv4 address that is mapped into IPv6 is one of IPv4.
+ * Parses an IP address in any form that kubelets have used; `undefined`: invalid. Octets may have leading zeros, and an
+ * IPv4-mapped IPv6 address counts as IPv4.
  */
 export function parseAddress(text: string): Address | undefined {
   if (!text.includes(":")) {
@@ -23,7 +23,7 @@ export function parseAddress(text: string): Address | undefined {
   return { family: "IPv4", text: [high >> 8, high & 255, low >> 8, low & 255].join(".") };
 }
 
-/** What is no address counts as one of IPv4: nobody asks before it has become one. */
+/** Invalid addresses count as IPv4: that is the family of a pod or service that has no address yet. */
 export const familyOf = (text: string | undefined): Family =>
   (text === undefined ? undefined : parseAddress(text))?.family ?? "IPv4";
 
@@ -32,7 +32,7 @@ function octetsOf(text: string): readonly number[] | undefined {
   return octets.length === 4 && octets.every((octet) => octet <= 255) ? octets : undefined;
 }
 
-/** The eight groups of sixteen bits. Two colons stand for at least one group of zeros. */
+/** The eight 16-bit groups. "::" stands for at least one group of zeros. */
 function groupsOf(text: string): readonly number[] | undefined {
   const halves = text.split("::");
   if (halves.length > 2) return undefined;
@@ -43,7 +43,7 @@ function groupsOf(text: string): readonly number[] | undefined {
   return [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail];
 }
 
-/** The groups of a part without two colons; the last one may be written like an IPv4 address. */
+/** The groups of a part without "::"; the last one may be in IPv4 form. */
 function half16(text: string, isLast: boolean): readonly number[] | undefined {
   if (text === "") return [];
   const parts = text.split(":");
@@ -61,7 +61,7 @@ function half16(text: string, isLast: boolean): readonly number[] | undefined {
   return groups;
 }
 
-/** The longest run of zeros, the first of them, becomes two colons; a single zero does not. */
+/** The longest run of zero groups, the first of equal ones, becomes "::"; a single zero group does not. */
 function written(groups: readonly number[]): string {
   let [from, length] = [0, 1];
   for (let start = 0; start < groups.length; start++) {

@@ -1,6 +1,6 @@
 type Texts = Readonly<Record<string, string>>;
 
-/** What a merge patch has to say so that a map of texts becomes another one; null takes a member away. */
+/** The merge patch that turns one map of strings into another; null removes a member. */
 export const mapPatch = (before: Texts | undefined, after: Texts): Readonly<Record<string, string | null>> => ({
   ...Object.fromEntries(
     Object.keys(before ?? {}).flatMap((name) => (Object.hasOwn(after, name) ? [] : [[name, null]])),
@@ -8,7 +8,7 @@ export const mapPatch = (before: Texts | undefined, after: Texts): Readonly<Reco
   ...Object.fromEntries(Object.entries(after).filter(([name, value]) => before?.[name] !== value)),
 });
 
-/** A map that is not there is one without members. */
+/** A missing map equals an empty one. */
 export const isSameMap = (a: Texts | undefined, b: Texts | undefined): boolean =>
   Object.keys(mapPatch(a, b ?? {})).length === 0;
 

@@ -4,30 +4,30 @@ import type { Cause } from "../../execution/actions.ts";
 import { type Policy, permitsHarm, type Verdict } from "../../judgement/verdict.ts";
 import { isReady } from "./eligible.ts";
 
-/** What is known of the boards that fell silent, as far as it concerns the pods of a service. */
+/** The silent boards of a service's pods. */
 export interface Silence {
   readonly policy: Policy;
-  /** Why nothing harmful may rest on a verdict now; undefined: it may. */
+  /** Why no harmful act may be based on a verdict now; undefined: it may. */
   readonly held: string | undefined;
-  /** Boards whose Ready condition is Unknown, with what is held to be true of them; undefined: nobody judges them here. */
+  /** Boards whose Ready condition is Unknown, with our verdict; undefined: no controller judges boards here. */
   readonly boards: ReadonlyMap<string, Verdict | undefined>;
 }
 
 export interface Readiness {
-  /** By uid: the ready pods, and those whose endpoint stays ready because nobody knows better. */
+  /** uids of the ready pods, and of those whose endpoint is held ready because the state of their board is unknown. */
   readonly ready: ReadonlySet<string>;
-  /** Some pod is among them that is not ready. */
+  /** At least one of them is held. */
   readonly isHeld: boolean;
-  /** Of the first endpoint that was ready and is not any longer because its board is silent. */
+  /** Cause of the first endpoint that became unready because of its silent board. */
   readonly cause: Cause | undefined;
 }
 
 /**
- * Which pods count as ready (judgement, first section). When a board falls silent its pods are marked not ready: what
- * follows for an endpoint that was ready is our verdict's doing, and waits until the verdict permits it. A pod that is on
- * its way out, and one whose board speaks for itself, is what it says.
+ * The pods that count as ready (docs/judgement.md#harmful-acts). When a board falls silent its pods are marked not
+ * ready. An endpoint that was ready then goes only because of our verdict, and stays until the verdict permits it. A
+ * terminating pod, and a pod whose board is not silent, counts by its own status.
  *
- * `wasReady`: the uids of the pods whose endpoints are ready as they are written now.
+ * `wasReady`: uids of the pods whose endpoints are stored as ready.
  */
 export function readinessOf(pods: readonly Pod[], silence: Silence, wasReady: ReadonlySet<string>): Readiness {
   const ready = new Set<string>();

@@ -2,8 +2,8 @@ import { dispositionOf } from "../../base/errors.ts";
 import type { Outcome } from "../../execution/actions.ts";
 
 /**
- * What the API said to the first of these writes that it refused, for an Event. Not a word where somebody else was faster
- * (the next pass sees what he wrote), where nobody answered, and where the namespace is ending: it says so itself.
+ * The API's message about the first of these writes that it refused, for an Event. Not for conflicts (the next pass
+ * reads the other client's change), for missing answers, or for a terminating namespace, which is visible by itself.
  */
 export const refusalOf = (outcomes: readonly Outcome[]): string | undefined =>
   outcomes.flatMap((outcome) => (!outcome.ok && isWorthTelling(outcome.error) ? [outcome.error.message] : [])).at(0);

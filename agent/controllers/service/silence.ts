@@ -7,7 +7,7 @@ import { readyOf } from "../node-lifecycle/health.ts";
 import { isReady } from "./eligible.ts";
 import type { Silence } from "./readiness.ts";
 
-/** Looks at the boards of those pods that are not ready. */
+/** Reads the boards of the pods that are not ready. */
 export function silenceOf(pods: readonly Pod[], parts: SightParts, site: SiteView): Silence {
   const sight = sightOf(parts, site);
   const boards = new Map<string, ReturnType<typeof sight.verdictOn>>();

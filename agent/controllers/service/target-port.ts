@@ -5,9 +5,9 @@ export type ServicePort = NonNullable<NonNullable<Service["spec"]>["ports"]>[num
 type Container = NonNullable<Pod["spec"]>["containers"][number];
 
 /**
- * The port of a pod that a port of a service leads to (docs/kubernetes-rules.md#named-ports): a number as it is,
- * whether a container exposes it or not; a name as the first container that has it says, for the same protocol.
- * `undefined`: the pod has no such port.
+ * The pod's port for a service port (docs/kubernetes-rules.md#named-ports). A number is used as it is, even if no
+ * container exposes it; a name is that of the first container port with this name and protocol. `undefined`: the pod
+ * has no such port.
  */
 export function targetPortOf(pod: Pod, { port, targetPort, protocol = "TCP" }: ServicePort): number | undefined {
   if (targetPort === undefined) return port;
@@ -21,8 +21,8 @@ export function targetPortOf(pod: Pod, { port, targetPort, protocol = "TCP" }: S
 }
 
 /**
- * What follows from the ports of a service on each pod, worked out once for pods that agree on the ports that the service asks
- * for by their names: a service of thousands of ports may select hundreds of pods.
+ * Computes `of` once for all pods that resolve the service's named ports to the same numbers: a service with thousands
+ * of ports may select hundreds of pods.
  */
 export function perPod<T>({ spec }: Service, of: (pod: Pod) => Steps<T>): (pod: Pod) => Steps<T> {
   const named = (spec?.ports ?? []).filter(({ targetPort }) => typeof targetPort === "string");
@@ -35,7 +35,7 @@ export function perPod<T>({ spec }: Service, of: (pod: Pod) => Steps<T>): (pod: 
   };
 }
 
-/** Of those that start before the others, the ones that stay beside them serve too. */
+/** Sidecars (init containers that restart always) serve too. */
 const servingContainers = ({ spec }: Pod): readonly Container[] => [
   ...(spec?.containers ?? []),
   ...(spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always"),

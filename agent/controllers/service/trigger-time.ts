@@ -1,22 +1,22 @@
 import type { Pod, Service } from "../../api/core.ts";
 import { podCondition } from "../../api/pods.ts";
 
-/** Says when what caused the last change of the endpoints happened. */
+/** When the change that caused the last update of the endpoints happened. */
 export const triggerAnnotation = "endpoints.kubernetes.io/last-change-trigger-time";
 
 /**
- * What was seen of a service at its last sync: when it was created, and since when each of its pods is ready or not.
- * Timestamps of the API are texts of one length in UTC: they are compared as such, and never read as time.
+ * State of a service at its last sync: when it was created, and since when each pod is ready or not. Timestamps of the
+ * API are UTC texts of one length: they are compared as text, never read as time.
  */
 export interface TriggerTimes {
   readonly service: string;
-  /** By name. */
+  /** By pod name. */
   readonly pods: ReadonlyMap<string, string>;
 }
 
 /**
- * The time to tell (docs/kubernetes-rules.md#trigger-time): of a service that is seen for the first time its creation;
- * else the earliest of the times that moved on since the last sync. `undefined`: none did, and the annotation goes.
+ * The time to report (docs/kubernetes-rules.md#trigger-time): at the first sync the service's creation, later the
+ * earliest of the times that moved forward. `undefined`: none did, and the annotation is removed.
  */
 export function triggerTime(
   before: TriggerTimes | undefined,

@@ -8,9 +8,9 @@ import { type Seen, type SiteView, wakeOnChange } from "../../loop/controller.ts
 import { isReady } from "./eligible.ts";
 
 /**
- * The pods that a service selects, by their keys. Looked up by a label, never searched for: where all pods share one of
- * its labels it is another that tells them apart. So it goes on under the label that has shown the fewest strangers, and is
- * done where one of them shows no more. To count first would read every pod where not all namespaces are the site's.
+ * The pods that a service selects, by key. Reads indices instead of scanning: if all pods share one label of the
+ * selector, another one tells them apart. It always continues with the label that has yielded the fewest other pods,
+ * and ends when one label is exhausted. Counting first would read every pod on sites limited to some namespaces.
  */
 export function selectedPods({ metadata: { namespace = "" }, spec }: Service, site: SiteView): readonly Pod[] {
   const selector = labelSelectorOf({ matchLabels: spec?.selector ?? {} });
@@ -29,8 +29,8 @@ export function selectedPods({ metadata: { namespace = "" }, spec }: Service, si
 }
 
 /**
- * The services that a change of a pod concerns (docs/kubernetes-rules.md#endpoint-triggers). When all that is cached is
- * gone through nobody is woken: each service comes by itself.
+ * Enqueues the services that a change of a pod concerns (docs/kubernetes-rules.md#endpoint-triggers). A sweep of pods
+ * enqueues none: the sweep of services enqueues each.
  */
 export const podWake = (batch: Millis) => wakeOnChange(pods, keysOfPod, batch);
 
@@ -49,7 +49,7 @@ function* keysOfPod({ before, after }: Seen<Pod>, site: SiteView): Generator<str
   }
 }
 
-/** The services that select a pod, by their keys; undefined for each that might and does not. */
+/** Keys of the services that select a pod; undefined for each candidate that does not. */
 export function* servicesOf(pod: Pod, site: SiteView): Generator<string | undefined> {
   for (const service of mayBeServicesOf(pod, site)) yield selects(service, pod) ? keyOf(service) : undefined;
 }
@@ -58,7 +58,7 @@ function* mayBeServicesOf({ metadata: { namespace = "", labels } }: Pod, site: S
   for (const value of mayBeSelectedBy(namespace, labels)) yield* site.lister(services).byIndex("bySelector", value);
 }
 
-/** A service without a selector selects nothing, one with an empty selector everything. */
+/** No selector selects nothing, an empty one everything. */
 const selects = ({ spec }: Service, { metadata: { labels } }: Pod): boolean =>
   spec?.selector !== undefined && matchesLabels(labelSelectorOf({ matchLabels: spec.selector }), labels);
 
@@ -68,8 +68,8 @@ const isSameSelection = (a: Pod, b: Pod): boolean =>
   a.spec?.subdomain === b.spec?.subdomain;
 
 /**
- * As in kube-controller-manager 1.36: every update of a pod that is on its way out counts, and a pod that ends is noticed
- * because it is not ready any more. A pod of the same name that took another's place is another one.
+ * As in kube-controller-manager 1.36: every update of a terminating pod counts, and a finished pod shows by its
+ * readiness. A recreated pod of the same name counts as changed.
  */
 const hasChanged = (a: Pod, b: Pod): boolean =>
   a.metadata.uid !== b.metadata.uid ||
