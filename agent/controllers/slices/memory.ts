@@ -6,26 +6,28 @@ import type { Decision } from "../../loop/controller.ts";
 import { type Expectations, expecting, nothingExpected } from "../expectations.ts";
 import type { TriggerTimes } from "../service/trigger-time.ts";
 
-/** What is remembered of the slices of a service from sync to sync. */
+/** Memory of a service's slices between syncs. */
 export interface SliceMemory {
-  /** As far as all of it was written down: where a write failed, the next one tells of the same change. */
+  /** Trigger times already written; after a failed write the next one reports the same change. */
   readonly told: TriggerTimes | undefined;
-  /** What the present decision tells of. */
+  /** Trigger times of the current decision. */
   readonly telling: TriggerTimes | undefined;
   /**
-   * Our writes that the cache does not show yet. Until it does nothing is concluded from it
-   * (docs/kubernetes-rules.md#endpoint-slices, tracker).
+   * Our writes that the cache does not show yet; until it does, no decision is based on it
+   * (docs/kubernetes-rules.md#endpoint-slices).
    */
   readonly expected: Expectations;
   /** How often in a row the cache was behind. */
   readonly waits: number;
-  /** Pods had to be left out, of the text that was told about it: how often in a row, and when to look again. */
+  /**
+   * Pods left out: the text of the last event about them, their number of tries in a row, and the time of the next one.
+   */
   readonly missed: { readonly text: string; readonly times: number; readonly until: Instant } | undefined;
-  /** The endpoints are shared among the zones, as the service asks for: who looks on was told so. */
+  /** Whether the last sync shared the endpoints among the zones; a change emits an event. */
   readonly isShared: boolean;
-  /** Whom an Event about a refused write is about. */
+  /** Subject of the Event about a refused write. */
   readonly about: ObjectRef | undefined;
-  /** Writes of the present decision that follow once those before them went through. */
+  /** Writes of the current decision that wait for the success of the ones before. */
   readonly parts: readonly (readonly Action[])[];
 }
 
@@ -40,7 +42,7 @@ export const noMemory: SliceMemory = {
   parts: [],
 };
 
-/** How soon to look whether the cache shows what we wrote: it usually does within moments. */
+/** Backoff in ms for checking whether the cache shows our writes; usually it does within moments. */
 const catchUp = { first: 50, most: 2000 };
 
 export function waitForCache(memory: SliceMemory, expected: Expectations): Decision<SliceMemory> {
@@ -48,7 +50,7 @@ export function waitForCache(memory: SliceMemory, expected: Expectations): Decis
   return { actions: [], memory: { ...memory, expected, waits }, requeueAfter: backoff(waits, catchUp) };
 }
 
-/** The first part now, the others behind it. */
+/** Returns the first part as actions and remembers the others. */
 export function inParts(
   parts: readonly (readonly Action[])[],
   memory: SliceMemory,
@@ -57,7 +59,7 @@ export function inParts(
   return { actions, memory: { ...memory, parts: rest } };
 }
 
-/** After each part: the next one, or, where something failed, what `complain` has to say. */
+/** After each part: the next one, or the actions of `complain` if a write failed. */
 export function afterPart(
   { memory, actions: _done, ...rest }: Decision<SliceMemory>,
   outcomes: readonly Outcome[],

@@ -2,9 +2,9 @@ import { isOwnedBy, type SlicePlan } from "./slice.ts";
 import type { SliceOwner } from "./write.ts";
 
 /**
- * What would be created takes the place of what would be deleted, as far as there is both
- * (docs/kubernetes-rules.md#endpoint-slices): fewer writes, and watchers see one change instead of two. Only slices of
- * the same owner and address type; the last new one first.
+ * Reuses slices to be deleted for slices to be created (docs/kubernetes-rules.md#endpoint-slices): fewer writes, and
+ * watchers receive one change instead of two. Only for slices of the same owner and address type, starting with the
+ * last new one.
  */
 export function recycled(
   { create, update, remove }: SlicePlan,

@@ -8,7 +8,7 @@ import type { Family } from "../service/ip.ts";
 export type { SlicePort } from "../service/go-text.ts";
 export type SliceEndpoint = NonNullable<EndpointSlice["endpoints"]>[number];
 
-/** What a slice is to hold. */
+/** The intended content of a slice. */
 export interface SliceContent {
   readonly addressType: Family;
   readonly ports: readonly SlicePort[];
@@ -16,11 +16,11 @@ export interface SliceContent {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A slice that is there, and what becomes of it. */
+/** An existing slice and its new content. */
 export interface SliceUpdate {
   readonly slice: EndpointSlice;
   readonly content: SliceContent;
-  /** It takes the place of a new one: nothing but its name stays. renamed: without a word of what the name was made from. */
+  /** The slice is reused in place of a new one: only its name stays. renamed: its generateName is removed too. */
   readonly madeOver?: "kept" | "renamed";
 }
 
@@ -33,27 +33,27 @@ export interface SlicePlan {
 export const serviceNameLabel = "kubernetes.io/service-name";
 export const managedByLabel = "endpointslice.kubernetes.io/managed-by";
 
-/** Lists that hold nothing are null on the wire. */
+/** Empty lists are null on the wire. */
 export const endpointsOf = (slice: EndpointSlice): readonly SliceEndpoint[] => slice.endpoints ?? [];
 export const portsOf = (slice: EndpointSlice): readonly SlicePort[] => slice.ports ?? [];
 
-/** In kube-controller-manager's order: by a hash. */
+/** Sorted by hash, as in kube-controller-manager. */
 export const sortedPorts = (ports: readonly SlicePort[]): Steps<readonly SlicePort[]> => byHash(ports, slicePortText);
 
-/** Slices of one service share endpoints only where they have the very same ports, in whatever order. */
+/** Key of a set of ports: endpoints share slices only if they have the same ports, in any order. */
 export function* portMapOf(ports: readonly SlicePort[]): Steps<string> {
   const texts = yield* mapped(ports, slicePortText);
   return JSON.stringify([...texts].sort());
 }
 
 /**
- * Tells one endpoint from another, so that it can change in its place: its addresses, its hostname and whose they are
- * (kubernetes 1.36: two pods of the same address are two endpoints).
+ * Identity of an endpoint, by which it is updated in place: its addresses, host name and target (Kubernetes 1.36: two
+ * pods with the same address are two endpoints).
  */
 export const identityOf = ({ addresses, hostname = "", targetRef }: SliceEndpoint): string =>
   JSON.stringify([[...addresses].sort(), hostname, targetRef?.namespace ?? "", targetRef?.name ?? ""]);
 
-/** Of endpoints of one identity: whether they say the same besides. Hints follow from the rest, and do not count. */
+/** Whether two endpoints of one identity are equal otherwise. Hints are derived and do not count. */
 export function isSameEndpoint(a: SliceEndpoint, b: SliceEndpoint): boolean {
   const [left, right] = [a.conditions ?? {}, b.conditions ?? {}];
   return (
@@ -66,7 +66,7 @@ export function isSameEndpoint(a: SliceEndpoint, b: SliceEndpoint): boolean {
   );
 }
 
-/** The version of the pod that was written long ago does not count. */
+/** The target without its resourceVersion, which is that of an old version of the pod. */
 const targetText = ({ targetRef }: SliceEndpoint): string =>
   targetRef === undefined
     ? ""
@@ -84,5 +84,5 @@ export const isOwnedBy = (slice: EndpointSlice, { apiVersion, kind, uid }: Owner
     (owner) => owner.uid === uid && owner.kind === kind && owner.apiVersion === apiVersion,
   ) ?? false;
 
-/** What names of slices begin with. A name has at most 253 characters. */
+/** The generateName of slices; a name has at most 253 characters. */
 export const prefixOf = (name: string): string => (name.length < 253 ? `${name}-` : name);

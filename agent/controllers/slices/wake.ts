@@ -9,17 +9,17 @@ import { managedByLabel } from "./slice.ts";
 export const isManagedBy = (slice: EndpointSlice | undefined, controller: string): boolean =>
   slice?.metadata.labels?.[managedByLabel] === controller;
 
-/** The slices of a service that are this controller's, by name. */
+/** The slices of a service managed by this controller, by name. */
 export const slicesOf = (service: string, controller: string, site: SiteView): readonly EndpointSlice[] =>
   [...site.lister(endpointSlices).byIndex("byService", service)].filter((slice) => isManagedBy(slice, controller));
 
-/** Whoever changes what we write, again and again, is answered this often at most. */
+/** Shortest interval between corrections of another writer's changes. */
 const least: Millis = 1000;
 
 /**
- * A change of a slice that is, or was, this controller's wakes the service that it belongs to, and the one that it belonged
- * to. Our own writes come back this way: the pass that they wake finds nothing to do. An annotation or an owner that
- * somebody writes wakes nobody, as in kube-controller-manager: it stays until something else changes.
+ * A change of a slice that this controller manages, or managed, enqueues the service that it belongs to and the one it
+ * belonged to. Our own writes come back this way; their pass finds nothing to do. Changed annotations and owners
+ * enqueue nothing, as in kube-controller-manager: they stay until the next other change.
  */
 export const sliceWake = (controller: string, batch: Millis) => {
   const keysOf = ({ before, after }: Seen<EndpointSlice>): readonly string[] => {
@@ -30,7 +30,7 @@ export const sliceWake = (controller: string, batch: Millis) => {
   return wake(endpointSlices, keysOf, Math.max(least, batch));
 };
 
-/** Not every API server counts a change of labels as a generation. */
+/** Labels are compared as well: not every API server counts a change of labels as a generation. */
 const isSameButForNotes = (a: EndpointSlice | undefined, b: EndpointSlice | undefined): boolean =>
   a !== undefined &&
   b !== undefined &&

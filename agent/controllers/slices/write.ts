@@ -10,7 +10,7 @@ export interface SliceOwner {
   readonly namespace: string;
   readonly name: string;
   readonly reference: OwnerReference;
-  /** It is on its way out: whoever collects what it leaves behind must not meet new slices. */
+  /** The owner is being deleted: its garbage collection must not meet new slices. */
   readonly isTerminating: boolean;
 }
 
@@ -21,12 +21,12 @@ export const sliceOwner = (resource: Resource<KubeObject>, object: KubeObject): 
   isTerminating: object.metadata.deletionTimestamp !== undefined,
 });
 
-/** The annotations of a slice as they are to be. `before`: undefined for one that is made or made over. */
+/** The intended annotations of a slice. `before`: undefined for a new or reused slice. */
 export type AnnotationsOf = (before: EndpointSlice | undefined) => Readonly<Record<string, string>>;
 
 /**
- * The writes of a plan, part by part: endpoints appear in their new slices before they leave the old ones, and slices go
- * last. One part follows the other only where all of it went through.
+ * The writes of a plan in parts: endpoints appear in new slices before they leave old ones, and slices are deleted
+ * last. A part follows only if all writes of the one before succeeded.
  */
 export function partsOf(
   { create, update, remove }: SlicePlan,
@@ -44,7 +44,7 @@ export function partsOf(
       annotations: mapPatch(slice.metadata.annotations, annotationsOf(before)),
       ...(madeOver && {
         ownerReferences: [owner.reference],
-        // As kube-controller-manager leaves it, which replaces the whole object.
+        // As left by kube-controller-manager, which replaces the whole object.
         generateName: madeOver === "renamed" ? null : prefixOf(owner.name),
       }),
     };
@@ -64,5 +64,5 @@ function creation(
   return { do: "create", resource: endpointSlices, object: newObject(endpointSlices, { ...content, metadata }) };
 }
 
-/** As it was read: a late deletion may not take a slice that has come into use again. */
+/** Deletes only the version that was read: a late request must not delete a slice that is in use again. */
 export const removal = (slice: EndpointSlice): Action => ({ do: "delete", target: refTo(endpointSlices, slice) });
