@@ -8,19 +8,19 @@ import type { Task } from "./upkeep.ts";
 export interface InventoryParts {
   readonly facts: Facts;
   readonly bootId: string;
-  /** Runs `siteward inventory --json` in a process of its own. */
+  /** Runs `siteward inventory --json` in a separate process. */
   readonly look: (options: ChildOptions) => Promise<Outcome>;
 }
 
 const area = "inventory";
 
-/** A board that starts has better things to do, and the boards of a site are switched on together. */
+/** Delays the inventory after a boot: the board is busy then, and all boards of a site are switched on together. */
 const afterStart: Millis = 45_000;
 const spread: Millis = 60_000;
 const patience: Millis = 60_000;
 const longestOutput = 65_536;
 
-/** What the board is made of, as it was looked at last; looked at again after each boot and once a day. */
+/** Keeps the board's inventory; renewed after each boot and once a day. */
 export class InventoryTask implements Task {
   readonly name = "inventory";
   readonly #ambient: Ambient;
@@ -31,13 +31,13 @@ export class InventoryTask implements Task {
     this.#parts = parts;
   }
 
-  /** Undefined: no look has succeeded yet. */
+  /** Undefined: no inventory has succeeded yet. */
   get inventory(): Inventory | undefined {
     const kept = this.#parts.facts.get(area, "found");
     return kept === undefined ? undefined : inventoryFrom(kept);
   }
 
-  /** The look that follows a boot; a process that was only restarted has nothing new to see. */
+  /** The inventory after a boot; skipped if only the process was restarted. */
   async afterBoot(signal: AbortSignal): Promise<void> {
     const { facts, bootId } = this.#parts;
     if (facts.get(area, "boot") === bootId) return;
@@ -57,7 +57,7 @@ export class InventoryTask implements Task {
       return;
     }
     if (facts.get(area, "found") !== output) log.info("inventory", { ...inventoryFrom(output)?.system });
-    // A power cut in between looks once more after the next start.
+    // After a power cut in between the inventory is repeated at the next start.
     facts.set(area, "found", output);
     facts.set(area, "boot", bootId);
   }

@@ -1,15 +1,15 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Millis, sleep } from "../base/clock.ts";
 
-/** Work in portions: `next(n)` does n of it. */
+/** Work in portions: `next(n)` does n units of it. */
 export type Portions = Generator<unknown, void, number>;
 
-/** A portion should take so long: nobody who waits for the one thread notices. */
+/** Target duration of a portion, short enough not to delay other work on the thread. */
 const wanted: Millis = 10;
 const pause: Millis = 50;
 const [fewest, most] = [4, 512];
 
-/** Portions one after the other, with pauses, each as large as the last ones let it be. Answers the time the longest took. */
+/** Runs the portions with pauses, adapting their size to their duration. Returns the duration of the longest. */
 export async function inPortions({ clock }: Ambient, work: Portions, signal: AbortSignal): Promise<Millis> {
   let size = fewest;
   let longest = 0;

@@ -4,9 +4,9 @@ import type { Window } from "../config/cron.ts";
 import { lastBegin } from "./calendar.ts";
 import type { Zone } from "./time-zone.ts";
 
-/** Nothing is evicted. */
+/** A time in which nothing is evicted. */
 export interface Quiet {
-  /** Undefined: it cannot be known whether these are quiet hours, and until that is known they are. */
+  /** Undefined: it is unknown whether these are quiet hours, which counts as quiet until it is known. */
   readonly until: Instant | undefined;
   readonly why: string;
 }
@@ -14,9 +14,9 @@ export interface Quiet {
 export type IsQuiet = (now: Instant, clock: ClockState) => Quiet | undefined;
 
 /**
- * Pure: the end is found anew each time from the calendar, so that it survives a restart, and a clock that is corrected
- * moves it. Where there are quiet hours, not to know the time is to be quiet: pods that stay too long can be evicted later.
- * `zone` undefined: this board does not know the zone that the hours are written in.
+ * Pure: the end is computed from the calendar each time, so it survives a restart and follows corrections of the clock.
+ * If quiet hours are set and the time is unknown, it is quiet: pods that stay too long can be evicted later. `zone`
+ * undefined: this board does not know the time zone of the quiet hours.
  */
 export const quietHours =
   (windows: readonly Window[], zone: Zone | undefined): IsQuiet =>

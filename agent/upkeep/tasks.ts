@@ -7,7 +7,7 @@ import type { BoardReadings } from "../board/readings.ts";
 import { inPortions } from "./portions.ts";
 import type { Task } from "./upkeep.ts";
 
-/** Reads a database through, in steps. Damage ends the life of the agent: the next one begins with a file made anew. */
+/** Reads a database through, in steps. Damage ends the agent's run; the next one starts with a new file. */
 export const integrityCheck = (ambient: Ambient, database: Database): Task => ({
   name: "integrity check",
   run: async (signal) => {
@@ -17,7 +17,7 @@ export const integrityCheck = (ambient: Ambient, database: Database): Task => ({
   },
 });
 
-/** Folds the log in, and gives back what is free. A disk that is full is told by others, and tried again tomorrow. */
+/** Checkpoints the WAL and frees unused pages. A full disk is reported elsewhere; the next maintenance tries again. */
 export const tidying = ({ log }: Ambient, database: Database): Task => ({
   name: "tidying",
   run: async () => {
@@ -31,7 +31,7 @@ export const tidying = ({ log }: Ambient, database: Database): Task => ({
   },
 });
 
-/** One line a day on what the medium has to bear. */
+/** Logs the wear of the storage medium once per maintenance. */
 export const wearReport = (
   { log }: Ambient,
   board: { readonly readings: () => BoardReadings | undefined; readonly writtenLastDay: () => number | undefined },

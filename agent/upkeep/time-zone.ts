@@ -1,27 +1,27 @@
 import type { Millis } from "../base/clock.ts";
 import { type Rule, ruleFrom, ruleOffset } from "./zone-rule.ts";
 
-/** How far the local time is ahead of UTC at a moment. */
+/** Offset of local time from UTC at a moment; positive east of Greenwich. */
 export interface Zone {
   offsetAt(wall: Millis): Millis;
 }
 
 export const utc: Zone = { offsetAt: () => 0 };
 
-/** A file of the board, byte by byte; undefined: there is none. */
+/** Reads a file of the board; undefined: it does not exist. */
 export type ReadBytes = (file: string) => Uint8Array | undefined;
 
-/** The board's own zone, or one by name; undefined: this board knows none of that name. */
+/** The zone of that name, or the board's own; undefined: the board does not know the name. */
 export function zoneNamed(name: string | undefined, read: ReadBytes): Zone | undefined {
   if (name === "UTC") return utc;
   const bytes = read(name === undefined ? "/etc/localtime" : `/usr/share/zoneinfo/${name}`);
-  // A board without /etc/localtime lives in UTC: localtime(5).
+  // Without /etc/localtime the board is on UTC: localtime(5).
   return bytes === undefined ? (name === undefined ? utc : undefined) : zoneFrom(bytes);
 }
 
 /**
- * A compiled zone as zic(8) writes it (TZif, RFC 9636, versions 2 and later). V8 would answer the same, from ICU, whose
- * tables take 8 MB of the process once they are touched.
+ * Parses a compiled zone as written by zic(8) (TZif, RFC 9636, versions 2 and later). V8 could do this with ICU, but
+ * its tables take 8 MB of memory once they are used.
  */
 export function zoneFrom(bytes: Uint8Array): Zone | undefined {
   try {
@@ -30,7 +30,7 @@ export function zoneFrom(bytes: Uint8Array): Zone | undefined {
     const second = headerAt(bytes, headerSize + sizeOf(first, 4));
     return second && zoneOf(bytes, second);
   } catch (error) {
-    // A file that is cut short.
+    // The file is truncated.
     if (error instanceof RangeError) return undefined;
     throw error;
   }
@@ -66,7 +66,7 @@ function headerAt(bytes: Uint8Array, at: number): Header | undefined {
   };
 }
 
-/** What follows a header, whose times take `width` bytes each. */
+/** Size of the data block after a header whose times take `width` bytes each. */
 const sizeOf = ({ utcMarks, wallMarks, leaps, times, types, letters }: Header, width: number): number =>
   times * (width + 1) + types * 6 + letters + leaps * (width + 4) + wallMarks + utcMarks;
 
@@ -93,7 +93,7 @@ interface Table {
   readonly transitions: readonly Millis[];
   readonly offsets: readonly Millis[];
   readonly before: Millis;
-  /** After the last transition. */
+  /** Applies after the last transition. */
   readonly rule: Rule | undefined;
 }
 

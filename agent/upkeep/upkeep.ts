@@ -5,7 +5,7 @@ import type { Cron } from "../config/cron.ts";
 import { lastBegin } from "./calendar.ts";
 import type { Zone } from "./time-zone.ts";
 
-/** A thing that is done at each maintenance. It throws what the agent cannot go on with, and nothing else. */
+/** A maintenance task. It throws only errors that the agent cannot survive. */
 export interface Task {
   readonly name: string;
   run(signal: AbortSignal): Promise<void>;
@@ -13,26 +13,26 @@ export interface Task {
 
 export interface UpkeepParts {
   readonly schedule: Cron;
-  /** The one that the schedule is written in; UTC where this board does not know that. */
+  /** The time zone of the schedule; UTC if this board does not know it. */
   readonly zone: Zone;
   readonly clock: () => ClockState;
   readonly tasks: readonly Task[];
 }
 
-/** Begins of a schedule fall on whole minutes. */
+/** Interval of checks: schedules start on whole minutes. */
 const look: Millis = 60_000;
 
-/** A board whose clock was never set keeps itself in order all the same. */
+/** Interval of maintenance while the clock has never been set. */
 const unsetPeriod: Millis = 86_400_000;
 
-/** A begin that was slept through is made up for, if it is not longer ago. */
+/** A missed start is made up for within this time. */
 const madeUp: Millis = 6 * 3_600_000;
 
-/** Does the maintenance by the calendar, one task after the other: none ever overlaps another, or itself. */
+/** Runs the maintenance by the calendar, one task after another, so that none overlaps another or itself. */
 export class Upkeep {
   readonly #ambient: Ambient;
   readonly #parts: UpkeepParts;
-  /** Up to here the calendar was looked at. */
+  /** The calendar was checked up to here. */
   #looked: Instant;
   #done: Instant;
 
@@ -58,7 +58,7 @@ export class Upkeep {
   #isDue(now: Instant): boolean {
     const { schedule, zone, clock } = this.#parts;
     if (clock() === "unsynced") return elapsed(this.#done, now) >= unsetPeriod;
-    // A clock that was set has slept through nothing, however far it jumped; one that went back looks at nothing twice.
+    // A clock that was set missed no start, however far it jumped; one set back does not repeat any.
     const passed = elapsed(this.#looked, now);
     const jumped = Math.abs(now.wall - this.#looked.wall - passed) > look;
     const back = jumped ? Math.min(passed, madeUp) : Math.min(now.wall - this.#looked.wall, madeUp);

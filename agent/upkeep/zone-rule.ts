@@ -1,6 +1,6 @@
 import type { Millis } from "../base/clock.ts";
 
-/** Standard time, and where there is one, summer time with the days on which it begins and ends. */
+/** Standard time and, if any, summer time with its first and last day. */
 export interface Rule {
   readonly standard: Millis;
   readonly summer: { readonly offset: Millis; readonly begins: RuleDay; readonly ends: RuleDay } | undefined;
@@ -9,7 +9,7 @@ export interface Rule {
 interface RuleDay {
   readonly day:
     | { readonly month: number; readonly week: number; readonly weekday: number }
-    /** Day of the year from 1; a 29th of February is never counted. */
+    /** Day of the year from 1; 29 February is never counted. */
     | { readonly julian: number }
     /** Day of the year from 0. */
     | { readonly ordinal: number };
@@ -23,7 +23,7 @@ const name = "(?:<[^>]+>|[A-Za-z]{3,})";
 const hours = "[+-]?\\d{1,3}(?::\\d{1,2}){0,2}";
 const form = new RegExp(`^${name}(${hours})(?:${name}(${hours})?(?:,([^,]+),([^,]+))?)?$`);
 
-/** "CET-1CEST,M3.5.0,M10.5.0/3": TZ of POSIX, with the hours beyond a day that RFC 9636 permits. */
+/** Parses a POSIX TZ such as "CET-1CEST,M3.5.0,M10.5.0/3", with the times beyond a day that RFC 9636 permits. */
 export function ruleFrom(text: string): Rule | undefined {
   const [, standard, summer, begins, ends] = form.exec(text) ?? [];
   if (standard === undefined) return undefined;
@@ -58,15 +58,15 @@ function timeOf(text: string): Millis {
 export function ruleOffset({ standard, summer }: Rule, wall: Millis): Millis {
   if (summer === undefined) return standard;
   const year = new Date(wall + standard).getUTCFullYear();
-  // Summer time begins by standard time and ends by its own.
+  // Start and end are local times: the start in standard time, the end in summer time.
   const begins = startOf(summer.begins, year) - standard;
   const ends = startOf(summer.ends, year) - summer.offset;
-  // South of the equator it lasts over the turn of the year.
+  // In the south, summer time spans the turn of the year.
   const isSummer = begins < ends ? wall >= begins && wall < ends : wall >= begins || wall < ends;
   return isSummer ? summer.offset : standard;
 }
 
-/** As if it were UTC. */
+/** As if the local time were UTC. */
 function startOf({ day: on, time }: RuleDay, year: number): Millis {
   const newYear = Date.UTC(year, 0, 1);
   if ("ordinal" in on) return newYear + on.ordinal * day + time;
@@ -77,7 +77,7 @@ function startOf({ day: on, time }: RuleDay, year: number): Millis {
   const first = Date.UTC(year, on.month - 1, 1);
   const offset = (on.weekday - new Date(first).getUTCDay() + 7) % 7;
   let at = first + (offset + 7 * (on.week - 1)) * day;
-  // The fifth one is the last one.
+  // The fifth occurrence means the last one.
   while (new Date(at).getUTCMonth() !== on.month - 1) at -= 7 * day;
   return at + time;
 }
