@@ -17,20 +17,17 @@ import { TermOver } from "./term.ts";
 export interface ElectorParts
   extends Omit<Candidate, "headStart">,
     Omit<LeadershipParts, "candidate" | "sight" | "announce" | "saw"> {
-  /** expiry: followers look when the observed term would end. poll: as client-go, after each jittered retry period. */
+  /** expiry: followers read when the observed term would end. poll: after each jittered retry period, as client-go. */
   readonly followers: "expiry" | "poll";
   /** Why this board should not lead at present. */
   readonly mayStand: (leaderlessFor: Millis) => string | undefined;
-  /** Receives what the Lease carries each time that this board reads it, whether or not it leads. */
+  /** Receives the Lease's annotations after every read by this board, whether or not it leads. */
   readonly saw?: LeadershipParts["saw"];
-  /** Until when this board does not stand, by what an earlier process of it was told. */
+  /** Until when this board does not stand, as an earlier process of it noted. */
   readonly formerRest?: Rest | undefined;
-  /**
-   * Is told how long it shall not stand, before the Lease is given back: the next process finds it as `formerRest`.
-   * Undefined: that is over.
-   */
+  /** Called before the Lease is released: the next process gets the rest as `formerRest`. Undefined: it is over. */
   readonly rests?: (rest: Rest | undefined) => void;
-  /** Is told each term that is higher than all that this board knew; the next process finds it as `formerTerm`. */
+  /** Called with each term above all that this board knew: the next process gets it as `formerTerm`. */
   readonly remember?: (term: number) => void;
   /** Takes the Events "became leader" and "stopped leading". */
   readonly announce?: LeadershipParts["announce"];
@@ -44,22 +41,22 @@ export interface Rest {
 export interface ElectorView {
   readonly role: "leader" | "follower";
   readonly identity: string;
-  /** "": nobody; undefined: not known. */
+  /** "": no holder; undefined: not known. */
   readonly holder: string | undefined;
   readonly term: number | undefined;
-  /** Since when the holder is known to us as such. */
+  /** When this board first saw the present holder. */
   readonly since: Instant | undefined;
   /** Time since the Lease was last seen to change. */
   readonly leaseAge: Millis | undefined;
   readonly leaseDuration: Millis;
-  /** Another process stands under our name, and leads. */
+  /** Another process renews the Lease under our identity. */
   readonly namesake: boolean;
   readonly renewP95: Millis | undefined;
-  /** In the present term, or the last one of this process. */
+  /** In the present term, or in the last one of this process. */
   readonly missedRenewals: number;
-  /** Why this board does not stand for election, while that is so. */
+  /** Why this board does not stand for election; undefined: it stands. */
   readonly notStanding: string | undefined;
-  /** Why the last attempt to take or to renew the Lease failed. That another board was faster is no failure. */
+  /** Why the last attempt to acquire or renew the Lease failed. Losing to a faster board is no failure. */
   readonly lastError: ElectionError | undefined;
   /** How the last term of this process ended; undefined: it leads, or never led. */
   readonly ended: { readonly at: Instant; readonly why: string } | undefined;
@@ -69,25 +66,35 @@ interface ElectionError {
   readonly message: string;
   readonly hint: string | undefined;
   readonly at: Instant;
-  /** There was no answer: the state of the link says the same. */
+  /** There was no answer; the state of the link already shows that. */
   readonly isOfLink: boolean;
 }
 
 interface Won {
   readonly record: LeaseRecord;
   readonly began: Instant;
-  /** What the Lease carries was written before that. */
+  /** The annotations of `record` were written before this instant. */
   readonly written: Instant;
 }
 
 type Attempt = { readonly won: Won } | { readonly pause: Millis };
 
-/** Where followers sleep, a try that failed is repeated after 1 to 5 retry periods, further ones after 3 to 7. */
+/** With followers "expiry", a failed attempt is repeated after 1 to 5 retry periods, further ones after 3 to 7. */
 const [soonest, soonestAgain, spread] = [1, 3, 4];
 
 /**
- * Stands for election, for ever: wins a term, lets `lead` work in it, and when it is over follows again. Losing the Lease
- * ends the work and nothing else.
+ * Stands for election until the process ends. Losing the Lease ends the work of the term and nothing else. A term:
+ *
+ * 1. Every board reads the Lease and times its changes on its own clock; times that others wrote count for nothing.
+ * 2. While another board holds it, a follower waits until the last change that it saw is a full duration old.
+ * 3. If the Lease is absent, released, expired or held by its former process, and `mayStand` agrees, it claims it.
+ * 4. `#claim` writes the holder and the highest term seen plus one. A conflict means that another board was faster.
+ * 5. `#lead` opens a `Leadership`: its term is trusted from the start of the claim, for the duration less a margin.
+ * 6. `Leadership` runs the work (`lead`) and renews the Lease every `retry`; each renewal extends the trust.
+ * 7. `fence` checks the term right before each write of that work: nothing is sent once another board may lead.
+ * 8. A term ends on stop, step-down or end of work, after `renewDeadline` without renewal, or with a lost Lease.
+ * 9. Its signal aborts. Once the work has ended, a Lease that is still ours is released: nobody has to wait for it.
+ * 10. The board follows again, from step 1; after a step-down it does not stand before its rest is over.
  */
 export class LeaderElector {
   readonly #ambient: Ambient;
@@ -99,11 +106,11 @@ export class LeaderElector {
   /** The work of the present term, or of the last one. */
   #leading: Promise<unknown> = Promise.resolve();
   #rest: (Rest & { readonly isNoted: boolean }) | undefined;
-  /** Since when nobody holds the Lease, as far as we looked. */
+  /** When this board first found the Lease free to claim. */
   #freeSince: Instant | undefined;
   #notStanding: string | undefined;
   #error: Failure | undefined;
-  /** When the attempt under way is over, or the next one begins. */
+  /** When the attempt under way must be over, or the next one begins. */
   #next: Instant | "idle" = "idle";
 
   constructor(ambient: Ambient, parts: ElectorParts) {
@@ -145,31 +152,32 @@ export class LeaderElector {
     };
   }
 
-  /** The site's Lease, for Events about the site; undefined: this board does not lead, or did not yet. */
+  /** The site's Lease, for Events about the site; undefined: this process has never led. */
   get lease(): ObjectRef | undefined {
     return this.#leadership?.about;
   }
 
-  /** Of the attempts: to see the Lease, to win it, to renew it. Nothing but the end of the process makes them end. */
+  /** When the attempt or renewal under way must be over, or the next one begins. Idle outside of `run`. */
   progress(): Progress {
     const [next, renewal] = [this.#next, this.#leadership?.next];
     return { name: "election", at: next !== "idle" && renewal && elapsed(next, renewal) > 0 ? renewal : next };
   }
 
-  /** Looks at the Lease now: a hint that its holder may be gone. It shortens nobody's term. */
+  /** Reads the Lease now, on a hint that its holder may be gone. No term gets shorter by it. */
   look(): void {
     this.#bell.ring();
   }
 
-  /** Gives the Lease away, where we hold it, and does not stand again for so long. */
+  /** Releases the Lease if this board holds it, and does not stand again for `rest`. */
   stepDown(why: string, rest: Millis): void {
     this.#rest = { until: shifted(this.#ambient.clock.now(), rest), why, isNoted: false };
     this.#leadership?.leave(why);
   }
 
   /**
-   * The same by an operator's will: for `to`, where a board is named, and over restarts of this one. Answers once the work
-   * of the term is over; false: the Lease was not ours, or could not be given back, and others have to wait for its end.
+   * Releases the Lease on an operator's order: for `to` if a board is named, and with a rest that survives restarts.
+   * Resolves once the work of the term is over; false: the Lease was not ours or could not be released, so others wait
+   * for its expiry.
    */
   async handOver(
     why: string,
@@ -177,7 +185,7 @@ export class LeaderElector {
   ): Promise<boolean> {
     const leadership = this.#leadership;
     const until = shifted(this.#ambient.clock.now(), rest);
-    // Before it is given back: whatever happens then, this board does not take it again.
+    // Noted before the release: whatever happens then, this board does not acquire the Lease again.
     this.#parts.rests?.({ until, why });
     this.#rest = { until, why, isNoted: true };
     if (leadership === undefined) return false;
@@ -188,13 +196,13 @@ export class LeaderElector {
     return leadership.isReleased;
   }
 
-  /** Writes what rides along with renewals into the Lease now. Rejects where we do not lead, or do not any more. */
+  /** Writes the carried annotations into the Lease now. Rejects if this board does not lead, or no longer does. */
   async renewNow(): Promise<void> {
     if (this.#leadership === undefined) throw new FencedError("another board leads");
     await this.#leadership.renewNow();
   }
 
-  /** Ends when the signal aborts; the work of a term has ended by then, and its Lease is released. */
+  /** Ends when the signal aborts, after the work of the term has ended and its Lease was released. */
   async run(signal: AbortSignal): Promise<void> {
     const problems = candidateProblems(this.#parts);
     if (problems.length > 0) throw new ConfigError(problems);
@@ -238,7 +246,7 @@ export class LeaderElector {
     } catch (error) {
       if (signal.aborted) return { pause };
       if (isOvertaken(error)) {
-        // The normal way not to be elected. The next read says who leads, and not all who lost read at the same time.
+        // The normal way not to be elected. The next read shows the leader; losers spread these reads.
         log.debug("another board was faster", { error });
         return { pause: this.#parts.followers === "poll" ? pause : timing.retry * random.next() };
       }
@@ -251,7 +259,7 @@ export class LeaderElector {
     }
   }
 
-  /** A claim that was held up may be overtaken by anything: it is not sent any more. */
+  /** A claim that was delayed is not sent any more: the Lease may have changed meanwhile. */
   #claim(step: LeaseStep, began: Instant, signal: AbortSignal): Promise<LeaseRecord> {
     const { clock } = this.#ambient;
     const { lock, identity, timing } = this.#parts;
@@ -310,20 +318,20 @@ export class LeaderElector {
     }
   }
 
-  /** Nobody can take the Lease before `until`. Who polls looks earlier, to see renewals, at client-go's pace. */
+  /** Nobody can acquire the Lease before `until`; "poll" reads earlier, at client-go's pace, to see renewals. */
   #pauseUntil(until: Instant, pause: Millis, wasAway: boolean): Millis {
     if (this.#parts.followers === "poll") return pause;
     const { clock, random } = this.#ambient;
     const rest = Math.max(0, elapsed(clock.now(), until));
-    // Boards that a server had back within seconds would else look within the same seconds from then on.
+    // Boards that reached a recovered server within seconds would otherwise keep reading within the same seconds.
     if (wasAway) return rest * (1 - random.next());
-    // Two looks may be needed, and half a retry late each time keeps the promise of two durations and a retry.
+    // A takeover may need two reads, each at most half a retry late: it takes at most two durations and a retry.
     return rest + (random.next() * this.#parts.timing.retry) / 2;
   }
 
   /**
-   * Boards that lost the same server do not come back together: a hundred of them in one second are its next outage. While
-   * it is away they lose their step; how many come in the second of its return is how often each of them tries.
+   * Spreads boards that lost the same server: a hundred of them within one second would be its next outage. While it is
+   * away they fall out of step; the longer each pauses, the fewer come in the second of its return.
    */
   #pauseAfterFailure(isFirst: boolean): Millis {
     const { random } = this.#ambient;
@@ -331,6 +339,6 @@ export class LeaderElector {
   }
 }
 
-/** As long as the named board may sleep before it looks at the Lease the next time. */
+/** The longest time that the named successor may sleep before it reads the Lease again. */
 const headStart = ({ followers, timing: { duration, retry } }: ElectorParts): Millis =>
   followers === "poll" ? 2 * jitterFactor * retry : duration + retry;

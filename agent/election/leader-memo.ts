@@ -7,15 +7,15 @@ import { isTerm, lastTerm } from "./lease-rules.ts";
 const area = "leader";
 
 /**
- * What this board remembers, from one process to the next, of the terms that it led and of those that it saw. Each site has
- * a Lease and terms of its own: a board that changes its site is a newcomer there, and none when it comes back.
+ * The terms that this board led or saw, kept from one process to the next. Each site has its own Lease and terms: a
+ * board that moves to another site starts there without a memory, and finds the former one when it returns.
  */
 export class LeaderMemo {
   readonly #facts: Facts;
   readonly #place: string;
   readonly #lease: string;
 
-  /** `place`: names this very copy of the state folder in this very machine. `lease`: "kube-system/siteward-plant7". */
+  /** `place`: identifies this copy of the state folder on this machine. `lease`: "kube-system/siteward-plant7". */
   constructor({ facts, place, lease }: { readonly facts: Facts; readonly place: string; readonly lease: string }) {
     this.#facts = facts;
     this.#place = place;
@@ -23,25 +23,25 @@ export class LeaderMemo {
   }
 
   /**
-   * Who led from here before: gone, since this process has the folder to itself. A folder that was copied says the same of
-   * a process that goes on elsewhere; hence only of the very file, in the very machine.
+   * The identity that led from here before. Its process is gone, since this one has the folder to itself. In a copied
+   * folder the former process may still run elsewhere, so this counts only for the same file on the same machine.
    */
   formerIdentity(): string | undefined {
     return this.#get("place") === this.#place ? this.#get("identity") : undefined;
   }
 
-  /** The highest term seen, whoever led: a Lease that is gone was somebody's, and may still be believed in. */
+  /** The highest term seen, whoever led: the holder of a Lease that was deleted may still believe that it leads. */
   formerTerm(): number | undefined {
     return termIn(this.#get("seen") ?? this.#get("term"));
   }
 
-  /** Until when this board shall not stand. After a reboot what was left when it was written counts from now on. */
+  /** Until when this board does not stand. After a reboot, the time left when it was written counts from now on. */
   formerRest(boot: string, now: Instant): Rest | undefined {
     const { boot: written, until, left, why } = recordIn(this.#get("rest") ?? "") ?? {};
     if (typeof until !== "number" || typeof left !== "number" || typeof why !== "string") return undefined;
     const rest = written === boot ? Math.min(left, until - now.mono) : left;
     if (rest > 0) return { until: shifted(now, rest), why };
-    // Or it would count once more after every reboot to come.
+    // Otherwise it would count again after every further reboot.
     this.#set("rest", "");
     return undefined;
   }
@@ -52,7 +52,7 @@ export class LeaderMemo {
     this.#set("rest", text ?? "");
   }
 
-  /** The Lease went back to an earlier state: if it names the former process of this board, others have led since. */
+  /** The Lease went back to an earlier state: if it names this board's former process, others have led since. */
   restored(): void {
     this.#set("place", "");
   }
@@ -61,14 +61,14 @@ export class LeaderMemo {
     this.#set("seen", String(term));
   }
 
-  /** A term of our own begins. Answers whether nobody else led since the last one, and this board no other site. */
+  /** Notes a term of our own. True if nobody else led since our last one, and this board led no other site. */
   leads(identity: string, term: number): boolean {
     const last = this.#facts.get(area, "last led") === this.#lease ? termIn(this.#get("term")) : undefined;
     this.#facts.set(area, "last led", this.#lease);
     this.#set("identity", identity);
     this.#set("place", this.#place);
     this.#set("term", String(term));
-    // The last term is led again and again, by anybody.
+    // Terms do not count on beyond the last one, so leading it again says nothing about who led in between.
     return term < lastTerm && (term === last || term - 1 === last);
   }
 

@@ -15,35 +15,35 @@ import { type LeaseObserver, patience, within } from "./lease-observer.ts";
 import { type Candidate, type LeaseRecord, trustedUntil } from "./lease-rules.ts";
 import { LeaseTerm, TermOver } from "./term.ts";
 
-/** What the Lease carried when the term began. */
+/** The Lease's annotations when the term began. */
 export interface Found {
   readonly annotations: Readonly<Record<string, string>>;
-  /** They were written before that. */
+  /** The annotations were written before this instant. */
   readonly written: Instant;
 }
 
-/** What rides along with renewals, by annotation; undefined: it is left as it is. */
+/** Annotations to write with each renewal; undefined: the annotation is left as it is. */
 export type Carried = Readonly<Record<string, () => string | undefined>>;
 
 export interface LeadershipParts {
   readonly lock: LeaderLock;
   readonly candidate: Candidate;
   readonly sight: LeaseObserver;
-  /** The work of a term, until its signal aborts. Nobody leads here again, nor is the Lease released, before it ended. */
+  /** The work of a term, until its signal aborts. Until it ends, this board neither leads again nor releases. */
   readonly lead: (term: Term, found: Found) => Promise<void>;
   readonly carried: Carried;
-  /** Receives what the Lease carries where it is read again in the middle of the term: another writer changed it. */
+  /** Receives the annotations when the Lease is read again during the term because another writer changed it. */
   readonly saw: (found: Found) => void;
   readonly announce: (event: EventAction, term: Term) => void;
 }
 
-/** Why the Lease is not ours any more. `told`: the API server said so itself. */
+/** Why the Lease is no longer ours. `told`: the API server's answer showed it. */
 interface Loss {
   readonly why: string;
   readonly told: boolean;
 }
 
-/** What an attempt to take or to renew the Lease failed with last, and when. */
+/** The last error of an attempt to acquire or renew the Lease, and when it occurred. */
 export interface Failure {
   readonly error: unknown;
   readonly at: Instant;
@@ -54,7 +54,7 @@ interface Renewal {
   reject(why: Error): void;
 }
 
-/** How long a stop may wait for the Lease to be given back. */
+/** How long a stop may wait for the release of the Lease. */
 const releaseTime: Millis = 3000;
 
 const notInTime: Loss = { why: "the Lease was not renewed in time", told: false };
@@ -62,7 +62,7 @@ const notInTime: Loss = { why: "the Lease was not renewed in time", told: false 
 /** Between two attempts to renew, however slow they are. */
 const shortestPause: Millis = 500;
 
-/** One term, from the Lease that was won to the end of its work: renewed meanwhile, given back where it is still ours. */
+/** One term, from the acquired Lease to the end of its work: renews the Lease, and releases it if it is still ours. */
 export class Leadership {
   readonly term: LeaseTerm;
   readonly #ambient: Ambient;
@@ -72,15 +72,15 @@ export class Leadership {
   readonly #found: Found;
   readonly #renewals = new DurationSample();
   #record: LeaseRecord;
-  /** When the attempt began that renewed last. */
+  /** When the attempt began that renewed the Lease last. */
   #renewed: Instant;
-  /** When the attempt to renew that is under way is over, or the next one begins; later: when the term's work had to end. */
+  /** When the renewal under way must be over, or the next one begins. Stands still once the term has ended. */
   #next: Instant;
   #why: string | undefined;
   #successor: string | undefined;
   #idle = false;
   #isReleased = false;
-  /** Who waits for the next renewal. */
+  /** Callers of `renewNow` that wait for the next renewal. */
   #waiting: Renewal[] = [];
   #missed = 0;
   #failure: Failure | undefined;
@@ -109,13 +109,13 @@ export class Leadership {
     return this.#parts.lock.about(this.#record);
   }
 
-  /** For what is told at its end: stands while nobody else can lead, and not after the Lease was given back. */
+  /** The term for the Events about its end: stands while no other board can lead, until the release is sent. */
   get trusted(): Term {
     const { number, signal } = this.term;
     return { number, signal, standsAt: (now) => this.term.isTrustedAt(now) };
   }
 
-  /** The Lease was given back: whoever comes next need not wait. */
+  /** The Lease was released: the next leader need not wait. */
   get isReleased(): boolean {
     return this.#isReleased;
   }
@@ -124,14 +124,14 @@ export class Leadership {
     return { renewP95: this.#renewals.p95, missed: this.#missed, failure: this.#failure };
   }
 
-  /** Ends the term by our own will: the work is stopped and the Lease released, for `successor` where one is named. */
+  /** Ends the term by our own decision: stops the work and releases the Lease, for `successor` if one is named. */
   leave(why: string, successor?: string): void {
     this.#why ??= why;
     this.#successor ??= successor;
     this.#leaving.abort();
   }
 
-  /** Renews without waiting for its time. Once this resolves, the Lease holds what rides along as it was when it was called. */
+  /** Renews at once. When it resolves, the Lease carries the annotations as they were at the call, or newer. */
   renewNow(): Promise<void> {
     if (this.#leaving.signal.aborted) return Promise.reject(new FencedError(`term ${this.term.number} is over`));
     return new Promise((resolve, reject) => {
@@ -141,8 +141,8 @@ export class Leadership {
   }
 
   /**
-   * left: by our own will, and the Lease was released. lost: it may be somebody else's. idle: the work ended by itself.
-   * Rejects with what the work failed with.
+   * left: ended by our own decision, with a Lease that was ours to release. lost: another board may hold it. idle: the
+   * work ended by itself. Rejects with the error of the work.
    */
   async run(signal: AbortSignal): Promise<"left" | "lost" | "idle"> {
     const { log } = this.#ambient;
@@ -166,9 +166,10 @@ export class Leadership {
       reason: reason instanceof TermOver ? reason.why : reason,
     });
     const failure = await work;
-    // Somebody else may lead, or will once they see the Lease as it is.
+    // Another board may lead already, or will once it reads the Lease.
     if (lost?.told) term.forfeit(this.#ambient.clock.now());
-    // Told however the term ended, as client-go does; written only while nobody else leads, and before the release is sent.
+    // Announced however the term ended, as client-go does; the fence drops it once another board may lead or the
+    // release is sent.
     this.#announce("stopped leading", this.trusted);
     if (ours) await this.#release();
     signal.removeEventListener("abort", stop);
@@ -177,7 +178,7 @@ export class Leadership {
     return this.#idle ? "idle" : "left";
   }
 
-  /** What fails once the term is over fails because of that. */
+  /** Errors after the term ended are a consequence of its end. */
   async #work(): Promise<{ readonly error: unknown } | undefined> {
     const { term } = this;
     try {
@@ -193,7 +194,7 @@ export class Leadership {
     }
   }
 
-  /** Renews until we leave. Answers why, where the Lease is not ours any more. */
+  /** Renews until we leave. Returns the reason if the Lease was lost. */
   async #keep(): Promise<Loss | undefined> {
     const { clock, log } = this.#ambient;
     const { timing } = this.#parts.candidate;
@@ -201,7 +202,7 @@ export class Leadership {
     const leaving = this.#leaving.signal;
     let attempt = this.#renewed;
     while (!leaving.aborted) {
-      // From one attempt to the next: what an attempt without an answer has used up is not waited for again.
+      // Measured from attempt to attempt: the time that an unanswered attempt took is not waited for again.
       const longest = Math.max(shortestPause, timing.retry - elapsed(attempt, clock.now()));
       const pause = Math.min(longest, Math.max(0, rest()));
       this.#next = shifted(clock.now(), pause);
@@ -230,8 +231,9 @@ export class Leadership {
   }
 
   /**
-   * One renewal. A conflict may be a label that somebody set, or our own renewal whose answer was lost; a server that failed
-   * may have written it: we look again, as client-go does. Only where there was no answer another request is in vain.
+   * One renewal. A conflict may come from another writer's label, or from our own renewal whose answer was lost; after
+   * a server error the renewal may have been written. Then the Lease is read and renewed again, as in client-go.
+   * Without any answer another request is pointless.
    */
   async #renew(signal: AbortSignal): Promise<string | undefined> {
     const { lock, sight, saw } = this.#parts;
@@ -265,7 +267,7 @@ export class Leadership {
     this.term.extend(trustedUntil(began, duration));
   }
 
-  /** Reads first: what is released must still be ours. Not after the term could be somebody else's. */
+  /** Reads first: only a Lease that is still ours is released, and not after the trust in the term has run out. */
   async #release(): Promise<void> {
     const { clock, log } = this.#ambient;
     const { lock, candidate, sight } = this.#parts;
@@ -297,7 +299,7 @@ export class Leadership {
     }
   }
 
-  /** A bug in what rides along must not cost the term. */
+  /** A bug in the source of an annotation must not cost the term. */
   #carried(): Readonly<Record<string, string>> {
     const carried: Record<string, string> = {};
     for (const [annotation, tell] of Object.entries(this.#parts.carried)) {

@@ -10,16 +10,16 @@ import { type ServerHistory, witnessOf } from "../informer/server-history.ts";
 import { isTerm, type LeaseRecord } from "./lease-rules.ts";
 import { renewalMark } from "./own-writes.ts";
 
-/** Zone budgets of the site travel from leader to leader in this annotation. */
+/** Annotation that carries the site's zone budgets from leader to leader. */
 export const budgetAnnotation = "siteward.dev/budget";
-/** What operators hold back, likewise. */
+/** Carries the operators' holds, likewise. */
 export const holdsAnnotation = "siteward.dev/holds";
-/** The highest number that was accepted of each signing key, likewise. */
+/** Carries the highest accepted number of each signing key, likewise. */
 export const countersAnnotation = "siteward.dev/counters";
-/** On a Lease that was given back in favour of somebody: the board that shall have it. */
+/** On a Lease that was released in favour of a board: the name of that board. */
 export const successorAnnotation = "siteward.dev/successor";
 
-/** What a winner writes. */
+/** Fields that a new holder writes. */
 export interface Claim {
   readonly holder: string;
   readonly durationSeconds: number;
@@ -27,27 +27,27 @@ export interface Claim {
 }
 
 /**
- * Where candidates meet. Each write builds on a record that was read and fails with a conflict where it is no longer the
- * newest; the answer is the record as it stands then. A write's `guard` is asked right before it is sent.
+ * The object that candidates compete for. Each write builds on a record that was read, fails with a conflict if that is
+ * no longer the newest, and returns the record as written. `guard` is called right before a write is sent.
  */
 export interface LeaderLock {
   read(signal: AbortSignal): Promise<LeaseRecord | undefined>;
   create(claim: Claim, now: Instant, write: Write): Promise<LeaseRecord>;
   take(record: LeaseRecord, claim: Claim, now: Instant, write: Write): Promise<LeaseRecord>;
-  /** `carried`: what is to stand in these annotations; others are left as they are. */
+  /** `carried`: texts of the annotations to write; others are left as they are. */
   renew(
     record: LeaseRecord,
     renewal: { readonly durationSeconds: number; readonly carried: Readonly<Record<string, string>> },
     now: Instant,
     write: Write,
   ): Promise<LeaseRecord>;
-  /** Nobody holds it any more, and nobody needs to wait; the others let `successor` go first, where there is one. */
+  /** Gives the Lease up, so that nobody needs to wait for it; the others let `successor` go first, if there is one. */
   release(record: LeaseRecord, successor: string | undefined, now: Instant, write: Write): Promise<void>;
-  /** For Events. */
+  /** Reference for Events. */
   about(record: LeaseRecord): ObjectRef;
 }
 
-/** What the lock calls of a KubeClient. */
+/** The methods of KubeClient that the lock uses. */
 export interface LeaseClient extends Pick<Writer, "create" | "patch"> {
   get<T extends KubeObject>(
     resource: Resource<T>,
@@ -57,8 +57,8 @@ export interface LeaseClient extends Pick<Writer, "create" | "patch"> {
 }
 
 /**
- * A coordination.k8s.io/v1 Lease. Renewals are merge patches of a few fields, answered with metadata only. `annotations`
- * are ours to keep there: written with every claim, and again by a renewal where somebody changed them.
+ * A coordination.k8s.io/v1 Lease. Renewals are merge patches of a few fields, answered with metadata only.
+ * `annotations` are owned by us: written with every claim, and restored by a renewal after another writer changed them.
  */
 export class LeaseLock implements LeaderLock {
   readonly #client: LeaseClient;
@@ -72,7 +72,7 @@ export class LeaseLock implements LeaderLock {
     readonly at: { readonly namespace: string; readonly name: string };
     readonly labels: Readonly<Record<string, string>>;
     readonly annotations: Readonly<Record<string, string>>;
-    /** Learns every version that is read or written here. It may find out that the server was restored: then this throws. */
+    /** Learns every version that is read or written here. Throws if it finds that the server was restored. */
     readonly history?: Pick<ServerHistory, "saw" | "wrote" | "doubts">;
   }) {
     this.#client = parts.client;
@@ -125,7 +125,7 @@ export class LeaseLock implements LeaderLock {
   ): Promise<LeaseRecord> {
     const renewTime = microTimestamp(now);
     const spec = { leaseDurationSeconds: durationSeconds, renewTime };
-    // What stands there already is not sent again: renewals are most of an idle site's traffic.
+    // Unchanged annotations are not sent again: renewals are most of an idle site's traffic.
     const changed = Object.entries({ ...this.#annotations, ...carried }).filter(
       ([name, text]) => record.annotations[name] !== text,
     );
@@ -153,7 +153,7 @@ export class LeaseLock implements LeaderLock {
     now: Instant,
     write: Write,
   ): Promise<Pick<LeaseRecord, "uid" | "resourceVersion" | "managed">> {
-    // The notes are half of what every look at the Lease brings. One empty entry ends them, until somebody applies it.
+    // managedFields are half of every answer. One empty entry drops them, until somebody applies the Lease again.
     const unmanaged = managed && { managedFields: [{}] };
     const body = { ...patch, metadata: { ...patch.metadata, ...unmanaged, uid, resourceVersion } };
     const { doubts = 0 } = this.#history ?? {};
@@ -172,7 +172,7 @@ const claimed = ({ holder, durationSeconds, term }: Claim, now: Instant): object
   leaseTransitions: term,
 });
 
-/** Reads a Lease that anybody may have written: without a spec, with a negative duration, with absurd transitions. */
+/** Parses a Lease that anybody may have written: without a spec, with a negative duration, with absurd transitions. */
 export function recordOf({ metadata, spec }: Lease): LeaseRecord {
   const { holderIdentity, leaseDurationSeconds: duration, leaseTransitions: transitions } = spec ?? {};
   return {

@@ -14,7 +14,7 @@ import {
 } from "./lease-rules.ts";
 import { OwnWrites } from "./own-writes.ts";
 
-/** What a candidate knows of the Lease: brought up to date by every look and every write of its own. */
+/** A candidate's view of the Lease, updated by each of its reads and writes. */
 export class LeaseObserver {
   readonly #ambient: Ambient;
   readonly #candidate: Candidate;
@@ -23,7 +23,7 @@ export class LeaseObserver {
   #seen: Observation | undefined;
   #holderSince: Instant | undefined;
 
-  /** `remember`: is told each term that is higher than all before, for the processes of this board that come after us. */
+  /** `remember`: called with each term above all before, for later processes of this board. */
   constructor(
     ambient: Ambient,
     { candidate, remember }: { readonly candidate: Candidate; readonly remember: (term: number) => void },
@@ -42,7 +42,7 @@ export class LeaseObserver {
     return this.#holderSince;
   }
 
-  /** Sends a write into the Lease. One without an answer may have been written all the same. */
+  /** Sends a write to the Lease. A write without an answer may have been applied all the same. */
   async write(began: Instant, send: () => Promise<LeaseRecord>): Promise<LeaseRecord> {
     this.#own.add(began);
     try {
@@ -53,7 +53,7 @@ export class LeaseObserver {
     }
   }
 
-  /** Takes in the Lease as it was just read or written, and says what follows. `leading`: we hold a term. */
+  /** Takes in the Lease as just read or written, and returns the next step. `leading`: this board holds a term. */
   take(record: LeaseRecord | undefined, leading: boolean): LeaseStep {
     const { clock, log } = this.#ambient;
     const now = clock.now();
@@ -77,7 +77,7 @@ export class LeaseObserver {
   }
 }
 
-/** How long one request may take, so that a single one that hangs cannot use up the whole deadline. */
+/** How long one request may take, so that a hanging one cannot use up the whole renew deadline. */
 export const patience = ({ renewDeadline }: LeaseTiming): Millis => Math.max(1000, renewDeadline / 2);
 
 /** A signal for one exchange with the lock. */

@@ -1,54 +1,54 @@
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { type LeaseTiming, longestLease, timingProblems, trust, writtenSeconds } from "../base/lease-timing.ts";
 
-/** leaseTransitions is an int32. Terms do not get that far by themselves, but a hand can write such a number. */
+/** leaseTransitions is an int32. Terms never count that far, but somebody may write such a number by hand. */
 export const lastTerm = 2 ** 31 - 2;
 
-/** Whether a number that anybody may have written can be that of a term. */
+/** Whether a number, which anybody may have written, is valid as a term. */
 export const isTerm = (value: unknown): value is number =>
   typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= lastTerm;
 
-/** Behind the last term comes the last term: a count that began at 0 again would lie below what boards remember for ever. */
+/** The term after the last one is the last one again: starting at 0 would fall below the terms that boards remember. */
 const termAfter = (term: number): number => Math.min(term + 1, lastTerm);
 
-/** The Lease as it was read: nothing of it is trusted to make sense. */
+/** The Lease as it was read; its values may make no sense. */
 export interface LeaseRecord {
   readonly uid: string;
   readonly resourceVersion: string;
-  /** "": nobody. */
+  /** "": no holder. */
   readonly holder: string;
   readonly durationSeconds: number | undefined;
   readonly transitions: number;
-  /** By which write it was renewed last; undefined: nobody can tell. */
+  /** Mark of its latest renewal; undefined: no readable renewTime. */
   readonly renewal: number | undefined;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Its last holder gave it back for this board to have. */
+  /** The board for which the last holder released it. */
   readonly successor?: string | undefined;
-  /** The server notes who manages which of its fields. */
+  /** The server records managedFields for it. */
   readonly managed?: true | undefined;
 }
 
-/** What we know of the Lease by looking at it. Its timestamps are never read: only change counts, on our own clock. */
+/** What this board knows of the Lease. Its timestamps are never read as time: only change counts, on our own clock. */
 export interface Observation {
   /** Undefined: there is no Lease. */
   readonly record: LeaseRecord | undefined;
   /** When we first saw it in this state. */
   readonly since: Instant;
-  /** Until when somebody else may believe to lead. A Lease that is deleted, or deleted and made anew, does not end it. */
+  /** Until when another process may believe that it leads. Deleting or recreating the Lease does not end this. */
   readonly heldUntil: Instant | undefined;
-  /** The highest term ever seen: the next one is higher, also in a Lease made anew. */
+  /** The highest term ever seen: the next one is higher, also in a recreated Lease. */
   readonly highestTerm: number | undefined;
-  /** Somebody else renews it under our name. */
+  /** Another process renews it under our identity. */
   readonly namesake: boolean;
-  /** When we last saw a renewal under our name that was not ours. */
+  /** When we last saw a renewal under our identity that was not ours. */
   readonly intruded: Instant | undefined;
 }
 
-/** How a look at the Lease came about. */
+/** The observer's situation when it reads the Lease. */
 export interface Look {
-  /** We hold a term right now. */
+  /** This board holds a term right now. */
   readonly leading: boolean;
-  /** Whether we sent that renewal ourselves. */
+  /** Whether this process sent that renewal. */
   readonly wrote: (renewal: number) => boolean;
 }
 
@@ -57,9 +57,9 @@ export interface Candidate {
   /** The board that stands; undefined: it is never named as a successor. */
   readonly board?: string | undefined;
   readonly timing: LeaseTiming;
-  /** How long a Lease that was given back in favour of another board is left to it: as long as that may sleep. */
+  /** How long the others leave a released Lease to its named successor: as long as that board may sleep. */
   readonly headStart?: Millis | undefined;
-  /** Who led from this board before, where that process is provably gone. */
+  /** The identity that led from this board before, if that process is provably gone. */
   readonly formerIdentity?: string | undefined;
   /** The highest term that this board remembers. */
   readonly formerTerm?: number | undefined;
@@ -77,24 +77,24 @@ export type LeaseStep =
   | { readonly do: "wait"; readonly until: Instant }
   | { readonly do: "stepDown"; readonly why: string };
 
-/** Everything that is wrong with a candidate, in sentences. */
+/** All problems of a candidate, as sentences. */
 export function candidateProblems({ timing, identity }: Candidate): readonly string[] {
   const problems = timingProblems(timing).map(({ setting, message }) => `leader.${setting}: ${message}`);
   if (identity === "") problems.push("the identity that stands for election must not be empty");
   return problems;
 }
 
-/** Not from the answer on, but from the beginning of the attempt: nobody can have seen the renewal before. */
+/** Trust runs from the beginning of the attempt, not from its answer: nobody can have seen the renewal earlier. */
 export const trustedUntil = (attempt: Instant, duration: Millis): Instant =>
   shifted(attempt, trust(writtenSeconds(duration)));
 
-/** How long a holder that wrote this may believe in its term. What makes no sense is replaced by our own duration. */
+/** How long the holder that wrote this may believe in its term. A missing or absurd duration is replaced by our own. */
 function validity({ durationSeconds }: LeaseRecord, own: Millis): Millis {
   if (durationSeconds === undefined || !(durationSeconds > 0)) return own;
   return Math.min(durationSeconds * 1000, longestLease);
 }
 
-/** What is known after looking at the Lease again. */
+/** The observation after another read of the Lease. */
 export function observe(
   before: Observation | undefined,
   record: LeaseRecord | undefined,
@@ -118,8 +118,8 @@ export function observe(
     return { ...seen, ...others, heldUntil: others.namesake ? held : undefined };
   }
   if (record.holder !== "") return { ...seen, heldUntil: held };
-  // Only its holder, in the Lease that it held, can say that nobody needs to wait for it any more.
-  // One that we meet for the first time and that counts on from the terms that we remember is that Lease.
+  // Only its holder, by releasing the very Lease that it held, can spare the others the wait.
+  // A Lease that we read for the first time, with a term not below the remembered one, counts as that Lease.
   if (before === undefined && record.transitions >= (candidate.formerTerm ?? 0))
     return { ...seen, heldUntil: undefined };
   const released = sameObject && before.record?.holder !== "";
@@ -127,9 +127,9 @@ export function observe(
 }
 
 /**
- * Whether a Lease that bears our name is renewed by another process of that name. One that we meet for the first time is
- * ours from before, as in client-go. Afterwards we know what we wrote; who leads lets one strange renewal pass, which may
- * be a slip of somebody's hand, and ends its term at the next one. Of two namesakes that lead, one does so first.
+ * Whether another process renews a Lease that bears our identity. A Lease that we read for the first time is ours from
+ * before, as in client-go. Afterwards we know our own writes. A leader lets one foreign renewal pass, which may be a
+ * manual edit, and ends its term at the next one. If two namesakes lead, one of them ends first.
  */
 function underOurName(
   before: Observation | undefined,
@@ -145,24 +145,24 @@ function underOurName(
   return { namesake: !leading || again, intruded: now };
 }
 
-/** Until when somebody may believe to hold a Lease that is not there any more, or that we never saw. */
+/** Until when another process may believe that it holds a Lease which is gone, or which we never saw. */
 function heldBefore(
   before: Observation | undefined,
   { identity, timing, formerTerm }: Candidate,
   now: Instant,
 ): Instant | undefined {
   if (before === undefined) {
-    // Where a term is remembered there was a Lease; its last holder may be somebody we have not met.
+    // A remembered term means that there was a Lease; we may never have seen its last holder.
     return formerTerm === undefined ? undefined : shifted(now, timing.duration);
   }
   const { record, since, heldUntil, namesake } = before;
   if (record === undefined) return heldUntil;
   const justOurs = record.holder === identity && !namesake && elapsed(since, now) < timing.duration / 2;
-  // Who follows looks rarely: the holder may have renewed, or another one come, right before the Lease was deleted.
+  // Followers read rarely: right before the deletion the holder may have renewed, or a new one taken over.
   return justOurs ? undefined : shifted(now, Math.max(validity(record, timing.duration), timing.duration));
 }
 
-/** It comes from a backup: others led since it was written, and one of them may believe that it still does. */
+/** The Lease comes from a backup: others led since it was written, and one of them may believe that it still does. */
 const isOutdated = (
   { transitions }: LeaseRecord,
   highestTerm: number | undefined,
@@ -171,7 +171,7 @@ const isOutdated = (
 
 const later = (a: Instant, b: Instant): Instant => (a.mono >= b.mono ? a : b);
 
-/** What to do about the Lease, as it was observed. `leading`: we hold a term right now. */
+/** The next step for an observed Lease. `leading`: this board holds a term right now. */
 export function nextLeaseStep(
   { record, since, heldUntil, highestTerm, namesake }: Observation,
   { identity, board, headStart = 0, formerIdentity }: Candidate,

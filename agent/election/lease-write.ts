@@ -2,13 +2,13 @@ import { type Clock, deadline, type Millis } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import type { HasDisposition } from "../base/errors.ts";
 
-/** As far as we know the Lease does not hold what was to be written. */
+/** As far as we know, the Lease does not hold the intended change. */
 export class LeaseNotWrittenError extends Error implements HasDisposition {
   override readonly name = "LeaseNotWrittenError";
   readonly disposition = "retry";
 }
 
-/** Resolves once `publish` does, and rejects where that takes longer than somebody waits for an answer. */
+/** Resolves once `publish` does; rejects if that takes longer than `patience`. */
 export async function writtenWithin(clock: Clock, patience: Millis, publish: () => Promise<void>): Promise<void> {
   const late = (): Error => new LeaseNotWrittenError(`the Lease was not written within ${formatDuration(patience)}`);
   const bound = deadline(clock, patience, new AbortController().signal, late);

@@ -1,17 +1,17 @@
 import { microTimestamp } from "../api/timestamps.ts";
 import type { Instant } from "../base/clock.ts";
 
-/** More than ever wait for an answer: what was tried before these cannot be what the Lease says now. */
+/** More writes than ever await an answer at once; the Lease cannot show an older one any more. */
 const mostKept = 64;
 
 /**
- * What this process wrote into the Lease, and what it only tried to: its answer may be lost. Each write carries its own
- * renewTime, and by that it is known again; as a time it means nothing here.
+ * Renewals that this process wrote into the Lease, or tried to: the answer may be lost. The renewTime of a write
+ * identifies it; here it has no meaning as a time.
  */
 export class OwnWrites {
   readonly #marks = new Set<number>();
 
-  /** A write that is about to be sent. */
+  /** Notes a write that is about to be sent. */
   add(began: Instant): void {
     const mark = renewalMark(microTimestamp(began));
     if (mark === undefined) return;
@@ -22,7 +22,7 @@ export class OwnWrites {
     }
   }
 
-  /** It was not written: whoever wrote at that same moment is somebody else. */
+  /** The write failed: a renewal with the same mark is another process's. */
   remove(began: Instant): void {
     const mark = renewalMark(microTimestamp(began));
     if (mark !== undefined) this.#marks.delete(mark);
@@ -33,7 +33,7 @@ export class OwnWrites {
   }
 }
 
-/** A renewTime as a mark, however the API server spells it; undefined: there is none. */
+/** A renewTime as a mark, independent of the API server's spelling; undefined: there is none. */
 export function renewalMark(renewTime: unknown): number | undefined {
   const mark = typeof renewTime === "string" ? Date.parse(renewTime) : Number.NaN;
   return Number.isNaN(mark) ? undefined : mark;

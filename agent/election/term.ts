@@ -2,8 +2,8 @@ import { type Clock, elapsed, type Instant, type Timer } from "../base/clock.ts"
 import type { Term } from "../loop/controller.ts";
 
 /**
- * A term that the elector gives out. It stands until the instant up to which it is trusted, and renewals move that
- * instant; once it was over it never stands again, whatever answer arrives late.
+ * A term issued by the elector. It stands until the instant up to which it is trusted; renewals move that instant. Once
+ * it was over it never stands again, even if an answer arrives late.
  */
 export class LeaseTerm implements Term {
   readonly number: number;
@@ -22,7 +22,7 @@ export class LeaseTerm implements Term {
     return this.#over.signal;
   }
 
-  /** Trusted until then, but not at that instant any more. */
+  /** End of the trust; the instant itself no longer counts. */
   get until(): Instant {
     return this.#until;
   }
@@ -31,12 +31,12 @@ export class LeaseTerm implements Term {
     return !this.#over.signal.aborted && this.isTrustedAt(now);
   }
 
-  /** True also after `end`: nobody else may lead yet. */
+  /** True also after `end`: no other board may lead yet. */
   isTrustedAt(now: Instant): boolean {
     return elapsed(now, this.#until) > 0;
   }
 
-  /** Ends the term by itself at the instant up to which it is trusted; called once at its beginning and by `extend`. */
+  /** Arms the timer that ends the term when its trust runs out; called at its beginning and by `extend`. */
   watch(): void {
     this.#timer?.cancel();
     if (this.#over.signal.aborted) return;
@@ -45,7 +45,7 @@ export class LeaseTerm implements Term {
     );
   }
 
-  /** Somebody else may lead from now on. */
+  /** Another board may lead from now on. */
   forfeit(now: Instant): void {
     this.#until = now;
   }
@@ -59,7 +59,7 @@ export class LeaseTerm implements Term {
     this.watch();
   }
 
-  /** `heard`: up to now the API server answered. */
+  /** `heard`: the API server answered up to now. */
   end(why: string, heard: boolean): void {
     this.#timer?.cancel();
     if (this.#over.signal.aborted) return;
@@ -67,13 +67,13 @@ export class LeaseTerm implements Term {
   }
 }
 
-/** Why what belongs to a term stops. */
+/** Abort reason of a term's signal. */
 export class TermOver extends Error {
   override readonly name = "TermOver";
   readonly disposition = "drop";
   readonly why: string;
   readonly at: Instant;
-  /** The API server answered to the end: what stopped then was stopped on purpose, and not by an outage. */
+  /** The API server answered to the end: the term ended on purpose, not because of an outage. */
   readonly heard: boolean;
 
   constructor(term: number, end: { readonly why: string; readonly at: Instant; readonly heard: boolean }) {
