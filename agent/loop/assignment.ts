@@ -1,4 +1,4 @@
-/** Which keys are ours to look after. */
+/** Which keys this board looks after. */
 export interface Assignment {
   owns(controller: string, key: string): boolean;
 }

@@ -25,28 +25,28 @@ import { WorkQueue } from "./work-queue.ts";
 
 export interface ControlLoopParts<State, Memory> {
   readonly controller: Controller<State, Memory>;
-  /** In step with the site before `run` begins. */
+  /** In sync with the site before `run` begins. */
   readonly caches: Caches;
   readonly site: (pass: PassView) => SiteView;
   readonly executor: Acts;
   readonly assignment: Assignment;
   readonly workers: number;
-  /** In which its requests wait for their turn; left out: the first. */
+  /** The lane in which its requests wait for their turn; undefined: "boards". */
   readonly lane?: Asking["lane"];
-  /** Where a controller with durable memories keeps them. */
+  /** Stores the memories of a controller with durable memories. */
   readonly store?: MemoryStore;
   /**
-   * Going through all that is cached is done by one loop at a time of those that share these. Side by side they would keep
-   * the event loop for a slice each, and decode a site's pods faster than the heap is cleaned.
+   * Of the loops that share these permits, one at a time sweeps its caches. Side by side they would keep the event loop
+   * for a slice each, and decode a site's pods faster than the garbage collector frees them.
    */
   readonly sweeps?: Permits;
-  /** The event loop, among the loops that share these; left out: each loop by itself. */
+  /** Shares the event loop among the loops that have the same `turns`; undefined: this loop does not share. */
   readonly turns?: FairTurns;
 }
 
-/** Rounds of one pass. More is a controller that never comes to an end. */
+/** Rounds of one pass. A controller that needs more never ends. */
 const mostRounds = 10;
-/** The watch needs a moment to bring what somebody else wrote. */
+/** Gives the watch time to deliver another writer's change. */
 const refreshDelay: Millis = 1000;
 
 class TooManyRoundsError extends Error implements HasDisposition {
@@ -55,8 +55,8 @@ class TooManyRoundsError extends Error implements HasDisposition {
 }
 
 /**
- * The shell around a controller, for one term at a time: keys come in, are observed, decided on and executed by a few
- * workers. A key that failed comes back as its error says; what stops the program ends the loop.
+ * The shell around a controller, for one term at a time: a few workers take keys, observe, decide and execute. A failed
+ * key comes back as its error's disposition says; a fatal error ends the loop.
  */
 export class ControlLoop<State, Memory> {
   readonly #ambient: Ambient;
@@ -70,7 +70,7 @@ export class ControlLoop<State, Memory> {
   readonly #durations = new DurationSample();
   readonly #errors: RollingCount;
   readonly #failures: FailureLog;
-  /** Those under way, each with when it moved last. */
+  /** The passes under way, each with its last progress. */
   readonly #passes = new Set<{ movedAt: Instant }>();
   #memories = new Map<string, Memory>();
   #queue: WorkQueue | undefined;
@@ -114,17 +114,17 @@ export class ControlLoop<State, Memory> {
     };
   }
 
-  /** What the controller remembers of a key in the present term. */
+  /** The controller's memory of a key in the present term. */
   memoryOf(key: string): Memory | undefined {
     return this.#memories.get(key);
   }
 
-  /** Of all keys in the present term. */
+  /** The memories of all keys in the present term. */
   memories(): Iterable<Memory> {
     return this.#memories.values();
   }
 
-  /** Of the pass that has stood still longest; where none is under way, of the key that should long have had one. */
+  /** The pass under way that has not moved for longest; without one, the key that has waited longest. */
   progress(now: Instant): Progress {
     const stillest = [...this.#passes].reduce<Instant | undefined>(
       (at, { movedAt }) => (at && elapsed(at, movedAt) > 0 ? at : movedAt),
@@ -135,24 +135,26 @@ export class ControlLoop<State, Memory> {
     return { name: this.#parts.controller.name, at };
   }
 
-  /** No key is taken until `resume`; what is under way comes to its end. */
+  /** Takes no further key until `resume`; passes under way run to their end. */
   pause(): void {
     this.#gate.shut();
   }
 
-  /** Every key is looked at after a pause. */
+  /** Ends a pause and processes every key. */
   resume(): void {
     if (!this.#gate.isShut) return;
     this.#gate.open();
     this.wakeAll();
   }
 
-  /** Every key is looked at once more, as when a term begins: after an outage nothing waits for its next change. */
+  /** Processes every key once more, as when a term begins: after an outage no key waits for its next change. */
   wakeAll(): void {
     this.#bell.ring();
   }
 
-  /** Ends when the term does and every worker has come back, or rejects with what only a restart or a person can mend. */
+  /**
+   * Ends with the term, once every worker has returned; rejects with an error that only a restart or a person fixes.
+   */
   async run(term: Term): Promise<void> {
     const { controller, caches, workers, lane = "boards" } = this.#parts;
     const { clock } = this.#ambient;
@@ -173,7 +175,7 @@ export class ControlLoop<State, Memory> {
     this.#queue = queue;
     this.#state = "starting";
     this.#memories = this.#kept?.load(clock.now(), this.#log) ?? new Map();
-    // What is remembered may be of objects that are gone: their keys are asked too.
+    // Remembered objects may be gone: their keys are processed too.
     for (const key of this.#memories.keys()) queue.add(key);
     const unsubscribe = waker.listen();
     try {
@@ -194,7 +196,7 @@ export class ControlLoop<State, Memory> {
   async #sweep(waker: EventMapper, queue: WorkQueue, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       for (const key of this.#parts.controller.firstKeys ?? []) queue.add(key);
-      // At once where it can be: a key is looked at once then, and not again when the sweep comes to it.
+      // Without waiting if possible: keys are then processed once, and not again when the sweep reaches them.
       if (!this.#sweeps.take() && !(await this.#sweeps.acquire(signal))) return;
       let isWhole = false;
       try {
@@ -213,7 +215,7 @@ export class ControlLoop<State, Memory> {
     }
   }
 
-  /** Keys that wait for nothing would keep the event loop until the queue is empty. */
+  /** Takes its turns: keys that need no waiting would otherwise hold the event loop until the queue is empty. */
   async #work(queue: WorkQueue, term: Term, signal: AbortSignal): Promise<void> {
     const { lane = "boards" } = this.#parts;
     while (await this.#gate.pass(signal)) {
@@ -259,7 +261,7 @@ export class ControlLoop<State, Memory> {
     if (!term.standsAt(this.#ambient.clock.now())) return;
     if (error === undefined || dispositionOf(error) === "done") {
       queue.forget(key);
-      // A decision says anew when to come again: what an earlier one waited for may be long over.
+      // Every decision sets the next time anew; an earlier delay may be pointless by now.
       queue.undelay(key);
     } else this.#react(key, error, queue);
     if (requeueAfter !== undefined) queue.addAfter(key, requeueAfter);
@@ -288,13 +290,13 @@ export class ControlLoop<State, Memory> {
     const { decision, errors } = await this.#execute(first, before, term, now, moved);
     const { requeueAfter } = decision;
     const pass = requeueAfter === undefined ? { errors } : { errors, requeueAfter };
-    // What a term did not get to do is for the next one to decide anew.
+    // The next term decides anew about actions that this one did not get to.
     if (!term.standsAt(this.#ambient.clock.now())) return pass;
     this.#memories.set(key, decision.memory);
     return { ...pass, errors: [...errors, ...this.#keep(key, decision.memory, now)] };
   }
 
-  /** What was done is done, and when to come again stays as it was said, also where it cannot be written down. */
+  /** A memory that cannot be stored neither undoes the actions nor changes when the key comes back. */
   #keep(key: string, memory: Memory | undefined, now: Instant): readonly Error[] {
     try {
       this.#kept?.save(key, memory, now);
@@ -331,7 +333,7 @@ export class ControlLoop<State, Memory> {
     }
   }
 
-  /** The one place that asks what an error means for its key. */
+  /** The one place that decides what an error means for its key. */
   #react(key: string, error: unknown, queue: WorkQueue): void {
     const now = this.#ambient.clock.now();
     const disposition = dispositionOf(error);

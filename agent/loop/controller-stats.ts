@@ -1,9 +1,9 @@
 import type { Instant, Millis } from "../base/clock.ts";
 
-/** A control loop as its board reports it. */
+/** A control loop's state, for status and metrics. */
 export interface ControllerStats {
   readonly name: string;
-  /** standby: no term. starting: the cached objects are being gone through. paused: an operator wants no pass of it. */
+  /** standby: no term. starting: the sweep over the cached objects is under way. paused: by an operator. */
   readonly state: "standby" | "starting" | "running" | "paused";
   readonly queue: number;
   readonly oldestWait: Millis | undefined;

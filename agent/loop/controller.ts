@@ -9,43 +9,40 @@ import type { WatchHealth } from "../informer/watch-health.ts";
 export interface Decision<Memory> {
   readonly actions: readonly Action[];
   readonly memory: Memory;
-  /** When to look at this key again although nothing changed. */
+  /** When to process this key again even if nothing changes. */
   readonly requeueAfter?: Millis;
 }
 
-/** A change of a resource as its wakes see it: before = undefined: appeared; after = undefined: gone. */
+/** A change of a resource. Undefined `before`: the object appeared; undefined `after`: it is gone. */
 export interface Seen<T> {
   readonly key: string;
   readonly before: T | undefined;
   readonly after: T | undefined;
-  /** Nothing happened to it: all that is cached is gone through, as a term begins or "again" later in it. */
+  /** Set in a sweep over the cache, when nothing changed. true: as a term begins; "again": later in the term. */
   readonly swept?: true | "again";
 }
 
-/** "A change of this resource wakes these keys." Every cached object wakes its keys once when a term begins. */
+/** Maps changes of a resource to keys. Every cached object wakes its keys once when a term begins. */
 export interface WatchSpec {
   readonly on: Resource<KubeObject>;
-  /**
-   * Where many objects are asked whether a change concerns them, `undefined` stands for one that it does not: the event loop
-   * may have a turn there.
-   */
+  /** Yields `undefined` for an object that the change does not concern: the event loop may have a turn there. */
   keys(change: Seen<KubeObject>, site: SiteView): Iterable<string | undefined>;
-  /** They are not looked at before this is over, and once for all that changed meanwhile. */
+  /** Delay before the keys are processed; changes within it are processed together. */
   readonly after?: Millis;
-  /** Whether the keys of a change go before all others: somebody waits for what follows. */
+  /** Whether the keys of a change go before all others, because their result is waited for. */
   isUrgent?(change: Seen<KubeObject>): boolean;
-  /** Nobody is woken where nothing happened: the cache need not be gone through for it. */
+  /** The keys are woken by changes only: a sweep can skip this resource. */
   readonly onlyOnChange?: true;
 }
 
-/** Ties the object's type to the resource, so that a wake's function sees a Pod where it listens to pods. */
+/** Ties the object's type to the resource, so that the function for pods receives Pods. */
 export const wake = <T extends KubeObject>(
   on: Resource<T>,
   keys: (change: Seen<T>, site: SiteView) => Iterable<string | undefined>,
   after: Millis = 0,
 ): WatchSpec => ({ on, keys: keys as WatchSpec["keys"], after });
 
-/** The same for those whose keys are woken by other resources when all that is cached is gone through. */
+/** The same for keys that other resources wake in a sweep. */
 export const wakeOnChange = <T extends KubeObject>(
   on: Resource<T>,
   keys: (change: Seen<T>, site: SiteView) => Iterable<string | undefined>,
@@ -56,36 +53,35 @@ export const wakeOnChange = <T extends KubeObject>(
 });
 
 /**
- * A controller: what it reads and how it thinks. It cannot do I/O; the control loop reads for it and writes what it asks.
+ * A controller: its inputs and its decisions. It cannot do I/O; the control loop reads for it and executes its actions.
  *
  * Memory is kept per key, in the process, for the length of a term. Losing it must be safe.
  */
 export interface Controller<State, Memory> {
   readonly name: string;
-  /** Everything it reads. It does not begin before all of it is mirrored: from half a site it would conclude nonsense. */
+  /** All resources that it reads. It begins once all are mirrored: half a site would lead to wrong conclusions. */
   readonly reads: readonly Resource<KubeObject>[];
   /**
-   * Of what it reads, that on which acts rest that name another object, or name one by its uid alone: no precondition
-   * would stop them where the cache is of yesterday. It does not begin before these caches have caught up.
+   * The part of `reads` behind actions that name another object, or name one by its uid alone: no precondition would
+   * stop them if the cache is old. The controller does not begin before these caches have caught up.
    */
   readonly restsOn?: readonly Resource<KubeObject>[];
   readonly wakes: readonly WatchSpec[];
-  /** Keys that are looked at when a term begins, besides those that the cached objects wake. */
+  /** Keys to process when a term begins, besides those that the cached objects wake. */
   readonly firstKeys?: readonly string[];
   readonly initialMemory: Memory;
   /**
-   * How long a pass may wait for the allowance of requests: with its questions, and with the acts of each round. A question
-   * that was not sent by then rejects; an act is postponed, and `remember` says when to look again. Left out: as long as it
-   * takes.
+   * How long a pass may wait for the request allowance: for its reads, and for the writes of each round. A read not
+   * sent by then rejects; a write is postponed, and `remember` says when to try again. Undefined: without limit.
    */
   readonly patience?: Millis;
-  /** Where it is worth keeping: how. */
+  /** How memory is stored; undefined: it is not kept over terms. */
   readonly durable?: Durable<Memory>;
-  /** Reads. May wait, never writes. `undefined`: the key is gone, its memory can be dropped. */
+  /** Reads; may wait, never writes. `undefined`: the key is gone, its memory can be dropped. */
   observe(key: string, site: SiteView, memory: Memory): State | undefined | Promise<State | undefined>;
-  /** Thinks. Pure: same arguments, same answer. */
+  /** Decides. Pure: same arguments, same answer. */
   decide(state: State, memory: Memory, now: Instant): Decision<Memory>;
-  /** The same in steps, where one object can be much to think about. */
+  /** The same in steps, for keys whose decision takes long. */
   deciding?(state: State, memory: Memory, now: Instant): Steps<Decision<Memory>>;
   /**
    * What to keep once the outcomes are known; pure. May ask for a further round with actions at the same `now`: a Node
@@ -95,30 +91,30 @@ export interface Controller<State, Memory> {
   remember?(decision: Decision<Memory>, outcomes: readonly Outcome[], now: Instant): Decision<Memory>;
 }
 
-/** How a memory is kept as text on this board, over terms and restarts. Another board does not see it. */
+/** How a memory is kept as text on this board, over terms and restarts. Other boards do not see it. */
 export interface Durable<Memory> {
   /**
-   * Undefined: nothing worth keeping. Instants of the monotonic clock mean nothing after a reboot: what is written down
-   * is what can be read again then. Equal memories give equal text, or every pass is a write to flash.
+   * Undefined: nothing worth keeping. Instants of the monotonic clock mean nothing after a reboot, so the text must do
+   * without them. Equal memories must give equal text, or every pass writes to flash.
    */
   save(memory: Memory, now: Instant): string | undefined;
-  /** Throws where the text cannot be understood; the key then begins with the initial memory. */
+  /** Throws if the text is unreadable; the key then begins with the initial memory. */
   load(text: string, now: Instant): Memory;
 }
 
-/** What a controller may read. */
+/** The read access of a controller. */
 export interface SiteView {
   /** The one instant of this pass. */
   readonly now: Instant;
   lister<T extends KubeObject>(resource: Resource<T>): Lister<T>;
   /**
-   * Asks the site API itself, past the cache; `undefined`: it does not exist. Rare: only where a stale answer would
-   * destroy something. Rejects where the API does not answer: the pass is then tried again later.
+   * Reads from the site API itself, past the cache; `undefined`: the object does not exist. Use it only where acting on
+   * a stale answer would destroy something. Rejects without an answer; the pass is then tried again later.
    */
   fetch<T extends KubeObject>(resource: Resource<T>, key: string): Promise<T | undefined>;
-  /** Takes steps that are much together, and lets others have their turn of the event loop in between. */
+  /** Runs long steps, and lets others have their turn of the event loop in between. */
   inTurns<T>(steps: Steps<T>): T | Promise<T>;
-  /** How well we hear the changes of a resource. */
+  /** The health of a resource's watch. */
   watch(resource: Resource<KubeObject>): WatchHealth;
 }
 
@@ -126,6 +122,6 @@ export interface SiteView {
 export interface Term {
   readonly number: number;
   readonly signal: AbortSignal;
-  /** False from the moment at which another may lead, whatever timers and the network say; asked before each write. */
+  /** False once another board may lead, whatever timers and the network do; checked before each write. */
   standsAt(now: Instant): boolean;
 }

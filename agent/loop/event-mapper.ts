@@ -21,11 +21,11 @@ export interface WakerParts {
   readonly signal: AbortSignal;
 }
 
-/** Turns changes of the caches into keys of one controller's queue. */
+/** Maps changes of the caches to keys of one controller's queue. */
 export class EventMapper {
   readonly #ambient: Ambient;
   readonly #parts: WakerParts;
-  /** A resource is gone through once, however many wakes listen to it. */
+  /** Grouped by resource, so that a sweep reads each resource once. */
   readonly #wakes = new Map<Resource<KubeObject>, WatchSpec[]>();
 
   constructor(ambient: Ambient, parts: WakerParts) {
@@ -34,7 +34,7 @@ export class EventMapper {
     for (const wake of parts.wakes) this.#wakes.set(wake.on, [...(this.#wakes.get(wake.on) ?? []), wake]);
   }
 
-  /** Every change from now on wakes its keys, until the answer is called. */
+  /** Every change from now on wakes its keys, until the returned function is called. */
   listen(): () => void {
     const { caches } = this.#parts;
     const ends = [...this.#wakes].map(([resource, wakes]) =>
@@ -45,7 +45,7 @@ export class EventMapper {
     };
   }
 
-  /** Every cached object wakes its keys once. Changes that come meanwhile are heard by `listen`. */
+  /** Every cached object wakes its keys once. `listen` handles the changes that arrive meanwhile. */
   async sweep(swept: true | "again"): Promise<void> {
     const { caches, signal } = this.#parts;
     for (const [resource, all] of this.#wakes) {
@@ -55,7 +55,7 @@ export class EventMapper {
     }
   }
 
-  /** Nothing of it is missed where the term ends first: the next one goes through everything. */
+  /** If the term ends first nothing is missed: the next one sweeps everything. */
   #wakeAll(wakes: readonly WatchSpec[], changes: Iterable<Seen<KubeObject>>): Promise<void> | undefined {
     const { turns, lane, signal } = this.#parts;
     const rest = turns.run(this.#steps(wakes, changes), lane, signal);
@@ -74,8 +74,8 @@ export class EventMapper {
   }
 
   /**
-   * A rule that fails on one object must not keep the others, nor other controllers, from hearing of theirs. A cache that
-   * cannot be read is no failure of a rule: whom it would have woken is never known.
+   * A rule that fails on one object must not keep other objects or controllers from their changes. An unreadable cache
+   * is fatal: the keys that it would have woken are unknown.
    */
   *#wake(wake: WatchSpec, change: Seen<KubeObject>, site: SiteView): Steps<undefined> {
     const { queue } = this.#parts;

@@ -2,10 +2,10 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { dispositionOf, isUnforeseen } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 
-/** Failures of a broken link come for every key: the log hears of them once in a while. */
+/** A broken link fails every key: these failures are logged at most this often. */
 const warnEvery: Millis = 60_000;
 
-/** What one controller says of the passes that failed. */
+/** Logs the failed passes of one controller. */
 export class FailureLog {
   readonly #log: Logger;
   #warned: Instant | undefined;

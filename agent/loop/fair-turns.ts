@@ -1,26 +1,26 @@
 import { type Clock, elapsed, type Instant, type Millis, nextTurn } from "../base/clock.ts";
 import { type Lane, Lanes } from "../base/lanes.ts";
 
-/** So long others share one turn of the event loop. */
+/** How long callers share one turn of the event loop. */
 const slice: Millis = 10;
 
 /**
- * Shares the event loop among those with much to do. Within the first 10 ms of a turn everyone goes on; after that all wait
- * in lanes, and each further turn begins with the first of them. Timers and answers of the network have their turn in between.
+ * Shares the event loop among long computations. Within the first 10 ms of a turn every caller goes on; after that all
+ * wait in lanes, and each further turn begins with the first of them. Timers and network answers run in between.
  *
  * On a clock that stands still during a turn nobody ever waits.
  */
 export class FairTurns {
   readonly #clock: Clock;
   readonly #line = new Lanes();
-  /** Of the present turn, since somebody asked in it. */
+  /** Start of the present turn, from the first call in it. */
   #began: Instant | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Undefined: go on at once. Else wait for it; false: the signal aborted first. */
+  /** Undefined: go on at once. Otherwise wait for the promise; false: the signal aborted first. */
   take(lane: Lane, signal: AbortSignal): Promise<boolean> | undefined {
     const isOver = this.#isOver();
     if (this.#line.size === 0 && !isOver) return undefined;
@@ -29,7 +29,10 @@ export class FairTurns {
     return turn;
   }
 
-  /** Takes all steps, in as many turns as they need: a promise only where one is not enough. Rejects when the signal aborts first. */
+  /**
+   * Runs all steps in as many turns as they need; a promise only if one is not enough. Rejects if the signal aborts
+   * first.
+   */
   run<T>(steps: Iterator<undefined, T>, lane: Lane, signal: AbortSignal): T | Promise<T> {
     const step = this.#goOn(steps, lane, signal);
     return "value" in step ? step.value : this.#rest(step.turn, steps, lane, signal);
@@ -47,7 +50,7 @@ export class FairTurns {
     }
   }
 
-  /** To the end, or to where others have their turn. */
+  /** Runs to the end, or until others have their turn. */
   #goOn<T>(
     steps: Iterator<undefined, T>,
     lane: Lane,
@@ -56,7 +59,7 @@ export class FairTurns {
     for (;;) {
       const step = steps.next();
       if (step.done) return { value: step.value };
-      // Steps are small: one for each pass of the others would take minutes.
+      // Steps are small: waiting for a turn before each one would take minutes.
       const turn = this.#isOver() ? this.take(lane, signal) : undefined;
       if (turn) return { turn };
     }

@@ -1,4 +1,4 @@
-/** Lets everybody through, or nobody. */
+/** Lets all workers pass, or none. */
 export class Gate {
   readonly #waiting = new Set<() => void>();
   #isShut = false;
@@ -16,7 +16,7 @@ export class Gate {
     for (const enter of this.#waiting) enter();
   }
 
-  /** Waits until it is open. False: the signal aborted first. */
+  /** Waits until the gate is open. False: the signal aborted first. */
   async pass(signal: AbortSignal): Promise<boolean> {
     while (this.#isShut && !signal.aborted) {
       await new Promise<void>((resolve) => {

@@ -9,10 +9,10 @@ export interface MemoryStore {
   delete(area: string, key: string): void;
 }
 
-/** Where the durable memories of a controller lie in the store. */
+/** The area of the store that holds a controller's durable memories. */
 export const memoryArea = (controller: string): string => `memory/${controller}`;
 
-/** The durable memories of one controller. Writes only what changed: every write is one to flash. */
+/** The durable memories of one controller. Writes changes only: every write is one to flash. */
 export class KeptMemories<Memory> {
   readonly #store: MemoryStore;
   readonly #area: string;
@@ -25,7 +25,7 @@ export class KeptMemories<Memory> {
     this.#durable = parts.durable;
   }
 
-  /** What was kept. Text that cannot be understood is dropped: losing a memory is safe. */
+  /** Loads the stored memories. An unreadable text is dropped: losing a memory is safe. */
   load(now: Instant, log: Logger): Map<string, Memory> {
     const memories = new Map<string, Memory>();
     const unreadable: string[] = [];

@@ -3,7 +3,7 @@ import type { Instant, Millis } from "../base/clock.ts";
 import { filled, fullBucket, type TokenBucket } from "../base/token-bucket.ts";
 
 export interface RetryLimits extends BackoffLimits {
-  /** All keys of a queue together. */
+  /** For all keys of a queue together. */
   readonly perSecond: number;
   readonly burst: number;
 }
@@ -11,7 +11,7 @@ export interface RetryLimits extends BackoffLimits {
 /** As client-go's default controller limiter. */
 export const defaultRetryLimits: RetryLimits = { first: 5, most: 1_000_000, perSecond: 10, burst: 100 };
 
-/** Takes a token, on credit where there is none, and says how long to wait until it is earned. */
+/** Takes a token, on credit if the bucket is empty, and returns how long to wait until it is earned. */
 export function reserve(
   bucket: TokenBucket,
   perSecond: number,
@@ -22,7 +22,7 @@ export function reserve(
   return [level >= 0 ? 0 : (-level / perSecond) * 1000, { level, at: now }];
 }
 
-/** When a key that failed may come again: its own backoff, or its place in the line of all that fail, if that is later. */
+/** When a failed key may come again: after its own backoff or when the queue's rate permits, whichever is later. */
 export class RetryLimiter {
   readonly #limits: RetryLimits;
   readonly #failures = new Map<string, number>();
@@ -32,7 +32,7 @@ export class RetryLimiter {
     this.#limits = limits;
   }
 
-  /** Counts a failure of the key. */
+  /** Counts a failure of the key and returns its delay. */
   delay(key: string, now: Instant): Millis {
     const failures = this.failures(key) + 1;
     this.#failures.set(key, failures);

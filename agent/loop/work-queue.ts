@@ -15,23 +15,23 @@ const sooner = (a: Delayed, b: Delayed): boolean => a.due < b.due || (a.due === 
  * Keys that wait for their controller.
  *
  * Promises: a key is never with two workers at once. A key added while it waits is one entry; a key added while it is
- * worked on comes once more after `done`. Nothing added is lost before the shutdown. Keys come in the order in which
+ * processed comes once more after `done`. Nothing added is lost before the shutdown. Keys come in the order in which
  * they became ready, the preferred ones first.
  */
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #limiter: RetryLimiter;
   readonly #ready = new Fifo<string>();
-  /** Keys that go before those in `ready`. One that stood there before still does, and is passed over. */
+  /** Keys that go before those in `ready`. A key that was in `ready` before stays there, and is skipped later. */
   readonly #urgent = new Fifo<string>();
   readonly #preferred = new Set<string>();
-  /** Every key that has to be looked at, and since when. What is dirty and not being worked on stands in a line. */
+  /** Keys that need processing, and since when. Each one that is not being processed is in one of the lines. */
   readonly #dirty = new Map<string, Instant>();
   readonly #processing = new Set<string>();
-  /** Keys that were delayed while somebody worked on them: he may not have seen why. */
+  /** Keys delayed during processing; the worker may have missed the change that caused it. */
   readonly #late = new Set<string>();
   readonly #waiters = new Set<(key: string | undefined) => void>();
-  /** The one time at which a delayed key comes back. Entries of the heap that say something else are outdated. */
+  /** The one time at which a delayed key comes back. Heap entries with another time are outdated. */
   readonly #due = new Map<string, Millis>();
   #delayed = new Heap<Delayed>(sooner);
   #order = 0;
@@ -43,19 +43,19 @@ export class WorkQueue {
     this.#limiter = new RetryLimiter(retry);
   }
 
-  /** Keys that are ready to be taken. */
+  /** Number of keys that are ready to be taken. */
   get size(): number {
     let size = this.#dirty.size;
     for (const key of this.#processing) if (this.#dirty.has(key)) size--;
     return size;
   }
 
-  /** Keys that come back later by themselves. */
+  /** Number of keys that come back later by themselves. */
   get delayed(): number {
     return this.#due.size;
   }
 
-  /** How long the first in line has been waiting. */
+  /** How long the first key in line has been waiting. */
   oldestWait(now: Instant): Millis | undefined {
     const first = this.#line()?.peek();
     const since = first === undefined ? undefined : this.#dirty.get(first);
@@ -68,14 +68,14 @@ export class WorkQueue {
     if (!this.#processing.has(key)) this.#enter(key);
   }
 
-  /** The key goes before all others until it is forgotten: somebody waits for it, and nobody for the others. */
+  /** Puts the key before all others until it is forgotten: its result is waited for. */
   prefer(key: string): void {
     if (this.#closed || this.#preferred.has(key)) return;
     this.#preferred.add(key);
     if (this.#isWaiting(key)) this.#enter(key);
   }
 
-  /** Where the key is delayed already, the earlier time wins. */
+  /** Enqueues the key after the delay. If it is delayed already, the earlier time wins. */
   addAfter(key: string, delay: Millis): void {
     if (this.#closed) return;
     if (!(delay > 0)) {
@@ -91,18 +91,18 @@ export class WorkQueue {
     if (this.#delayed.peek()?.due === due) this.#arm();
   }
 
-  /** Adds the key again when its backoff permits; not before `least` is over. */
+  /** Adds the key again when its backoff permits, but not before `least` is over. */
   retry(key: string, least: Millis = 0): void {
     if (this.#closed) return;
     this.addAfter(key, Math.max(least, this.#limiter.delay(key, this.#clock.now())));
   }
 
-  /** The key comes back by itself no more, unless it was delayed since it was taken. */
+  /** Cancels the key's delay, unless it was delayed since it was taken. */
   undelay(key: string): void {
     if (!this.#late.has(key)) this.#due.delete(key);
   }
 
-  /** The key's failures are over, or no longer of interest. Does not take it out of the queue. */
+  /** Resets the key's failures and preference. Does not take it out of the queue. */
   forget(key: string): void {
     this.#preferred.delete(key);
     this.#limiter.forget(key);
@@ -112,7 +112,7 @@ export class WorkQueue {
     return this.#limiter.failures(key);
   }
 
-  /** The next key, to be returned by `done`. Undefined: the signal aborted, or the queue is shut down and empty. */
+  /** The next key; return it with `done`. Undefined: the signal aborted, or the queue is shut down and empty. */
   take(signal: AbortSignal): Promise<string | undefined> {
     if (signal.aborted) return Promise.resolve(undefined);
     if (this.#line() !== undefined || this.#closed) return Promise.resolve(this.#next());
@@ -133,7 +133,7 @@ export class WorkQueue {
     if (this.#processing.delete(key) && this.#dirty.has(key)) this.#enter(key);
   }
 
-  /** Takes nothing new, forgets what is delayed, hands out what is ready and then `undefined`. */
+  /** Takes no new keys, drops the delayed ones, hands out the ready ones and then `undefined`. */
   shutDown(): void {
     this.#closed = true;
     this.#timer?.cancel();
@@ -159,7 +159,7 @@ export class WorkQueue {
     return this.#dirty.has(key) && !this.#processing.has(key);
   }
 
-  /** The line whose first key is next; undefined: both are empty. */
+  /** The line that holds the next key; undefined: both are empty. */
   #line(): Fifo<string> | undefined {
     for (const line of [this.#urgent, this.#ready]) {
       for (let key = line.peek(); key !== undefined; key = line.peek()) {
