@@ -4,7 +4,7 @@ import { asRecord } from "../base/json.ts";
 import { RollingCount } from "../base/rolling-count.ts";
 import type { Action, EventAction } from "./actions.ts";
 
-/** What an act did to the site, where that is worth counting. Several acts can concern one pod: each is counted as itself. */
+/** Kinds of harmful acts that are counted. One pod may see several of them; each counts on its own. */
 export const acts = [
   /** Ready=Unknown was written for a silent board. */
   "board-marked",
@@ -12,7 +12,7 @@ export const acts = [
   "board-tainted",
   /** A pod was marked not ready because its board is silent. */
   "pod-marked",
-  /** A pod was deleted because it does not tolerate a NoExecute taint of its board, or not any longer. */
+  /** A pod was deleted because it does not tolerate a NoExecute taint of its board, or no longer does. */
   "pod-evicted",
   /** A pod was deleted because its board was deleted. */
   "pod-collected",
@@ -31,7 +31,7 @@ export interface ActCount {
   readonly total: number;
 }
 
-/** How often each kind of act went through, in constant memory. */
+/** Counts the acts of each kind that went through, in constant memory. */
 export class ActCounts {
   readonly #counts = new Map<Act, { readonly recent: RollingCount; total: number }>();
 
@@ -50,7 +50,7 @@ export class ActCounts {
   }
 }
 
-/** What a write counts as; undefined: nothing that harms. `by`: the controller that asked for it. */
+/** The kind of act that a write counts as; undefined: a harmless write. `by`: the controller that asked for it. */
 export function actOf(action: Exclude<Action, EventAction>, by: string | undefined): Act | undefined {
   switch (action.do) {
     case "delete":
@@ -79,7 +79,7 @@ function actOfPatch(
       if (subresource === "status") return "board-marked";
       return taintsBoard(patch) ? "board-tainted" : undefined;
     case "Pod":
-      // Who evicts a pod says why in its status first: that is a part of the eviction, not an act of its own.
+      // The evicting controllers first write the reason into the pod's status: a part of the eviction, not another act.
       return cause && by !== "taint-eviction" && by !== "pod-gc" ? "pod-marked" : undefined;
     default:
       return cause && "endpoints-withdrawn";

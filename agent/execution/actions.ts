@@ -8,7 +8,7 @@ export interface ObjectRef {
   readonly namespace: string | undefined;
   readonly name: string;
   readonly uid: string;
-  /** Left out where any state of the same object will do (a deletion decided by uid alone). */
+  /** Undefined if any state of the same object will do (a deletion decided by uid alone). */
   readonly resourceVersion?: string;
 }
 
@@ -20,7 +20,7 @@ export const refTo = (resource: Resource<KubeObject>, { metadata }: KubeObject):
   resourceVersion: metadata.resourceVersion,
 });
 
-/** Without a namespace where it has none. */
+/** Namespace and name; without a namespace for cluster-scoped objects. */
 export const placeOf = ({ namespace, name }: ObjectRef): { namespace?: string; name: string } =>
   namespace === undefined ? { name } : { namespace, name };
 
@@ -28,14 +28,14 @@ export const placeOf = ({ namespace, name }: ObjectRef): { namespace?: string; n
 export const anyStateOf = ({ resourceVersion: _, ...target }: ObjectRef): ObjectRef => target;
 
 /**
- * What a deletion names. Where our verdict is the cause, the very state that the verdict rested on: a request may arrive
- * long after it was sent, under another leader, and an object that was written since then lives on. Where it is another's
- * will, any state will do.
+ * The target of a deletion. If our verdict caused it, the exact state that the verdict rested on: the request may
+ * arrive long after it was sent, under another leader, and must spare an object that was written since then. Without a
+ * verdict any state will do.
  */
 export const condemned = (target: ObjectRef, cause: Cause | undefined): ObjectRef =>
   cause === undefined ? anyStateOf(target) : target;
 
-/** Why an act is harmful, and what permits it: every act that our verdict about a board caused carries one. */
+/** Why an act is harmful, and what permits it: every act caused by our verdict about a board carries one. */
 export interface Cause {
   readonly board: string;
   readonly verdict: string;
@@ -50,7 +50,7 @@ interface Common {
   readonly cause?: Cause;
 }
 
-/** Everything a controller can ask for. */
+/** All actions that a controller can ask for. */
 export type Action = Common &
   (
     | { readonly do: "create"; readonly resource: Resource<KubeObject>; readonly object: NewObject }
@@ -64,7 +64,7 @@ export type Action = Common &
       }
     | { readonly do: "delete"; readonly target: ObjectRef; readonly gracePeriodSeconds?: number }
     | { readonly do: "evict"; readonly target: ObjectRef }
-    /** What a scheduler does for a Pod: says on which board it runs, for good. */
+    /** Assigns a Pod to its board for good, as a scheduler does. */
     | { readonly do: "bind"; readonly target: ObjectRef; readonly board: string }
     | {
         readonly do: "event";
@@ -77,7 +77,7 @@ export type Action = Common &
 
 export type EventAction = Extract<Action, { readonly do: "event" }>;
 
-/** The object was written between the read that decided and this write. */
+/** The object was written between the read behind the decision and this write. */
 export const isConflict = (error: Error): boolean => "reason" in error && error.reason === "Conflict";
 
 /** The keys of a resource's objects whose write met a newer version. */
@@ -91,8 +91,8 @@ export const overtakenBy = (outcomes: readonly Outcome[], resource: Resource<Kub
   );
 
 /**
- * What became of an action, and when that was known, where it took any time. `object`: as the API answered, for a write that
- * follows in the same pass.
+ * The result of an action, and when it was known if the action took time. `object`: the API's answer, for a later write
+ * of the same pass.
  */
 export type Outcome = { readonly action: Action; readonly at?: Instant } & (
   | { readonly ok: true; readonly object?: KubeObject }

@@ -11,7 +11,7 @@ export interface Link {
 /** Actions on one object, in the order in which they were decided. */
 export type Chain = readonly Link[];
 
-/** Groups the actions of a decision by the object they are about. A creation without a name is an object of its own. */
+/** Groups the actions of a decision by their object. A creation without a name is an object of its own. */
 export function chainsOf(actions: readonly Action[]): readonly Chain[] {
   const chains = new Map<string, Link[]>();
   for (const [index, action] of actions.entries()) {
@@ -43,7 +43,7 @@ const identify = (resource: Resource<KubeObject>, namespace: string | undefined,
 
 /**
  * Our own writes move an object's resourceVersion. A later write of the same decision names the version that was
- * observed; it is carried over to the newest of ours, and only then: what others wrote in between stays a conflict.
+ * observed; it is moved on to our newest version, and only then: a write by others in between stays a conflict.
  */
 export class OwnVersions {
   readonly #replaced = new Set<string>();

@@ -4,17 +4,17 @@ import { fullBucket, type TokenBucket, take } from "../base/token-bucket.ts";
 import type { EventAction } from "./actions.ts";
 
 export interface EventLimits {
-  /** Events that an object may cause at once, and then one per `refill`. */
+  /** Events that an object may cause at once; after that, one per `refill`. */
   readonly burst: number;
   readonly refill: Millis;
-  /** From here on, events that differ in their message only become one, counted, within `similarWindow`. */
+  /** From this number on, events that differ only in their message are combined into one within `similarWindow`. */
   readonly similar: number;
   readonly similarWindow: Millis;
   readonly objects: number;
   readonly messagesPerObject: number;
 }
 
-/** As client-go, apart from the smaller memory. */
+/** As client-go, with a smaller memory. */
 export const eventLimits: EventLimits = {
   burst: 25,
   refill: 300_000,
@@ -24,7 +24,7 @@ export const eventLimits: EventLimits = {
   messagesPerObject: 16,
 };
 
-/** An Event that the API has. */
+/** An Event that the API server has. */
 export interface WrittenEvent {
   readonly name: string;
   readonly count: number;
@@ -37,7 +37,7 @@ interface Subject {
   readonly reasons: Map<string, { since: Instant; readonly messages: Set<string> }>;
 }
 
-/** Which Events are the same, and which are too many. Remembers the objects that were spoken of last, and no others. */
+/** Finds events that are the same or too many. Remembers only the objects that most recently had events. */
 export class EventCorrelator {
   readonly #limits: EventLimits;
   readonly #subjects = new Map<string, Subject>();
@@ -46,7 +46,7 @@ export class EventCorrelator {
     this.#limits = limits;
   }
 
-  /** The message under which the event is told, once there are many like it. */
+  /** The message to write: the event's own, or a combined one once there are many like it. */
   told({ about, severity, reason, message }: EventAction, now: Instant): string {
     const { similar, similarWindow, messagesPerObject } = this.#limits;
     const { reasons } = this.#subject(about.uid, now);
@@ -58,7 +58,7 @@ export class EventCorrelator {
     return seen.messages.size < similar ? message : `(combined from similar events): ${message}`;
   }
 
-  /** Takes from the object's allowance. */
+  /** Takes from the object's allowance; false: it is used up. */
   admits({ about }: EventAction, now: Instant): boolean {
     const { burst, refill } = this.#limits;
     const subject = this.#subject(about.uid, now);
@@ -90,7 +90,7 @@ export class EventCorrelator {
   }
 }
 
-/** The newest use comes last; beyond `most` the least recently used entry goes. */
+/** Makes this entry the newest; beyond `most` the least recently used one is dropped. */
 function remember<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
   map.delete(key);
   map.set(key, value);

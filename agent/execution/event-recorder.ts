@@ -20,7 +20,7 @@ const attempts = 4;
 const pause: Millis = 10_000;
 const longestMessage = 1024;
 
-/** What was said and is not sent yet. The same thing said again meanwhile is counted here. */
+/** An event that is not sent yet. Repetitions meanwhile are counted here. */
 interface Pending {
   readonly event: EventAction;
   readonly text: string;
@@ -32,8 +32,8 @@ interface Pending {
 }
 
 /**
- * Writes Events (core/v1): merged, limited per object, one at a time, in the background. A pass never waits for it, and
- * nothing depends on it: what does not fit or does not go through is dropped and counted.
+ * Writes Events (core/v1): merged, limited per object, one at a time, in the background. A pass never waits for them,
+ * and nothing depends on them: events that exceed the queue or cannot be written are dropped and counted.
  */
 export class EventRecorder implements Events {
   readonly #ambient: Ambient;
@@ -89,7 +89,7 @@ export class EventRecorder implements Events {
     }
   }
 
-  /** Only what may have been lost on the way is tried again: a refusal of the API would be repeated. */
+  /** Retries only errors of disposition "retry": the API would repeat a refusal. */
   async #deliver(pending: Pending, signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#ambient;
     for (let attempt = 1; !signal.aborted; attempt++) {
@@ -164,7 +164,7 @@ export class EventRecorder implements Events {
   }
 }
 
-/** Events about objects of the cluster lie in "default", as those of Kubernetes itself. */
+/** Events about cluster-scoped objects are in "default", as Kubernetes' own. */
 const namespaceOf = ({ about }: EventAction): string => about.namespace ?? "default";
 
 const cut = (message: string): string => message.slice(0, longestMessage);

@@ -49,45 +49,45 @@ export interface Events {
   record(event: EventAction, term: Term): void;
 }
 
-/** An operator froze evictions after it was decided. */
+/** An operator froze evictions after the decision. */
 export class FrozenError extends Error implements HasDisposition {
   override readonly name = "FrozenError";
   readonly disposition = "refresh";
 }
 
-/** There was an outage after the site was looked at: what our verdict permitted then it may not permit now. */
+/** There was an outage after the site was observed: our verdict may no longer permit the act. */
 export class OutdatedError extends Error implements HasDisposition {
   override readonly name = "OutdatedError";
   readonly disposition = "refresh";
 }
 
-/** The pass that asks for acts. */
+/** The pass that asks for actions. */
 export interface Asking {
   /** Name of the controller. */
   readonly by: string;
-  /** When it looked at the site. */
+  /** When it observed the site. */
   readonly since: Instant;
-  /** Called after each act. */
+  /** Called after each action. */
   readonly moved: () => void;
-  /** Writes that have not been sent after so long are postponed; left out: each waits for its turn. */
+  /** Writes that have not been sent after this time are postponed; undefined: each waits for its turn. */
   readonly patience?: Millis | undefined;
-  /** In which writes wait for their turn; left out: the first. */
+  /** The lane in which writes wait for their turn; undefined: the first. */
   readonly lane?: Lane | undefined;
 }
 
-/** Performs decisions. An Executor does; what only reports them (shadow) may too. */
+/** Performs decisions. An Executor does; a shadow mode may only report them. */
 export interface Acts {
   execute(actions: readonly Action[], term: Term, asking: Asking): Promise<readonly Outcome[]>;
 }
 
-/** A pass whose acts are under way. */
+/** A pass whose actions are under way. */
 interface Pass extends Omit<Asking, "by" | "patience"> {
   readonly by: string | undefined;
   /** Aborts when no further write may begin. */
   readonly patience: AbortSignal;
 }
 
-/** Was not tried, because what it builds on failed. It fares as that did. */
+/** The action was not tried, because one that it builds on failed. It has the disposition of that error. */
 export class NotAttemptedError extends Error implements HasDisposition {
   override readonly name = "NotAttemptedError";
   readonly disposition: Disposition;
@@ -99,12 +99,12 @@ export class NotAttemptedError extends Error implements HasDisposition {
 }
 
 /**
- * Performs what controllers decide, as long as the term stands.
+ * Performs the decisions of controllers, as long as the term stands.
  *
- * Every write names the object's uid and, where the decision rests on its state, its resourceVersion. Actions on one
- * object run in their order, and what follows a failed one is not attempted; creations of a decision start slowly
- * (1, 2, 4, …) and stop at the first batch with a failure; all else runs side by side, within the bound that all
- * controllers share.
+ * Every write names the object's uid and, if the decision rests on its state, its resourceVersion. Actions on one
+ * object run in order, and those after a failed one are not attempted; creations of a decision start slowly (1, 2, 4,
+ * …) and stop at the first batch with a failure; all others run side by side, within the bound that all controllers
+ * share.
  */
 export class Executor {
   readonly #ambient: Ambient;
@@ -122,9 +122,9 @@ export class Executor {
       readonly client: Writer;
       readonly events: Events;
       readonly inflight: number;
-      /** Whether nobody may be evicted from a board; left out: never. */
+      /** Whether evictions from a board are frozen; undefined: never. */
       readonly isFrozen?: (board: string) => boolean;
-      /** Whether an outage has cost us the view of that instant; left out: never. */
+      /** Whether an outage since that instant has made its observations void; undefined: never. */
       readonly isOutdated?: (since: Instant) => boolean;
     },
   ) {
@@ -137,12 +137,12 @@ export class Executor {
     this.#permits = new Permits(parts.inflight);
   }
 
-  /** The harmful acts that went through, each kind by itself. */
+  /** Counts of the harmful acts that went through, by kind. */
   acts(now: Instant): readonly ActCount[] {
     return this.#acts.list(now);
   }
 
-  /** Never rejects: what became of each action, in the order of the actions. `asking` left out: it is asked for right now. */
+  /** Never rejects; returns the outcomes in the order of the actions. Without `asking` they count as decided now. */
   async execute(actions: readonly Action[], term: Term, asking?: Asking): Promise<readonly Outcome[]> {
     const { clock } = this.#ambient;
     const pass = asking ?? { by: undefined, since: clock.now(), moved: () => {}, patience: undefined };
@@ -160,7 +160,7 @@ export class Executor {
     return outcomes;
   }
 
-  /** Answers the first failure. */
+  /** Returns the first failure. */
   async #chain(chain: Chain, outcomes: Outcome[], term: Term, pass: Pass): Promise<Error | undefined> {
     const versions = new OwnVersions();
     let failure: Error | undefined;
@@ -242,7 +242,7 @@ export class Executor {
   }
 }
 
-/** One creation, then two, then four: a rule or a quota that refuses them all is asked once, not a hundred times. */
+/** One creation, then two, then four: a rule or quota that refuses them all is asked once, not a hundred times. */
 async function slowStart(
   chains: readonly Chain[],
   run: (chain: Chain) => Promise<Error | undefined>,
@@ -259,7 +259,7 @@ async function slowStart(
   }
 }
 
-/** Of harmful acts those that take pods away: deletions, and the taint that leads to them. A mark takes none. */
+/** Harmful acts that remove pods: deletions, and the taint that leads to them. A not-ready mark removes none. */
 const evicts = (action: Action): action is Action & { readonly cause: Cause } =>
   action.cause !== undefined &&
   (action.do === "delete" ||
@@ -269,7 +269,7 @@ const evicts = (action: Action): action is Action & { readonly cause: Cause } =>
 const preconditions = ({ uid, resourceVersion }: ObjectRef): { uid: string; resourceVersion?: string } =>
   resourceVersion === undefined ? { uid } : { uid, resourceVersion };
 
-/** Inside of the patch: another uid or resourceVersion than the stored one makes the API refuse all of it. */
+/** As part of the patch: the API refuses all of it if the stored uid or resourceVersion differs. */
 function withPreconditions(patch: object, target: ObjectRef): object {
   const metadata = "metadata" in patch && typeof patch.metadata === "object" ? patch.metadata : {};
   return { ...patch, metadata: { ...metadata, ...preconditions(target) } };
