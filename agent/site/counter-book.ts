@@ -6,27 +6,27 @@ import { decodeCounters, encodeCounters, highestOf, merged, raised, type SiteCou
 
 const area = "counters";
 
-/** The broker's connection waits so long for a command of which the number cannot be written. */
+/** How long the broker's connection waits for a command whose number cannot be written. */
 const patience: Millis = 10_000;
 
 export interface CounterBookParts {
   readonly facts: Facts;
-  /** Signatures cover a topic, and that names the site: its counters are the same on whichever Lease they lie. */
+  /** Signatures cover a topic, which names the site: the site's counters are the same on every Lease. */
   readonly site: string;
-  /** Writes what is carried into the Lease now; resolves once the Lease holds it. */
+  /** Writes the carried annotations into the Lease now; resolves once the Lease holds them. */
   readonly publish: () => Promise<void>;
 }
 
 /**
- * Which numbers of signed commands are used up on this site, as far as this board knows: the higher one of what it remembers
- * and of what it ever read on the Lease. Nothing lowers it, so a Lease that was deleted, or restored from a backup, is put
- * right by the next leader that remembers more.
+ * The used numbers of this site's signed commands, as far as this board knows: the higher one of its own memory and of
+ * all that it ever read on the Lease. Nothing lowers them, so the next leader that remembers more corrects a Lease that
+ * was deleted or restored from a backup.
  */
 export class CounterBook {
   readonly #ambient: Ambient;
   readonly #parts: CounterBookParts;
   #counters: SiteCounters;
-  /** The last text that was read of the Lease. */
+  /** The text last read on the Lease. */
   #seen: string | undefined;
 
   constructor(ambient: Ambient, parts: CounterBookParts) {
@@ -35,7 +35,7 @@ export class CounterBook {
     this.#counters = decodeCounters(parts.facts.get(area, parts.site) ?? "");
   }
 
-  /** What the Lease carries, each time that this board reads it. Costs a write where it is more than was known. */
+  /** Takes in the annotation after each read of the Lease. Writes to disk if it says more than was known. */
   saw(text = ""): void {
     if (text === this.#seen) return;
     this.#seen = text;
@@ -49,19 +49,19 @@ export class CounterBook {
     }
   }
 
-  /** The highest number that is used up of the key with this fingerprint; undefined: none is. */
+  /** The highest used number of the key with this fingerprint; undefined: none is. */
   highest(key: string): number | undefined {
     return highestOf(this.#counters, key);
   }
 
-  /** For the Lease's annotation; undefined: it is left as it is, where nothing was ever counted. */
+  /** Text for the Lease's annotation; undefined: nothing was ever counted, the annotation is left as it is. */
   carried(): string | undefined {
     return encodeCounters(this.#counters) || undefined;
   }
 
   /**
-   * Uses a number up, for this board and every leader after it: resolves once the Lease holds it. Rejects where that is
-   * not known; the number may be used up then all the same, so what it came with must not be carried out.
+   * Uses a number up, for this board and every leader after it: resolves once the Lease holds it. Rejects if that is
+   * not certain; the number may be used up all the same, so its command must not be carried out.
    */
   async use(key: string, counter: number): Promise<void> {
     const used = this.highest(key);

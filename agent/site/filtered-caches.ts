@@ -4,14 +4,14 @@ import type { Lister } from "../informer/lister.ts";
 import type { Seen } from "../loop/controller.ts";
 import type { Cache, Caches } from "./site-view.ts";
 
-/** Which objects are shown; it may change over time. */
+/** Decides which objects are shown; the answer may change over time. */
 export interface Filter {
-  /** Everything is shown at present: nothing needs to be asked about. */
+  /** Everything is shown at present: no object needs a check. */
   isOpen(): boolean;
   shows(resource: Resource<KubeObject>, object: KubeObject): boolean;
 }
 
-/** Caches without what a filter hides: to a controller such an object has left the selection. */
+/** Caches without the objects that a filter hides: to a controller such an object has left the selection. */
 export class FilteredCaches implements Caches {
   readonly #caches: Caches;
   readonly #filter: Filter;
@@ -27,7 +27,7 @@ export class FilteredCaches implements Caches {
     const shows = (object: T): boolean => isOpen() || this.#filter.shows(resource, object);
     return {
       lister: new FilteredLister(cache.lister, shows, isOpen),
-      // Asked for anew each time: a watch's health is replaced with every event.
+      // A getter: a watch's health is replaced with every event.
       get health() {
         return cache.health;
       },
@@ -87,7 +87,7 @@ function* filtered<T>(objects: IterableIterator<T>, shows: (object: T) => boolea
   for (const object of objects) if (shows(object)) yield object;
 }
 
-/** A change of what is shown: appearing and vanishing included. None where nothing of it is shown. */
+/** A change as the filter shows it: an object may appear or vanish. Empty if neither side of it is shown. */
 function seen<T>({ key, before, after }: Seen<T>, shows: (object: T) => boolean): readonly Seen<T>[] {
   const visible = (object: T | undefined): T | undefined =>
     object !== undefined && shows(object) ? object : undefined;

@@ -8,7 +8,7 @@ import { jitter } from "../base/random.ts";
 import { isForbidden, isNotFound } from "../client/api-error.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 
-/** What is in the cache is of no use here: it is thrown away. */
+/** The cache stems from another cluster and is thrown away. */
 export class OtherClusterError extends Error implements HasDisposition {
   override readonly name = "OtherClusterError";
   readonly disposition = "rebuild";
@@ -20,7 +20,7 @@ export class OtherClusterError extends Error implements HasDisposition {
 
 export interface HomeClusterParts {
   readonly client: Pick<KubeClient, "get">;
-  /** Stands for the cluster where we may not ask for its name: the server's address and authority, hashed. */
+  /** Stands for the cluster if its name may not be read: the server's address and authority, hashed. */
   readonly address: () => Promise<string>;
   readonly facts: Facts;
 }
@@ -28,8 +28,8 @@ export interface HomeClusterParts {
 const retries = { first: 500, most: 15_000 } as const;
 
 /**
- * Ties the cache to the cluster that it was filled from. Names and resourceVersions of one cluster make sense in another
- * one, only wrong sense: a watch would resume there without a word. A cluster is known by the uid of its kube-system.
+ * Ties the cache to the cluster that filled it. Names and resourceVersions of one cluster are valid but wrong in
+ * another: a watch would resume there without an error. The uid of the kube-system namespace identifies a cluster.
  */
 export class HomeCluster {
   readonly #ambient: Ambient;
@@ -40,7 +40,7 @@ export class HomeCluster {
     this.#parts = parts;
   }
 
-  /** Ends when the cache may be filled further, or when the signal aborts; throws where it is of another cluster. */
+  /** Resolves when the cache may be filled further, or the signal aborts; throws if it stems from another cluster. */
   async check(isEmpty: () => boolean, signal: AbortSignal): Promise<void> {
     const { facts } = this.#parts;
     const found = await this.#identity(signal);

@@ -22,11 +22,11 @@ export interface HomeParts {
   readonly at: { readonly namespace: string; readonly name: string };
   readonly informers: () => Pick<InformerSet, "run" | "stats">;
   readonly holds: () => Pick<HoldBook, "restored">;
-  /** Renews the Lease now. Rejects where this board does not lead. */
+  /** Renews the Lease now. Rejects if this board does not lead. */
   readonly renew: () => Promise<void>;
 }
 
-/** Keeps the caches up to date, as long as they are of this very cluster and of this very history of it. */
+/** Keeps the caches up to date, as long as they stem from this very cluster and this very history of it. */
 export class Home {
   readonly history: ServerHistory;
   readonly #parts: HomeParts;
@@ -55,7 +55,7 @@ export class Home {
     });
   }
 
-  /** Nothing is written to a server whose history is in doubt: it may have been restored. Reads change nothing. */
+  /** Blocks writes while the server's history is in doubt: it may have been restored. Reads change nothing. */
   async mayAsk({ method, signal }: HttpRequest): Promise<void> {
     if (method !== "GET") await this.history.settle(signal);
   }
@@ -64,7 +64,7 @@ export class Home {
     return this.#isListening;
   }
 
-  /** Until the signal aborts; throws where the caches are to be thrown away. */
+  /** Runs until the signal aborts; throws if the caches have to be thrown away. */
   async listen(signal: AbortSignal): Promise<void> {
     const informers = this.#parts.informers();
     const isEmpty = (): boolean => informers.stats().every(({ synced, objects }) => !synced && objects === 0);

@@ -12,7 +12,7 @@ import type { Lister } from "../informer/lister.ts";
 import type { SiteRank } from "../informer/reconnect-scheduler.ts";
 import { type Claim, olderClaims, order, type SiteLease, siteLeaseOf, siteSelector } from "./site-lease.ts";
 
-/** Of one claim: the namespaces that both sites select. */
+/** The namespaces that our site and one claim both select. */
 export type SharedNamespaces = "every" | { readonly count: number; readonly some: readonly string[] };
 
 /** A site that was here first, and the boards and namespaces that ours selects as well. */
@@ -25,7 +25,7 @@ export interface Conflict {
   readonly namespaces: SharedNamespaces | undefined;
 }
 
-/** What the claims ask of a KubeClient. */
+/** The method of KubeClient that the claims use. */
 export interface LeaseListing {
   list<T extends KubeObject>(
     resource: Resource<T>,
@@ -35,20 +35,20 @@ export interface LeaseListing {
   ): Promise<ListResult>;
 }
 
-/** Those of our site as it mirrors them. every: all are, and none is mirrored. none: it has no workloads. */
+/** The namespaces of our site, as it mirrors them. every: all, and none is mirrored. none: it has no workloads. */
 export type OwnNamespaces = Lister<KubeObject> | "every" | "none";
 
 export interface SiteClaimsParts {
   readonly client: LeaseListing;
   /** The Lease of our own site. */
   readonly at: { readonly namespace: string; readonly name: string };
-  /** In which Leases count as claims. A Lease elsewhere claims nothing: any tenant may write one in its namespace. */
+  /** Namespaces whose Leases count as claims. Others do not: any tenant may write a Lease in its namespace. */
   readonly leaseNamespaces: readonly string[];
   readonly boards: Lister<Node>;
   readonly namespaces: OwnNamespaces;
-  /** Between two looks. */
+  /** Between two reads. */
   readonly period: Millis;
-  /** What is ours to look after is no longer what it was. */
+  /** Called when the boards or namespaces that are ours change. */
   readonly changed: () => void;
 }
 
@@ -58,16 +58,16 @@ const retries = { first: 1000, most: 30_000 } as const;
 
 /**
  * Two sites may select the same board or namespace by mistake. The site whose Lease was created first keeps it, and the
- * other one does nothing with it: what the leaders of both read on the API server tells each of them the same.
+ * other one does nothing with it: the leaders of both read the same Leases and come to the same result.
  *
- * A claim stands as long as its Lease exists, whether or not somebody renews it: a site whose link is down for a day
- * still owns its boards.
+ * A claim stands as long as its Lease exists, whether or not it is renewed: a site whose link is down for a day still
+ * owns its boards.
  */
 export class SiteClaims {
   readonly #ambient: Ambient;
   readonly #parts: SiteClaimsParts;
   #older: readonly Claim[] = [];
-  /** By the key of a Lease: the names of the namespaces that it claims, where we do not know their labels ourselves. */
+  /** By the key of a Lease: the names of the namespaces that it claims, if we do not mirror their labels. */
   #named: ReadonlyMap<string, ReadonlySet<string>> = new Map();
   #unseen: readonly string[] = [];
   #rank: SiteRank | undefined;
@@ -78,7 +78,7 @@ export class SiteClaims {
     this.#parts = parts;
   }
 
-  /** True: no other site was here before ours; nothing needs to be asked about. */
+  /** True: no other site was here before ours; no object needs a check. */
   get none(): boolean {
     return this.#older.length === 0;
   }
@@ -88,7 +88,7 @@ export class SiteClaims {
     return this.#unseen;
   }
 
-  /** Where our site stands among all of them, by age; undefined: not known. */
+  /** Our site's rank among all sites, by age; undefined: not known. */
   get rank(): SiteRank | undefined {
     return this.#rank;
   }
@@ -98,12 +98,12 @@ export class SiteClaims {
     return this.#older.find(({ selector }) => matchesLabels(selector, labels));
   }
 
-  /** True: whoever was here before ours claims no namespace. */
+  /** True: no older site claims a namespace. */
   get noNamespaces(): boolean {
     return this.#older.every(({ namespaces }) => namespaces === undefined);
   }
 
-  /** The older site that claims a namespace. One that is to be ours and that we do not know is nobody's. */
+  /** The older site that claims a namespace. One that should be mirrored and is not counts as one without labels. */
   claimantOfNamespace(name: string): Claim | undefined {
     return this.#older.find((claim) => this.#claims(claim, name));
   }
@@ -144,7 +144,7 @@ export class SiteClaims {
     return claim.namespaces.length === 0 ? "every" : sharedNamespaces(this.#named.get(claim.lease) ?? []);
   }
 
-  /** Ends once the other sites are known, or when the signal aborts. Nothing may be done to a board before. */
+  /** Resolves once the other sites are known, or when the signal aborts. Boards must be left alone before. */
   async learn(signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#ambient;
     this.#older = [];
@@ -161,8 +161,8 @@ export class SiteClaims {
   }
 
   /**
-   * Looks again from time to time, the first time soon: sites that are set up together do not see all others at once. A
-   * look that fails changes nothing.
+   * Reads the claims again from time to time, the first time soon: sites that are set up together do not see all others
+   * at once. A failed read changes nothing.
    */
   async follow(signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#ambient;
@@ -196,7 +196,7 @@ export class SiteClaims {
     this.#parts.changed();
   }
 
-  /** A site to which every namespace belongs does not mirror them: it asks which ones the older sites select. */
+  /** A site that has every namespace does not mirror them: it lists the namespaces that the older sites select. */
   async #namesOf(older: readonly Claim[], signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
     const found = new Map<string, ReadonlySet<string>>();
     if (this.#parts.namespaces !== "every") return found;
@@ -209,7 +209,7 @@ export class SiteClaims {
     return found;
   }
 
-  /** Of the namespaces that count, as far as that is permitted. */
+  /** The sites' Leases in the namespaces that count, as far as permissions allow. */
   async #leases(signal: AbortSignal): Promise<readonly SiteLease[]> {
     const found: SiteLease[] = [];
     const unseen: string[] = [];
@@ -267,7 +267,7 @@ export class SiteClaims {
 const asLists = (named: ReadonlyMap<string, ReadonlySet<string>>): readonly (readonly [string, readonly string[]])[] =>
   [...named].map(([lease, names]) => [lease, [...names].sort()]);
 
-/** The first few of them by name; `undefined`: there is none. */
+/** The count and the first few names; `undefined`: there is none. */
 function sharedNamespaces(names: Iterable<string>): SharedNamespaces | undefined {
   const some: string[] = [];
   let count = 0;

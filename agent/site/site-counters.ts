@@ -1,11 +1,11 @@
 /**
- * The highest number that was accepted of each signing key, for a whole site. It travels from leader to leader in an
- * annotation of the site's Lease, as holds do.
+ * The highest accepted number of each signing key, for a whole site. It travels from leader to leader in an annotation
+ * of the site's Lease, as holds do.
  */
 export interface SiteCounters {
-  /** By the beginning of the key's fingerprint. Each lies above the floor. */
+  /** By the beginning of the key's fingerprint. Each number lies above the floor. */
   readonly keys: ReadonlyMap<string, number>;
-  /** No number up to this one is accepted of any key: the highest of the counters that were dropped. */
+  /** Numbers up to this one are refused for every key: it is the highest of the counters that were dropped. */
   readonly floor: number;
 }
 
@@ -14,8 +14,8 @@ const belowAll = -1;
 export const noCounters: SiteCounters = { keys: new Map(), floor: belowAll };
 
 /**
- * All annotations of an object together may have 256 KiB, and followers read these with every look at the Lease. Beyond
- * this number the keys with the lowest counters share one, the floor: what is dropped is refused, never accepted again.
+ * All annotations of an object together may have 256 KiB, and followers read these with every read of the Lease. Beyond
+ * this number the keys with the lowest counters share one, the floor: a dropped key is refused more, never less.
  */
 export const mostKeys = 64;
 
@@ -32,7 +32,7 @@ export function highestOf({ keys, floor }: SiteCounters, fingerprint: string): n
 export const raised = (counters: SiteCounters, fingerprint: string, counter: number): SiteCounters =>
   merged(counters, { keys: new Map([[nameOf(fingerprint), counter]]), floor: belowAll });
 
-/** The higher one of each: the same in whatever order, and however often, boards and Leases are brought together. */
+/** The higher counter of each key: boards and Leases may be merged in any order, and more than once. */
 export function merged(a: SiteCounters, b: SiteCounters): SiteCounters {
   const all = new Map(a.keys);
   for (const [key, counter] of b.keys) all.set(key, Math.max(counter, all.get(key) ?? belowAll));
@@ -45,18 +45,18 @@ export function merged(a: SiteCounters, b: SiteCounters): SiteCounters {
   };
 }
 
-/** Far more than `mostKeys` entries of ours; a longer text is none of ours, and its beginning still counts. */
+/** Far more than `mostKeys` entries of ours. A longer text is not ours; its beginning still counts. */
 const longestText = 4096;
 const floorName = "*";
 const entryPattern = /^(\*|[A-Za-z0-9_-]{16})=([0-9]{1,16})$/;
 
-/** One text for the same counters: a renewal carries it only where it changed. "" where nothing was ever counted. */
+/** Equal counters give equal text, so that a renewal carries it only after a change. "" if nothing was ever counted. */
 export function encodeCounters({ keys, floor }: SiteCounters): string {
   const entries = [...keys].map(([key, counter]) => `${key}=${counter}`).sort();
   return (floor === belowAll ? entries : [`${floorName}=${floor}`, ...entries]).join(" ");
 }
 
-/** Entries that make no sense are left out: a counter is at least what the others say, and what this board knows. */
+/** Invalid entries are left out: a counter is at least what the others say, and what this board knows. */
 export function decodeCounters(text: string): SiteCounters {
   const found = new Map<string, number>();
   for (const entry of text.slice(0, longestText).split(" ")) {

@@ -4,13 +4,13 @@ import { type LabelSelector, parseLabelSelector, SelectorError } from "../api/se
 import { inTextOrder } from "../base/text-order.ts";
 import type { SiteScope } from "../informer/scope.ts";
 
-/** On the Lease of a site: the label selector of its Nodes, for the leaders of other sites to read. "": all of them. */
+/** Annotation of a site's Lease: the label selector of its Nodes, for the leaders of other sites. "": all Nodes. */
 const selectorAnnotation = "siteward.dev/node-selector";
 
-/** Likewise the label selector of its namespaces. "": every one. */
+/** Likewise the label selector of its namespaces. "": all namespaces. */
 const namespacesAnnotation = "siteward.dev/namespace-selector";
 
-/** What a site says of itself on its Lease. */
+/** The claims that a site writes on its Lease. */
 export const siteAnnotations = (scope: SiteScope): Readonly<Record<string, string>> => ({
   [selectorAnnotation]: scope.nodeSelector ?? "",
   [namespacesAnnotation]: toldNamespaces(scope),
@@ -19,40 +19,40 @@ export const siteAnnotations = (scope: SiteScope): Readonly<Record<string, strin
 const siteLabel = "siteward.dev/site";
 const ours = { name: "app.kubernetes.io/managed-by", value: "siteward" };
 
-/** By these the Leases of sites are found. */
+/** Labels that mark the Leases of sites. */
 export const siteLabels = (site: string): Readonly<Record<string, string>> => ({
   [ours.name]: ours.value,
   [siteLabel]: site,
 });
 export const siteSelector = `${ours.name}=${ours.value}`;
 
-/** As long as the setting may be. A claim is held against every board, so that its length is time for each of them. */
+/** As long as the setting may be. A claim is matched against every board, so length is time for each of them. */
 const longestClaim = 1024;
 
-/** What stands there for a site that looks after no workloads. No selector reads like this. */
+/** Stands for a site without workloads. No valid selector reads like this. */
 const none = "-";
 
 /** A site that has boards of its own and no namespaces has no workloads (docs/judgement.md#site-scope). */
 const toldNamespaces = ({ nodeSelector, namespaceSelector }: SiteScope): string =>
   namespaceSelector ?? (nodeSelector === undefined ? "" : none);
 
-/** `undefined`: it claims none. Nor does a site whose version did not say so yet: what it looks after is not known. */
+/** `undefined`: no workloads are claimed. That includes sites of an older version, whose namespaces are not known. */
 const claimedNamespaces = (told: string | undefined): LabelSelector | undefined =>
   told === undefined || told === none ? undefined : parseLabelSelector(told, longestClaim);
 
-/** A site that was on this API server before ours, and what it says of its boards and namespaces. */
+/** A site that was on this API server before ours, with its claims on boards and namespaces. */
 export interface Claim {
   readonly site: string;
   /** The key of its Lease. */
   readonly lease: string;
   readonly selector: LabelSelector;
-  /** undefined: it looks after no workloads. */
+  /** undefined: it has no workloads. */
   readonly namespaces: LabelSelector | undefined;
-  /** The same, as it is written. */
+  /** The namespace selector as it is written. */
   readonly told: string | undefined;
 }
 
-/** What is read of the Lease of a site. */
+/** The fields of a site's Lease that matter here. */
 export interface SiteLease {
   readonly key: string;
   readonly uid: string;
@@ -62,7 +62,7 @@ export interface SiteLease {
   readonly namespaces: string | undefined;
 }
 
-/** A Lease without a selector on it says nothing about boards. */
+/** A Lease without a selector on it claims no boards. */
 export function siteLeaseOf({ metadata }: Lease): readonly SiteLease[] {
   const { uid, name, labels, annotations, creationTimestamp: created = "" } = metadata;
   const { [selectorAnnotation]: selector, [namespacesAnnotation]: told } = annotations ?? {};
@@ -72,8 +72,8 @@ export function siteLeaseOf({ metadata }: Lease): readonly SiteLease[] {
 }
 
 /**
- * The claims that go before ours, the oldest first. Times of creation are compared as text: one server wrote them all, and
- * their order is all that is wanted. Where our own Lease is not among them, every other one goes before it.
+ * The claims that go before ours, oldest first. Creation times are compared as text: one server wrote them all, and
+ * only their order matters. If our own Lease is not among them, every other one goes before it.
  */
 export function olderClaims(
   found: readonly SiteLease[],

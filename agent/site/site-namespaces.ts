@@ -9,9 +9,9 @@ import type { OwnNamespaces, SiteClaims } from "./site-claims.ts";
 import type { Caches } from "./site-view.ts";
 
 /**
- * The caches without the workloads of namespaces that are not this site's, or that an older site claims
- * (docs/judgement.md#site-scope). A pod that is bound belongs to its board, whatever its namespace; one that waits for
- * a board, to its namespace.
+ * The caches without workloads of namespaces that are not this site's, or that an older site claims
+ * (docs/judgement.md#site-scope). A bound pod belongs to its board, whatever its namespace; a pod that waits for a
+ * board belongs to its namespace.
  */
 export function siteNamespaces(
   caches: Caches,
@@ -28,7 +28,7 @@ export function siteNamespaces(
   });
 }
 
-/** The namespaces whose workloads are a site's. every: none of them is mirrored. none: it has boards of its own, and no workloads. */
+/** Namespaces of this site's workloads. every: all, and none is mirrored. none: it has boards and no workloads. */
 export function namespacesOf(caches: Caches, { nodeSelector, namespaceSelector }: SiteScope): OwnNamespaces {
   if (namespaceSelector !== undefined) return caches.informer(namespaces).lister;
   return nodeSelector === undefined ? "every" : "none";
@@ -38,7 +38,7 @@ const isOfNamespace = (resource: Resource<KubeObject>, object: KubeObject, isPar
   isWorkload(resource) ||
   (isPart && resourceName(resource) === resourceName(pods) && fieldOf(object, "spec.nodeName") === "");
 
-/** The workloads of a namespace that joins the site were there all the time: nothing else would wake them. */
+/** Calls `changed` when a namespace joins or leaves: its workloads did not change, so nothing else would wake them. */
 export async function followNamespaces(
   clock: Clock,
   { caches, changed }: { readonly caches: Caches; readonly changed: () => void },

@@ -9,13 +9,13 @@ import type { WatchHealth } from "../informer/watch-health.ts";
 import type { Seen, SiteView } from "../loop/controller.ts";
 import type { FairTurns } from "../loop/fair-turns.ts";
 
-/** One resource's cache and its changes, as far as controllers are concerned. A SharedInformer is one. */
+/** One resource's cache and its changes, as controllers use them. A SharedInformer is one. */
 export interface Cache<T> {
   readonly lister: Lister<T>;
   readonly health: WatchHealth;
   /**
-   * Calls back with every group of changes, in order, until the answer is called. Where a call answers a promise, the next
-   * group comes when that is over.
+   * Calls back with every group of changes, in order, until the returned function is called. If a callback returns a
+   * promise, the next group waits for it.
    */
   onChange(listen: (changes: readonly Seen<T>[]) => unknown): () => void;
 }
@@ -25,7 +25,7 @@ export interface Caches {
   informer<T extends KubeObject>(resource: Resource<T>): Cache<T>;
 }
 
-/** What is read past the caches. A KubeClient is one. */
+/** Reads past the caches. A KubeClient is one. */
 export interface Reader {
   get<T extends KubeObject>(
     resource: Resource<T>,
@@ -35,11 +35,11 @@ export interface Reader {
   ): Promise<T>;
 }
 
-/** What a pass brings along. `patience` aborts when it asks nothing more; left out: with `signal`. */
+/** The parameters of a pass. After `patience` aborts it asks nothing more; undefined: `signal` alone counts. */
 export interface PassView extends Waiting {
   readonly now: Instant;
   readonly signal: AbortSignal;
-  /** Left out: what is asked for in turns is done at once. */
+  /** Undefined: steps run at once. */
   readonly turns?: FairTurns;
 }
 

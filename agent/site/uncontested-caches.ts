@@ -12,8 +12,8 @@ const boardOf: Readonly<Record<string, (object: KubeObject) => string>> = {
 };
 
 /**
- * The caches without the boards that an older site claims, their Leases and their pods: what a controller does not see it
- * does nothing to. To it such a board has left the selection, and joins it when the conflict is over.
+ * The caches without the boards that an older site claims, their Leases and their pods: controllers do nothing to
+ * objects they do not see. To them such a board has left the selection, and joins it again when the conflict is over.
  */
 export const uncontestedCaches = (caches: Caches, claims: Pick<SiteClaims, "none" | "claimant">): Caches =>
   new FilteredCaches(caches, {
@@ -21,7 +21,7 @@ export const uncontestedCaches = (caches: Caches, claims: Pick<SiteClaims, "none
     shows: (resource, object) => !isContested(resource, object, { caches, claims }),
   });
 
-/** A Node by the labels that it has, or had; what belongs to a Node by those that it has now. */
+/** A Node is judged by its own labels, present or former; an object of a Node by the Node's present labels. */
 function isContested(
   resource: Resource<KubeObject>,
   object: KubeObject,
