@@ -1,7 +1,7 @@
 import { elapsed, type Instant } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
 
-/** What waits while silent boards are left alone: boards for their taint, pods for their deletion. */
+/** Acts that wait while silent boards are left alone: boards for their taint, pods for their deletion. */
 export interface Waiting {
   readonly boards: number;
   readonly pods: number;
@@ -13,13 +13,13 @@ export class HeldActs {
   #most: Waiting = { boards: 0, pods: 0 };
   #lookedAt: Instant | undefined;
 
-  /** Since that instant; before it another outage may have held more. */
+  /** The most since that instant; an earlier outage that may have held more does not count. */
   mostSince(instant: Instant): Waiting {
     const isOlder = this.#lookedAt === undefined || elapsed(instant, this.#lookedAt) < 0;
     return isOlder ? { boards: 0, pods: 0 } : this.#most;
   }
 
-  /** `waiting` undefined: nothing is held on account of an outage. */
+  /** `waiting` undefined: no outage holds anything back. */
   look(waiting: Waiting | undefined, log: Logger, now: Instant): void {
     if (waiting === undefined) {
       if (this.#since !== undefined)

@@ -19,21 +19,21 @@ import {
   pruned,
 } from "./holds.ts";
 
-/** Hours in which nothing is evicted. `until` undefined: it is not known until when. */
+/** Quiet hours, in which nothing is evicted. `until` undefined: their end is not known. */
 export interface Quiet {
   readonly until: Instant | undefined;
   readonly why: string;
 }
 
 export interface HoldBookParts extends HoldMemoryParts {
-  /** After a freeze evictions go slowly for so long. */
+  /** How long evictions go slowly after a freeze. */
   readonly recovery: Millis;
   readonly isQuiet: ((now: Instant) => Quiet | undefined) | undefined;
-  /** Writes what is carried into the Lease now; resolves once the Lease holds it. */
+  /** Writes the carried annotations into the Lease now; resolves once the Lease holds them. */
   readonly publish: () => Promise<void>;
-  /** What is held is no longer what it was. */
+  /** Called when the holds in effect change. */
   readonly changed: () => void;
-  /** It ended by its time. */
+  /** Called when a hold ends by its time. */
   readonly over: (what: Ended) => void;
 }
 
@@ -44,39 +44,39 @@ export interface Ended {
   readonly hold: Hold;
 }
 
-/** The Lease has no room for more. Nothing was changed. */
+/** The Lease has no room for more holds. Nothing was changed. */
 export class TooManyHoldsError extends Error implements HasDisposition {
   override readonly name = "TooManyHoldsError";
   readonly disposition = "drop";
 }
 
-/** An answer that takes longer is none. */
+/** A command whose write to the Lease takes longer fails. */
 const patience: Millis = 15_000;
-/** What rides along is told anew so often: how much longer a hold may last for each change of the leader. */
+/** How often the annotation's remaining times are updated: a hold may last that much longer per change of leader. */
 const freshness: Millis = 30_000;
-/** How much longer it may last after a reboot, when the Lease is lost as well. */
+/** How often the board's own copy is written: a hold may last that much longer if a reboot meets a lost Lease. */
 const checkpoint: Millis = 600_000;
 const quietLook: Millis = 15_000;
 
 /**
- * What operators hold back, while this board leads. The annotation of the Lease is the truth, and is there before a command
- * is answered; the board's own memory is for a Lease that was deleted.
+ * The operators' holds, while this board leads. The Lease's annotation is the truth, and carries a change before its
+ * command is answered; the board's own copy is for a Lease that was deleted.
  */
 export class HoldBook {
   readonly #ambient: Ambient;
   readonly #parts: HoldBookParts;
   readonly #bell: WakeSignal;
   readonly #memory: HoldMemory;
-  /** One change after the other. */
+  /** Changes are made one after the other. */
   readonly #changes = new Permits(1);
   #holds = noHolds;
-  /** What the Lease is to hold, where that is already more than what is in effect, or less. */
+  /** The holds that are being written to the Lease, until the write is confirmed or given up. */
   #offered: Holds | undefined;
   #told: { readonly of: Holds; readonly at: Instant; readonly text: string } | undefined;
   #quiet: { readonly at: Instant; readonly quiet: Quiet | undefined; readonly last: Instant | undefined } | undefined;
-  /** The Lease has the annotation: it is kept up to date also when nothing is held any more. */
+  /** The Lease has the annotation: it is kept up to date even when nothing is held any more. */
   #isThere = false;
-  /** Up to then ends have been told. */
+  /** Ends up to this instant have been reported. */
   #lastLapse: Instant | undefined;
   #term = 0;
   #leads = false;
@@ -88,13 +88,13 @@ export class HoldBook {
     this.#memory = new HoldMemory(ambient, parts);
   }
 
-  /** A term of ours begins. `text`: what its Lease carries; it was written before `written`. */
+  /** Begins a term of ours. `text`: the annotation of its Lease, written before `written`. */
   begin(text: string | undefined, written: Instant): void {
     const { clock, log } = this.#ambient;
     const now = clock.now();
     const found = decodeHolds(text, written);
     if (text !== undefined && found === undefined) log.warn("what the Lease says of holds cannot be read", {});
-    // What was only said for a while, and does harm, is not taken from a memory that others may have overruled.
+    // Confirmations permit harm, and others may have revoked them: they are not taken from this board's memory.
     const isOlder = this.#memory.isOlder(text);
     const holds = (isOlder ? undefined : found) ?? { ...this.#memory.read(now), confirmed: new Map() };
     this.#term++;
@@ -109,13 +109,13 @@ export class HoldBook {
       pauses: [...this.#holds.pauses.keys()],
       confirmed: [...this.#holds.confirmed.keys()],
     });
-    // The Lease was made anew, or is older: the board that leads next has to find them there.
+    // The Lease was recreated, or is older: the next leader has to find the holds there.
     if (found === undefined || isOlder) this.#publishLater();
   }
 
   /**
-   * What the Lease carried when this board looked at it, and did not lead: for the day on which somebody deletes it. Costs a
-   * write where the orders are others than before.
+   * Keeps the annotation as read while another board leads, in case the Lease is deleted. Writes to disk only if the
+   * orders have changed.
    */
   saw(text: string | undefined, written: Instant): void {
     if (this.#leads || text === undefined || this.#memory.isOlder(text)) return;
@@ -124,12 +124,12 @@ export class HoldBook {
     if (found) this.#memory.note(found, now);
   }
 
-  /** The Lease went back to an earlier state: this board knows better what is held, until somebody else leads. */
+  /** The Lease went back to an earlier state: this board's memory is newer, until another board leads. */
   restored(): void {
     this.#memory.restored();
   }
 
-  /** The term is over: who leads next knows by the Lease. */
+  /** Ends the term: the next leader reads the holds from the Lease. */
   end(): void {
     this.#term++;
     this.#leads = false;
@@ -138,13 +138,13 @@ export class HoldBook {
     this.#told = undefined;
   }
 
-  /** What is in effect, quiet hours among it. */
+  /** The holds in effect, including quiet hours. */
   now(now: Instant): Holds {
     const quiet = this.#quietFreeze(now);
     return quiet ? { ...this.#holds, freezes: new Map([...this.#holds.freezes, ["quiet", quiet]]) } : this.#holds;
   }
 
-  /** Without the quiet hours: they are the calendar's, and every leader reads it for itself. */
+  /** Without quiet hours: these follow the calendar, which every leader reads for itself. */
   get ordered(): Holds {
     return this.#holds;
   }
@@ -153,14 +153,14 @@ export class HoldBook {
     const { isQuiet } = this.#parts;
     if (isQuiet === undefined) return undefined;
     const before = this.#quiet;
-    // Asked for every pod that is due, and answered by a calendar.
+    // Cached: called for every pod that is due, and a calendar computes the answer.
     if (before && elapsed(before.at, now) < 1000) return before.quiet;
     const quiet = isQuiet(now);
     this.#quiet = { at: now, quiet, last: quiet ? now : before?.last };
     return quiet;
   }
 
-  /** For the Lease's annotation; undefined: it is left as it is, where nothing was ever held. */
+  /** Text for the Lease's annotation; undefined: nothing was ever held, the annotation is left as it is. */
   carried(): string | undefined {
     const now = this.#ambient.clock.now();
     const holds = this.#offered ?? this.#holds;
@@ -173,8 +173,8 @@ export class HoldBook {
   }
 
   /**
-   * Resolves once the Lease holds the change. What holds back is in effect at once; what lets go, or does harm, only then.
-   * Where it cannot be written it is taken back, and this rejects.
+   * Resolves once the Lease holds the change. Restrictive changes take effect at once, permissive or harmful ones only
+   * after they are written. If the write fails, the change is undone and this rejects.
    */
   async change(edit: (holds: Holds, now: Instant) => Holds, effect: "at once" | "once written"): Promise<void> {
     const term = this.#term;
@@ -207,7 +207,7 @@ export class HoldBook {
     }
   }
 
-  /** Tells when something ends, until the signal aborts. */
+  /** Reports the end of each hold, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
     let kept = clock.now();
@@ -220,14 +220,14 @@ export class HoldBook {
       const before = this.#holds;
       if (this.#lapse(now) || isQuiet !== wasQuiet) this.#parts.changed();
       wasQuiet = isQuiet;
-      // What is over is forgotten: else it would begin anew after a reboot.
+      // Forgets ended holds: they would otherwise begin anew after a reboot.
       if (this.#holds === before && elapsed(kept, now) < checkpoint) continue;
       kept = now;
       this.#memory.write(this.#holds, now);
     }
   }
 
-  /** Until the next look; undefined: until something is held. */
+  /** Time until the next check; undefined: until something is held. */
   #rest(kept: Instant): Millis | undefined {
     const now = this.#ambient.clock.now();
     const ends = [
@@ -239,7 +239,7 @@ export class HoldBook {
     return rests.length === 0 ? undefined : Math.min(...rests);
   }
 
-  /** Whether something ended since it was asked last; what is over for good is forgotten. */
+  /** Reports the holds that ended since the last call (true: there were any), and forgets those over for good. */
   #lapse(now: Instant): boolean {
     const since = this.#lastLapse ?? now;
     this.#lastLapse = now;

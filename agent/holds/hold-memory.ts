@@ -4,9 +4,9 @@ import type { Facts } from "../base/facts.ts";
 import { decodeHolds, encodeHolds, type Holds, isAlike, isNothing, noHolds, pruned } from "./holds.ts";
 
 const area = "holds";
-/** The Lease went back, and what it says has not been read since. */
+/** The Lease went back, and its text has not been read since. */
 const unread = "unread";
-/** By so much two readings of the same order may differ. */
+/** By how much two readings of the same hold may differ. */
 const likeness: Millis = 120_000;
 
 export interface HoldMemoryParts {
@@ -16,14 +16,14 @@ export interface HoldMemoryParts {
   readonly lease: string;
 }
 
-/** What a board remembers of holds by itself: for the day on which somebody deletes the Lease. */
+/** A board's own copy of the holds, in case somebody deletes the Lease. */
 export class HoldMemory {
   readonly #ambient: Ambient;
   readonly #facts: Facts;
   readonly #bootId: string;
   /** Holds belong to a site, and so to its Lease. */
   readonly #key: string;
-  /** Under which it stands that the Lease is older than this memory, and what it says. */
+  /** Key of the note that the Lease is older than this memory, with the text first read after it went back. */
   readonly #olderKey: string;
   #noted: Holds | undefined;
 
@@ -35,7 +35,7 @@ export class HoldMemory {
     this.#bootId = bootId;
   }
 
-  /** Of this boot: to the millisecond. After a reboot nobody knows how long that took: what was left counts from now on. */
+  /** Exact within one boot. A reboot takes an unknown time: what was left when it was written counts from now on. */
   read(now: Instant): Holds {
     const text = this.#facts.get(area, this.#key) ?? "";
     if (text === "") return noHolds;
@@ -49,7 +49,7 @@ export class HoldMemory {
     }
   }
 
-  /** A memory that cannot be written costs no hold: the Lease is the truth. */
+  /** A failed write costs no hold: the Lease is the truth. */
   write(holds: Holds, now: Instant): void {
     this.#noted = holds;
     try {
@@ -68,9 +68,9 @@ export class HoldMemory {
   }
 
   /**
-   * Whether the Lease still says what it said when it went back; once it says something else, that is the truth. So is what
-   * operators have changed more often than this board knows: another board led since the Lease went back. One that they
-   * have changed less often went back while this board was off, or mirrored nothing by which it could notice.
+   * Whether the Lease is older than this memory. Once it went back it is older, until its text changes or it counts
+   * more changes than this board knows: then another board has led since. A Lease that counts fewer changes went back
+   * while this board was off, or mirrored nothing that could show it.
    */
   isOlder(text: string | undefined): boolean {
     const noted = this.#facts.get(area, this.#olderKey) ?? "";
@@ -97,7 +97,7 @@ export class HoldMemory {
     return found !== undefined && found.changes < this.read(now).changes;
   }
 
-  /** Writes only where the orders are others than before. */
+  /** Writes only if the orders have changed. */
   note(found: Holds, now: Instant): void {
     this.#noted ??= this.read(now);
     if (!isAlike(pruned(found, now), pruned(this.#noted, now), likeness)) this.write(found, now);

@@ -2,7 +2,7 @@ import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { isoTime } from "../base/iso-time.ts";
 import { asRecord, type Foreign, recordIn } from "../base/json.ts";
 
-/** Something that an operator asked for, for a while. */
+/** An operator's order that lasts for a while. */
 export interface Hold {
   /** On our own clock. */
   readonly end: Instant;
@@ -11,17 +11,17 @@ export interface Hold {
   readonly foreign: Foreign;
 }
 
-/** What a freeze covers. `target`: the zone as status names it, or the board's Node. */
+/** The scope of a freeze. `target`: the zone as status names it, or the board's Node. */
 export type HoldScope =
   | { readonly scope: "site"; readonly target?: undefined }
   | { readonly scope: "zone" | "board"; readonly target: string };
 
-/** Nothing is evicted in its scope; its end, by time or by command, is followed by a while in which evictions go slowly. */
+/** Nothing is evicted in its scope; after its end, by time or by command, evictions go slowly until `slowEnd`. */
 export type Freeze = Hold & HoldScope & { readonly slowEnd: Instant };
 
 /**
- * What operators hold back, or confirmed, for the whole site: it belongs to the site and not to a process, and travels from
- * leader to leader in an annotation of the site's Lease. A freeze that is over stays until `slowEnd`.
+ * The holds and confirmations of operators for the whole site: they belong to the site, not to a process, and travel
+ * from leader to leader in an annotation of the site's Lease. A freeze that is over stays until `slowEnd`.
  */
 export interface Holds {
   /** By `freezeKey`. */
@@ -40,7 +40,7 @@ export const noHolds: Holds = { freezes: new Map(), pauses: new Map(), confirmed
 export const isNothing = ({ freezes, pauses, confirmed }: Holds): boolean =>
   freezes.size + pauses.size + confirmed.size === 0;
 
-/** The same orders, as far as two readings of one text can tell: each says when it was read how long they still last. */
+/** Whether two readings hold the same orders. Each gives the time left at that reading: ends may differ by `within`. */
 export function isAlike(a: Holds, b: Holds, within: Millis): boolean {
   const same = (one: ReadonlyMap<string, Hold>, other: ReadonlyMap<string, Hold>): boolean =>
     one.size === other.size &&
@@ -54,7 +54,7 @@ export function isAlike(a: Holds, b: Holds, within: Millis): boolean {
 
 export const freezeKey = ({ scope, target }: HoldScope): string => (scope === "site" ? scope : `${scope}/${target}`);
 
-/** A board, as freezes see it. A zone that is not known may be any of them. */
+/** A board, as freezes see it. An unknown zone may be any zone. */
 export interface Place {
   readonly board: string;
   readonly zone: string | undefined;
@@ -64,7 +64,7 @@ export interface Place {
 export const freezeOn = ({ freezes }: Holds, place: Place, now: Instant): Freeze | undefined =>
   latest([...freezes.values()].filter((freeze) => isRunning(freeze, now) && covers(freeze, place)));
 
-/** The freeze that is over, and after which evictions in this zone go slowly; a board that was frozen alone slows nobody. */
+/** The freeze that is over and still slows evictions in this zone; a freeze of a single board slows none. */
 export const slowAfter = ({ freezes }: Holds, zone: string, now: Instant): Freeze | undefined =>
   latest(
     [...freezes.values()].filter(
@@ -75,7 +75,7 @@ export const slowAfter = ({ freezes }: Holds, zone: string, now: Instant): Freez
     ),
   );
 
-/** Who said that a zone is dead; undefined: nobody. */
+/** The operator who confirmed that a zone is dead; undefined: nobody did. */
 export function confirmedBy({ confirmed }: Holds, zone: string, now: Instant): string | undefined {
   const hold = confirmed.get(zone);
   return hold && isRunning(hold, now) ? hold.by : undefined;
@@ -103,7 +103,7 @@ const latest = (freezes: readonly Freeze[]): Freeze | undefined =>
     undefined,
   );
 
-/** Without what is over. */
+/** Without the holds that are over. */
 export function pruned(holds: Holds, now: Instant): Holds {
   const running = <T extends Hold>(holds: ReadonlyMap<string, T>, endOf: (hold: T) => Instant) =>
     new Map([...holds].filter(([, hold]) => elapsed(now, endOf(hold)) > 0));
@@ -116,7 +116,7 @@ export function pruned(holds: Holds, now: Instant): Holds {
 
 const sizeOf = ({ freezes, pauses, confirmed }: Holds): number => freezes.size + pauses.size + confirmed.size;
 
-/** When something begins to be over; undefined: nothing runs. */
+/** The next end of a hold; undefined: none runs. */
 export function nextEnd({ freezes, pauses, confirmed }: Holds, now: Instant): Instant | undefined {
   const ends = [...freezes.values(), ...pauses.values(), ...confirmed.values()].map(({ end }) => end);
   return ends.reduce<Instant | undefined>(
@@ -126,18 +126,18 @@ export function nextEnd({ freezes, pauses, confirmed }: Holds, now: Instant): In
 }
 
 /**
- * All annotations of an object together may have 256 KiB, or no renewal goes through any more. A command that would be one
- * too many is refused; what is read and is longer is none of ours.
+ * All annotations of an object together may have 256 KiB, or no renewal goes through any more. A command that would be
+ * one too many is refused; a longer text that is read is not ours.
  */
 const mostHolds = 100;
 const longestText = 64 * 1024;
 const longestWritten = 48 * 1024;
-/** No end that is read lies further away, whatever a hand wrote there. */
+/** Ends that are read lie no further away, whatever was written there by hand. */
 const longestHold: Millis = 7 * 86_400_000;
 export const longestBy = 128;
 export const longestReason = 256;
 
-/** How long each still lasts, never until when: no two boards share a clock. `until` is for people. */
+/** Writes the time that each still lasts, not its end: no two boards share a clock. `until` is for people. */
 export function encodeHolds({ freezes, pauses, confirmed, changes, foreign }: Holds, now: Instant): string {
   const told = ({ end, by, reason, foreign }: Hold): Foreign => ({
     ...foreign,
@@ -166,8 +166,8 @@ export function encodeHolds({ freezes, pauses, confirmed, changes, foreign }: Ho
 const secondsUntil = (end: Instant, now: Instant): number => Math.max(0, Math.ceil(elapsed(now, end) / 1000));
 
 /**
- * `written`: the text is at least as old as that. Undefined: there is none, or none that we understand. Single entries that
- * make no sense are left out.
+ * `written`: the text is at least as old as that. Undefined: there is no text, or none that we understand. Invalid
+ * entries are left out.
  */
 export function decodeHolds(text: string | undefined, written: Instant): Holds | undefined {
   const { v: version, freezes, pauses, confirmed, changes, ...foreign } = recordIn(text ?? "", longestText) ?? {};
