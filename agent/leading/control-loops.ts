@@ -18,7 +18,7 @@ import type { Controller } from "../loop/controller.ts";
 import { FairTurns } from "../loop/fair-turns.ts";
 import { CachedSiteView, type Caches } from "../site/site-view.ts";
 
-/** What is asked of every control loop, whatever its controller thinks about. */
+/** The part of a control loop that does not depend on its controller. */
 export type Loop = Pick<
   ControlLoop<never, never>,
   "reads" | "restsOn" | "run" | "stats" | "progress" | "wakeAll" | "pause" | "resume"
@@ -32,25 +32,22 @@ export interface LoopParts extends ControllerParts {
   readonly executor: Executor;
   readonly memo: Memo;
   readonly caches: Caches;
-  /** The same without the boards that another site claims. */
+  /** `caches` without the boards that another site claims. */
   readonly uncontested: Caches;
 }
 
 export interface TermLoops {
   readonly loops: readonly Loop[];
-  /** What those who judge the boards hold to be true of them. Left out: nobody judges here. */
+  /** The node lifecycle controller's memory of the boards. Undefined: it does not run here. */
   readonly judged?: () => SiteMemory | undefined;
-  /** Of the pods whose board has a NoExecute taint. Left out: nothing is evicted here. */
+  /** Counts of the pods whose board has a NoExecute taint. Undefined: taint eviction does not run here. */
   readonly timers?: (now: Instant) => TimerCounts;
 }
 
-/** As many of them as kube-controller-manager has: they mostly wait for answers. */
+/** As many workers as in kube-controller-manager; they mostly wait for answers. */
 const judgeWorkers = 8;
 
-/**
- * The loops of a term: those that the configuration asks for. Only the board that leads loads this file, and with it the
- * controllers.
- */
+/** The configured control loops. Only a board that leads loads this file, and with it the controllers. */
 export function controlLoops(ambient: Ambient, parts: LoopParts): TermLoops {
   const { config, workloads, client, executor, memo } = parts;
   const { controllers, taintEviction } = config;
@@ -71,8 +68,8 @@ export function controlLoops(ambient: Ambient, parts: LoopParts): TermLoops {
         sweeps,
         turns,
       });
-  // Controllers of boards do not see the boards that another site claims; those of workloads see all there is: a service of
-  // ours goes on pointing at its pods there.
+  // Controllers of boards do not see the boards that another site claims. Those of workloads see all boards: a service
+  // of ours goes on pointing at its pods there.
   const ofBoards = opened(parts.uncontested, "boards");
   const ofPods = opened(parts.uncontested, "pods");
   const ofWorkloads = opened(parts.caches, "workloads");

@@ -4,7 +4,7 @@ import { type Peer, standbyAnnotation } from "../board/sick-leader.ts";
 import { readyOf } from "../controllers/node-lifecycle/health.ts";
 import type { Caches } from "../site/site-view.ts";
 
-/** A board, as far as it could lead the site. */
+/** A board as a possible leader of the site. */
 export const peerOf = (node: Node): Peer => ({
   name: node.metadata.name,
   isReady: readyOf(node)?.status === "True",

@@ -30,7 +30,7 @@ import type { Loop, LoopParts, TermLoops } from "./control-loops.ts";
 
 export interface TermWorkParts {
   readonly config: Config;
-  /** Under which this process leads. */
+  /** The identity under which this process leads. */
   readonly identity: string;
   readonly bootId: string;
   readonly memo: Memo;
@@ -39,7 +39,7 @@ export interface TermWorkParts {
   readonly informers: InformerSet;
   readonly claims: SiteClaims;
   readonly caches: Caches;
-  /** The same without the boards that another site claims. */
+  /** `caches` without the boards that another site claims. */
   readonly uncontested: Caches;
   readonly executor: Executor;
   readonly sight: SightParts;
@@ -47,24 +47,24 @@ export interface TermWorkParts {
   readonly controllers: LoadControllers;
   readonly holds: HoldBook;
   readonly mirrored: readonly Resource<KubeObject>[];
-  /** Why another board should lead instead of this one; asked again and again. */
+  /** Why another board should lead instead of this one; called again and again. */
   readonly whyToLeave: (now: Instant) => string | undefined;
   readonly leave: (why: string) => void;
   /** Keeps the caches up to date, until the signal aborts. */
   readonly listen: (signal: AbortSignal) => Promise<void>;
-  /** Called when something changed that a person may be waiting for. */
+  /** Called on changes the status file should show at once. */
   readonly news: () => void;
 }
 
-/** The controllers are loaded when a board leads for the first time: those that only follow are smaller without them. */
+/** Loads the controllers when the board first leads: boards that only follow stay smaller without them. */
 export type LoadControllers = () => Promise<typeof import("./control-loops.ts")>;
 
 const fitnessLook: Millis = 5000;
 
-/** How often the end of an outage is looked for. */
+/** How often to check whether an outage has ended. */
 const outageLook: Millis = 1000;
 
-/** The work of one term after the other: the controllers, and what surrounds them while this board leads. */
+/** The work of successive terms: the controllers, and the tasks around them while this board leads. */
 export class TermWork {
   readonly #ambient: Ambient;
   readonly #parts: TermWorkParts;
@@ -79,22 +79,22 @@ export class TermWork {
     this.#parts = parts;
   }
 
-  /** Whoever writes while this board leads writes under it; undefined: another board leads. */
+  /** The term under which all work writes; undefined: another board leads. */
   get term(): Term | undefined {
     return this.#term;
   }
 
-  /** The controllers of the present term; none: another board leads. */
+  /** The control loops of the present term; empty: another board leads. */
   get loops(): readonly Loop[] {
     return this.#loops;
   }
 
-  /** What those who judge the boards hold to be true of them; undefined: they have not begun, or another board leads. */
+  /** The node lifecycle controller's memory of the boards; undefined: it has not begun, or another board leads. */
   get site(): SiteMemory | undefined {
     return this.#judged?.();
   }
 
-  /** Pods whose time beside a taint runs or is over; undefined: nobody evicts here, or another board leads. */
+  /** Pods whose time beside a taint runs or is over; undefined: taint eviction does not run, or another board leads. */
   timers(now: Instant): TimerCounts | undefined {
     return this.#timers?.(now);
   }
@@ -113,26 +113,26 @@ export class TermWork {
     this.#parts.news();
   }
 
-  /** What operators hold back is no longer what it was. */
+  /** Applies changed holds: pauses loops or resumes them, and wakes every key. */
   holdsChanged(): void {
     this.#obeyPauses();
     this.wakeAll();
   }
 
-  /** What a successor begins with. */
+  /** The zone budgets for the next leader. */
   budget(): string | undefined {
     const memory = this.site;
     return memory && encodeBudget(memory, this.#ambient.clock.now());
   }
 
-  /** Until the term is over. The caches are in step with the site before the first rule sees them. */
+  /** Runs until the term is over. Each controller begins only when its caches are in sync with the site. */
   async lead(term: Term, { annotations, written }: Found): Promise<void> {
     const { config, holds, controllers, news } = this.#parts;
     const begun = this.#ambient.clock.now();
     this.#takeStock(term);
     const tasks = new TaskGroup(term.signal);
     const under: Term = { number: term.number, signal: tasks.signal, standsAt: (now) => term.standsAt(now) };
-    // Before anything is waited for: a renewal carries on what the Lease said of them.
+    // Before the first wait, so that renewals carry on the holds found on the Lease.
     holds.begin(annotations[holdsAnnotation], written);
     const budget = decodeBudget(annotations[budgetAnnotation], begun);
     try {
@@ -177,10 +177,10 @@ export class TermWork {
   #startAll(tasks: TaskGroup, under: Term): void {
     const { config, claims: sites, informers, mirrored, holds } = this.#parts;
     if (config.standby === "cold") tasks.start("informers", (signal) => this.#parts.listen(signal));
-    // Nothing is done to a board before it is known whether it is ours.
+    // No board is touched before the claims of other sites are known.
     const claims = sites.learn(tasks.signal);
     tasks.start("claims", async (signal) => {
-      // Which boards are claimed twice is told by the boards that are known.
+      // Conflicts are found among the mirrored boards.
       await Promise.all([claims, informers.synced([nodes], signal)]);
       await sites.follow(signal);
     });
@@ -204,7 +204,7 @@ export class TermWork {
     }
   }
 
-  /** A leader that is unwell for long makes way for another one (docs/judgement.md#terms). */
+  /** A leader that stays unwell makes way for another board (docs/judgement.md#terms). */
   async #whileFit(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
     while (!signal.aborted) {
@@ -214,7 +214,7 @@ export class TermWork {
     }
   }
 
-  /** The watches were off because the term ended: that is an outage only where an outage ended the term. */
+  /** The watches stopped because the term ended: that is an outage only if an outage ended the term. */
   #rest({ signal: { reason } }: Term): void {
     if (reason instanceof TermOver && reason.heard) this.#parts.informers.pause(reason.at);
   }
@@ -224,7 +224,7 @@ export class TermWork {
     const { clock, log } = this.#ambient;
     const { informers, mirrored, news } = this.#parts;
     const begun = clock.now();
-    // Before it is known which namespaces are the site's, none is.
+    // Until the namespaces are mirrored, none counts as the site's.
     const selected = mirrored.includes(namespaces) ? [namespaces] : [];
     const filled = informers.synced([...loop.reads, ...selected], term.signal);
     const caught = loop.restsOn.length > 0 ? [...loop.restsOn, ...selected] : [];
@@ -237,8 +237,8 @@ export class TermWork {
   }
 
   /**
-   * Toleration times that this board stored are worth something only where nobody led in between: another leader may have
-   * taken a taint away and put it on again, and one without timeAdded looks the same then.
+   * Stored toleration times are valid only if no other board led in between: it may have removed a taint and added it
+   * again, and without timeAdded the two look the same.
    */
   #takeStock({ number }: Term): void {
     const { leaderMemo, identity, memo } = this.#parts;
@@ -262,7 +262,7 @@ export class TermWork {
     this.#held.look({ boards, pods: this.timers(now)?.due ?? 0 }, log, now);
   }
 
-  /** What was given up during an outage is looked at once more when it is over, and need not wait for its next change. */
+  /** Wakes every key when an outage is over: work given up during it must not wait for the next change. */
   async #afterOutages(signal: AbortSignal): Promise<void> {
     const { mirrored, informers } = this.#parts;
     const restored = (): number =>
