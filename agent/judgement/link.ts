@@ -1,14 +1,14 @@
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { isLive, type WatchHealth, type WatchLimits } from "../informer/watch-health.ts";
 
-/** How we hear the site, as a value: the watches of Nodes and of their Leases, taken together. */
+/** The health of the Node and Lease watches taken together, as a value. */
 export interface Link {
   readonly live: boolean;
-  /** Since when at least one of the watches is not live, while that is so and known. */
+  /** Since when at least one of the watches is not live; undefined: both are, or it is not known. */
   readonly deafSince: Instant | undefined;
   /** When the last outage, an interruption longer than a blip, was over. */
   readonly restoredAt: Instant | undefined;
-  /** Up to here the silence of a Node, or of a Lease, is proven. */
+  /** Instants up to which the silence of a Node, or of a Lease, is proven. */
   readonly proof: { readonly nodes: Instant | undefined; readonly leases: Instant | undefined };
 }
 
@@ -31,8 +31,8 @@ const earlier = (a: Instant | undefined, b: Instant | undefined): Instant | unde
   a === undefined || (b !== undefined && b.mono < a.mono) ? b : a;
 
 /**
- * Whether what was concluded from the view at `since` is void: an outage was over after that, or one is going on. An
- * interruption up to a blip is none.
+ * Whether conclusions from the observation at `since` are void: an outage ended after it, or one is going on. An
+ * interruption up to a blip is no outage.
  */
 export const isOutdated = (
   { restoredAt, deafSince }: Link,
@@ -44,16 +44,16 @@ export const isOutdated = (
   (deafSince !== undefined && elapsed(deafSince, now) > blip);
 
 /**
- * What follows an outage: harmful acts are held until every known board was heard again, or until a full grace period of
- * live time is over; after that evictions go slowly for a while. Boards that live had the chance to say so.
+ * Follows an outage: harmful acts are held until every known board was heard again, or until a full grace period of
+ * live time is over, in which every living board could report. After that evictions go slowly for a while.
  */
 export interface Quarantine {
-  /** The end of the outage that this one follows. */
+  /** The end of the outage that this quarantine follows. */
   readonly restoredAt: Instant | undefined;
-  /** Live time since then, as far as it was counted, and when that was. */
+  /** Live time counted since then, and when it was counted last. */
   readonly liveFor: Millis;
   readonly countedAt: Instant | undefined;
-  /** When it was over. */
+  /** When the quarantine was over. */
   readonly releasedAt: Instant | undefined;
 }
 
@@ -75,7 +75,7 @@ export function nextQuarantine(
   const quarantine = isNew ? beginning(link.restoredAt) : before;
   if (quarantine.releasedAt !== undefined || !link.live) return { ...quarantine, countedAt: undefined };
   const liveFor = quarantine.liveFor + (quarantine.countedAt ? elapsed(quarantine.countedAt, now) : 0);
-  // It may have been over for long: nobody looks while another board leads.
+  // It may have been over for long: no pass runs while another board leads.
   const releasedAt = liveFor >= gracePeriod ? shifted(now, gracePeriod - liveFor) : allHeard ? now : undefined;
   return { ...quarantine, liveFor, countedAt: now, releasedAt };
 }
@@ -90,10 +90,10 @@ const beginning = (restoredAt: Instant): Quarantine => ({
 export const isHeld = ({ restoredAt, releasedAt }: Quarantine): boolean =>
   restoredAt !== undefined && releasedAt === undefined;
 
-/** In the first while after a quarantine, evictions go at the reduced rate. */
+/** For a while after a quarantine, evictions go at the reduced rate. */
 export const isRecovering = ({ releasedAt }: Quarantine, recovery: Millis, now: Instant): boolean =>
   releasedAt !== undefined && elapsed(releasedAt, now) < recovery;
 
-/** The end of a quarantine as one who does not know all boards has to assume it; `undefined`: there is none. */
+/** The latest end of a quarantine, for callers that do not know all boards; `undefined`: there is none. */
 export const heldUntil = ({ restoredAt }: Link, gracePeriod: Millis, now: Instant): Instant | undefined =>
   restoredAt !== undefined && elapsed(restoredAt, now) < gracePeriod ? shifted(restoredAt, gracePeriod) : undefined;

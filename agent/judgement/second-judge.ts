@@ -10,46 +10,46 @@ import type { Lister } from "../informer/lister.ts";
 export interface SecondJudgeParts {
   readonly client: Pick<KubeClient, "get">;
   readonly boards: Lister<Node>;
-  /** Whether this board judges at present: only then there may be a second one. */
+  /** Whether this board judges at present: only then can there be a second judge. */
   readonly isJudge: () => boolean;
 }
 
-/** A write of another judge that was seen. */
+/** The last write of another judge that was seen. */
 export interface OtherJudge extends Pick<JudgeNote, "manager" | "wrote"> {
   readonly board: string;
-  /** When we saw it. */
+  /** When this board saw it. */
   readonly at: Instant;
 }
 
 interface Look {
   readonly sight: JudgeSight;
-  /** What told of a reason to look again. */
+  /** The board's taints and readiness at that read; a change is a reason to read again. */
   readonly state: string;
   readonly at: Instant;
 }
 
-/** Until each board was seen once: what stands there then may be older than this site. */
+/** Pace until each board was read once: managers found in the first read may be older than this site. */
 const firstPace: Millis = 5_000;
 const pace: Millis = 30_000;
-/** A board that nothing happened to is looked at now and then, one after the other. */
+/** Boards without changes are read now and then, one after the other. */
 const routine: Millis = 300_000;
-/** What was read and what the cache has shall be the same Node. */
+/** Gives the cache time to catch up with the Node that was read. */
 const settling: Millis = 1_000;
-/** Boards change their state rarely, so a judge that writes only then is rarely seen. */
+/** How long a second judge is reported: boards rarely change state, so one that writes only then is rarely seen. */
 const toldFor: Millis = 86_400_000;
 
 /**
- * Finds another node lifecycle controller that writes to our boards. Nobody on site can then prevent an eviction, and the
- * two undo each other's work. Informers keep no managedFields, so single Nodes are read, their metadata only: about 1 MB
- * a day, and one more each time that a board's taints or readiness change.
+ * Finds another node lifecycle controller that writes to our boards: no operator could then prevent an eviction, and
+ * the two undo each other's work. Informers keep no managedFields, so single Nodes are read, their metadata only: about
+ * 1 MB a day, and one more read each time that a board's taints or readiness change.
  */
 export class SecondJudge {
   readonly #ambient: Ambient;
   readonly #parts: SecondJudgeParts;
   readonly #looks = new Map<string, Look>();
-  /** By manager: the last write of each that was seen. */
+  /** The last write of each manager that was seen. */
   readonly #found = new Map<string, OtherJudge>();
-  /** Boards of which the cache was behind at their first look; the others go first. */
+  /** Boards whose cached Node was behind at their first read; the others go first. */
   readonly #later = new Set<string>();
   #routineAt: Instant | undefined;
 
@@ -80,7 +80,7 @@ export class SecondJudge {
     }
   }
 
-  /** One that was never seen, one to which something happened, or the one whose last look is the longest ago. */
+  /** A board that was never read, one that changed, or the one whose last read is the longest ago. */
   #next(): string | undefined {
     const now = this.#ambient.clock.now();
     const names = new Set<string>();
@@ -113,7 +113,7 @@ export class SecondJudge {
     const { metadata } = await this.#parts.client.get(nodes, { name: board, metadataOnly: true }, signal);
     await sleep(clock, settling, signal);
     const cached = this.#parts.boards.get(board);
-    // A newer one is on its way, or came meanwhile: the next look will find them agree.
+    // The cached Node is another version than the one read: the next read will find them equal.
     if (cached === undefined || cached.metadata.resourceVersion !== metadata.resourceVersion) {
       this.#later.add(board);
       return;

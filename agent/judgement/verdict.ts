@@ -1,14 +1,14 @@
 /**
- * What we hold to be true of a board.
+ * Our conclusion about a board.
  *
  * alive: heard within its grace period. unknown: our own view of the API is not live, or the silence is not proven.
- * unproven: silent past the grace period, and nobody but the API could speak for it. The other three need witnesses
- * besides the API: cut-off (one of them spoke for it), self-isolated (we reach nobody ourselves), dead (none spoke,
- * and somebody answers us).
+ * unproven: silent past the grace period, and only the API could report otherwise. The other three need witnesses
+ * besides the API: cut-off (one of them reports that it lives), self-isolated (we reach none of them ourselves), dead
+ * (none reports that it lives, and some answer us).
  */
 export interface Verdict {
   readonly verdict: "alive" | "unknown" | "unproven" | "cut-off" | "self-isolated" | "dead";
-  /** The sentence of the rule that decided. */
+  /** The rule that decided, as a sentence. */
   readonly rule: string;
 }
 
@@ -37,7 +37,7 @@ export function verdictOf({ live, overdue, proven }: Evidence): Verdict {
 
 /**
  * Whether a harmful act may follow. A board that was heard again can still carry Ready=Unknown until its kubelet
- * reports: kube-controller-manager taints it in between, the evidence says that it lives.
+ * reports: kube-controller-manager taints it in between, although the evidence shows that it lives.
  */
 export function permitsHarm({ verdict }: Verdict, policy: Policy): boolean {
   switch (verdict) {
