@@ -42,45 +42,45 @@ import type { Caches } from "./site/site-view.ts";
 import { uncontestedCaches } from "./site/uncontested-caches.ts";
 import { type AgentViews, viewsOf } from "./views.ts";
 
-/** What is known of this board itself, where somebody watches over it. */
+/** The health of this board, if a companion watches it. */
 export interface WatchedBoard extends BoardHealth {
-  /** Hours in which nothing is evicted. */
+  /** The quiet hours that run at that instant, in which nothing is evicted; undefined: none do. */
   isQuiet(now: Instant): Quiet | undefined;
 }
 
 export interface Edges {
   readonly config: Config;
-  /** Open, and this process' alone: what the agent remembers and mirrors. Whoever opened it closes it. */
+  /** Opened for this process alone: the agent's memory and its cache. Whoever opened it closes it. */
   readonly folder: Pick<StateFolder, "state" | "cache" | "obstacle">;
   readonly transport: Transport;
-  /** Tells one API server from another where its cluster may not be asked. */
+  /** Tells one API server from another if the cluster's own identity may not be read. */
   readonly address: () => Promise<string>;
   readonly controllers: LoadControllers;
   readonly bootId: string;
-  /** Names this very copy of the state folder in this very machine. */
+  /** Identifies this copy of the state folder on this machine. */
   readonly place: string;
   readonly version: string;
-  /** Why the cache was thrown away before this agent began, where it was. */
+  /** Why the cache was thrown away before this agent began; undefined: it was not. */
   readonly rebuilt: Error | undefined;
-  /** Called when something changed that a person may be waiting for. */
+  /** Called on changes the status file should show at once. */
   readonly news: () => void;
 }
 
-/** A leader that is unwell leaves the Lease to the others for so many durations of a term, and then stands if none came. */
+/** For how many term durations an unwell leader leaves the Lease to the others, before it stands again. */
 const patienceWithOthers = 2;
 
 const electionRate: RequestRate = { qps: 5, burst: 10 };
 
-/** What is read whatever is configured: of boards, and where the site has namespaces of its own, these. */
+/** Mirrored under every configuration: Nodes, Leases and Pods, and namespaces if the site selects its own. */
 const alwaysMirrored = ({ site }: Config): readonly Resource<KubeObject>[] =>
   site.namespaceSelector === undefined ? [nodes, leases, pods] : [nodes, leases, pods, namespaces];
 
 /**
- * The whole object graph of the agent, in the order in which a delta travels through it: client, informers, controllers,
- * executor; and beside them the election, which says when the controllers run.
+ * The whole object graph of the agent, in the order in which a delta travels through it: client, informers,
+ * controllers, executor; and beside them the election, which decides when the controllers run.
  */
 export class Agent {
-  /** For what runs beside the agent. Of objects that no controller reads nothing is cached, and of a cold standby nothing is new. */
+  /** For companions. Objects no controller reads are not cached; on a cold standby the cache is stale. */
   readonly client: KubeClient;
   readonly caches: Caches;
   readonly elector: LeaderElector;
@@ -231,7 +231,7 @@ export class Agent {
       remember: (term) => leaderMemo.saw(term),
       followers: leader.followers,
       lock: new LeaseLock({
-        // An allowance of its own: a burst of evictions must not delay a renewal.
+        // A rate limit of its own: a burst of evictions must not delay a renewal.
         client: clientWith(electionRate, { permissions, turn: ({ signal }) => this.#informers.inTurn(signal) }),
         at,
         labels: siteLabels(site.name),
@@ -265,7 +265,7 @@ export class Agent {
     });
   }
 
-  /** Until the signal aborts: then the controllers are stopped, the Lease is released and everything is written. */
+  /** Runs until the signal aborts, then stops the controllers, releases the Lease and writes everything to disk. */
   async run(signal: AbortSignal): Promise<void> {
     const tasks = new TaskGroup(signal);
     tasks.start("events", (inner) => this.#events.run(inner));
@@ -273,26 +273,26 @@ export class Agent {
     tasks.start("history", (inner) => this.#home.history.watch(inner));
     if (this.#config.standby === "warm") tasks.start("informers", (inner) => this.#home.listen(inner));
     await tasks.join();
-    // The Lease that was given back proves everything that came before.
+    // The release of the Lease proves everything that came before.
     this.#informers.settle();
   }
 
-  /** How far the API server's clock is ahead of this board's; undefined: no answer told. */
+  /** How far the API server's clock is ahead of this board's; undefined: no answer has shown it yet. */
   get clockSkew(): Millis | undefined {
     return this.#link.skew;
   }
 
-  /** Before `run`, by whoever watches over this board. */
+  /** Connects the companion that watches this board; called before `run`. */
   heed(self: WatchedBoard): void {
     this.#self = self;
   }
 
-  /** How far the loops have come that must never stand still. */
+  /** The progress of the loops that must never stall. */
   progress(now: Instant): readonly Progress[] {
     return [this.elector.progress(), ...this.#work.loops.map((loop) => loop.progress(now))];
   }
 
-  /** Gives back memory whose content can be read or made again. */
+  /** Frees memory whose content can be read or computed again. */
   shed(): void {
     this.#informers.shed();
     this.#folder.cache.database.shrink();

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Everything but this file is loaded after the version was checked: an older Node would fail in the middle of it. */
+/** All other files are loaded after the version check: an older Node would fail in the middle of them. */
 const oldestNode = 24;
 
 const [major = 0] = process.versions.node.split(".").map(Number);
@@ -11,7 +11,7 @@ if (major < oldestNode) {
   process.exit(70);
 }
 
-// A reader that has seen enough, as in `siteward status | head -1`, is no failure.
+// A reader that closes the pipe early, as in `siteward status | head -1`, is no failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 70));
 process.stderr.on("error", () => process.exit(70));
 const { cleaned } = await import("./base/terminal-text.ts");
@@ -37,14 +37,14 @@ async function main(): Promise<number> {
   return await anyCommand(import.meta.url, process.argv.slice(2));
 }
 
-/** What was written is with the reader. A pipe takes 64 KiB; what waits behind them would be lost with the process. */
+/** Resolves when the output has reached the reader. A pipe takes 64 KiB; the rest would be lost with the process. */
 function written(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     stream.write("", () => resolve());
   });
 }
 
-/** A bug of ours, or a machine that fails: one line says what and where, and the supervisor starts us again. */
+/** A bug of ours, or a failing machine: one line names the error and its place, and the supervisor starts us again. */
 function endWith(error: unknown): never {
   const [what, where] = error instanceof Error ? (error.stack ?? error.message).split("\n") : [String(error)];
   const place = where === undefined ? "" : ` (${where.trim()})`;

@@ -20,21 +20,21 @@ import type { ControlLoop } from "./loop/control-loop.ts";
 import type { ControllerStats } from "./loop/controller-stats.ts";
 import type { Conflict, SiteClaims } from "./site/site-claims.ts";
 
-/** What the parts know of themselves at an instant, for the status. */
+/** The state of the agent's parts at an instant, for the status. */
 export interface AgentViews {
   readonly config: Config;
   readonly election: ElectorView;
   readonly link: ApiLinkView;
   readonly forbidden: readonly MissingPermission[];
   readonly conflicts: readonly Conflict[];
-  /** Namespaces in which other sites may not be looked for. */
+  /** Namespaces whose Leases may not be listed, so that other sites there are not known. */
   readonly unseenSites: readonly string[];
   readonly informers: readonly InformerStats[];
   readonly isListening: boolean;
   readonly controllers: readonly ControllerView[];
-  /** What the leader holds of boards and zones; undefined: another board leads. */
+  /** The leader's memory of boards and zones; undefined: another board leads. */
   readonly site: SiteMemory | undefined;
-  /** Pods whose time beside a taint runs or is over; undefined: nobody evicts here, or another board leads. */
+  /** Pods whose time beside a taint runs or is over; undefined: taint eviction does not run, or another board leads. */
   readonly timers: TimerCounts | undefined;
   readonly acts: readonly ActCount[];
   /** The most that the outage which began then held back at one time, as far as this board led. */
@@ -49,11 +49,11 @@ export interface AgentViews {
 }
 
 export interface ControllerView extends ControllerStats {
-  /** What has to be mirrored before it begins; empty once it did. */
+  /** The resources that must be mirrored before it begins; empty once it has begun. */
   readonly waitsFor: readonly string[];
 }
 
-/** The parts that are asked, and what only the agent itself knows. */
+/** The parts to read, and the values that only the agent itself knows. */
 export interface Viewed
   extends Pick<AgentViews, "config" | "isListening" | "holds" | "quiet" | "rebuilt" | "openedAt"> {
   readonly elector: LeaderElector;
