@@ -4,28 +4,28 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { dispositionOf } from "../base/errors.ts";
 
 /**
- * again: with files made anew. wait: what is in the way may go by itself, or somebody may take it away. end: only another
- * start can help, or nothing.
+ * again: at once, with recreated files. wait: the obstacle may pass by itself, or a person may remove it. end: only
+ * another start can help, or nothing.
  */
 export type Next =
   | { readonly do: "again"; readonly rebuild: boolean }
   | { readonly do: "wait"; readonly pause: Millis }
   | { readonly do: "end" };
 
-/** A life of the agent that failed. */
+/** A failed life of the agent. */
 export interface Failed {
   readonly error: unknown;
   readonly at: Instant;
 }
 
-/** More files made anew than this within an hour are a disk that eats what is written to it. */
+/** More recreated files than this within an hour mean a disk that destroys its content. */
 const mostMended = 3;
 const hour: Millis = 3_600_000;
 const pauses = { first: 2000, most: 60_000 };
 
 /**
- * What follows a failure. Where a start after two seconds would find the same full disk, the process stays and looks again,
- * less and less often: a board must not spend its time on starting.
+ * The reaction to a failure. If a start after two seconds would find the same full disk, the process stays and tries
+ * again, less and less often: a board must not spend its time on starting.
  *
  * `before`: the failures of this process so far, oldest first.
  */
@@ -43,7 +43,7 @@ export function afterFailure(error: unknown, before: readonly Failed[], now: Ins
 
 const isDamage = (error: unknown): boolean => error instanceof StorageError && error.kind === "damaged";
 
-/** A disk without room, one that went read-only, somebody who looks into the cache. Not: another agent. */
+/** A full disk, a file system that went read-only, a program that holds the cache open. Not: another agent. */
 function mayPass(error: unknown): boolean {
   if (!(error instanceof StorageError)) return false;
   return (

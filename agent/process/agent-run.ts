@@ -26,16 +26,16 @@ export interface LifeParts {
   readonly config: Config;
   readonly controls: ProcessControls;
   readonly status: StatusFile;
-  /** The state folder, or what stands in for it. */
+  /** Opens the state folder, or a makeshift in its place. */
   readonly open: () => StateFolder;
-  /** Why the cache was thrown away before this life, where it was. */
+  /** Why the cache was thrown away before this life; undefined: it was not. */
   readonly rebuilt: Error | undefined;
   readonly opened: (state: OpenedState) => void;
-  /** Everything is there, and told in the status. Says nothing about any link. */
+  /** Called when every part exists and the status shows it. Says nothing about any link. */
   readonly begun: () => void;
 }
 
-/** One life of the assembled agent and of what runs beside it: from the opened state folder to the closed one. */
+/** One life of the assembled agent and its companions: from the opened state folder to the closed one. */
 export class AgentRun {
   readonly #ambient: Ambient;
   readonly #parts: LifeParts;
@@ -44,7 +44,7 @@ export class AgentRun {
   #folder: StateFolder | undefined;
   #agent: Agent | undefined;
   #beside: readonly Companion[] = [];
-  /** When a change could last have been committed. */
+  /** When the state database last accepted a write, or had just been opened. */
   #probed: Instant | undefined;
 
   constructor(ambient: Ambient, parts: LifeParts) {
@@ -55,7 +55,9 @@ export class AgentRun {
     this.#transport = transportOf(io, config, ambient, this.#credentials);
   }
 
-  /** Until the signal aborts: then everything is given back and written. Rejects with what made going on impossible. */
+  /**
+   * Runs until the signal aborts, then closes everything and writes it to disk. Rejects with the error that ended it.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { open, status } = this.#parts;
     try {
@@ -75,7 +77,7 @@ export class AgentRun {
     }
   }
 
-  /** Undefined: it has not begun, or is over. */
+  /** Undefined: the agent has not begun, or has ended. */
   views(now: Instant): AgentViews | undefined {
     return this.#agent?.views(now);
   }
@@ -88,7 +90,7 @@ export class AgentRun {
     for (const companion of this.#beside) companion.written?.(status);
   }
 
-  /** How far its loops have come; looks whether the database takes a change. */
+  /** The progress of its loops; also probes whether the database accepts a write. */
   progress(now: Instant): readonly Progress[] {
     if (!this.#agent) return [];
     try {
@@ -100,17 +102,17 @@ export class AgentRun {
     return [...this.#agent.progress(now), { name: "database", at: this.#probed ?? "idle" }];
   }
 
-  /** Undefined as long as there is no agent that could. */
+  /** Undefined while there is no agent. */
   get leads(): boolean | undefined {
     return this.#agent && this.#agent.elector.view().role === "leader";
   }
 
-  /** Gives back memory whose content can be read or made again. */
+  /** Frees memory whose content can be read or computed again. */
   shed(): void {
     this.#agent?.shed();
   }
 
-  /** For the next request the credentials are read anew. What is wrong with them makes this reject, and changes nothing. */
+  /** Reads the credentials again for the next request. Rejects on invalid credentials, and then changes nothing. */
   async renewConnection(): Promise<void> {
     await this.#credentials.access();
     this.#transport.renew();
@@ -167,15 +169,16 @@ export class AgentRun {
 }
 
 /**
- * On a makeshift. It is in memory, and small: nothing is mirrored there. Events are counted and not kept, as if there were no
- * room for them: numbers that are lost with the power would be given twice. The fleet is told how many when there is room.
+ * The configuration for a makeshift, which is in memory and small: nothing is mirrored there. Events are counted and
+ * not kept, as if there were no room: numbers lost with the power would be issued twice. Their count is sent to the
+ * fleet once there is room.
  */
 const reduced = (config: Config): Config => {
   const { mqtt } = config;
   return { ...config, standby: "cold", mqtt: { ...mqtt, outbox: { ...mqtt.outbox, eventRows: 0 } } };
 };
 
-/** A task group names the task that failed, as the groups around it do; what it failed with is what a person can use. */
+/** The error behind those of the task groups, which only name the task that failed. */
 function causeOf(error: unknown): unknown {
   let at = error;
   while (at instanceof Error && !("disposition" in at) && at.cause !== undefined) at = at.cause;

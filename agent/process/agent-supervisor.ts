@@ -33,16 +33,16 @@ export interface LivesParts extends ConfigParts {
   readonly io: Io;
   readonly log: ProcessLog;
   readonly service: ServiceManager;
-  /** Within which the service manager wants to hear from us. */
+  /** The service manager's watchdog period; undefined: no watchdog. */
   readonly watchdogPeriod: Millis | undefined;
 }
 
-/** Failures that decide what follows the next one. */
+/** Failures that decide the reaction to the next one. */
 const mostRemembered = 16;
 
 /**
- * The process, over the lives of the agent in it: one, as a rule; another one where the configuration changes, or where the
- * agent failed with what a new beginning can mend. What the process says of itself goes on meanwhile.
+ * The process, over the lives of the agent in it: normally one; another begins when the configuration changes, or when
+ * the agent failed in a way that a restart can fix. The status of the process goes on meanwhile.
  */
 export class AgentSupervisor implements ProcessControls {
   readonly #ambient: Ambient;
@@ -55,7 +55,7 @@ export class AgentSupervisor implements ProcessControls {
   readonly #guard: MemoryGuard;
   /** Ends the present life. */
   #turn = new AbortController();
-  /** A life begins, and it is not known yet whether it can. */
+  /** A life is starting, and may still fail to. */
   #isBeginning = true;
   #life: AgentRun | undefined;
   #status: StatusFile;
@@ -90,7 +90,7 @@ export class AgentSupervisor implements ProcessControls {
     });
   }
 
-  /** Until the process is told to end, or cannot go on. Answers the exit code. */
+  /** Runs until the process is asked to end, or cannot go on. Returns the exit code. */
   async run(): Promise<number> {
     const { io, service } = this.#parts;
     const stop = (): void => {
@@ -157,7 +157,7 @@ export class AgentSupervisor implements ProcessControls {
     }
   }
 
-  /** Takes over what can be taken over now. A life that has to end for the rest is told so. */
+  /** Applies what can change at run time; ends the present life if the rest needs a new one. */
   #taken(change: Change): Reload {
     if (change === "refused") return { outcome: "refused", problems: this.#settled.refused };
     if (change !== "nothing") this.#parts.log.configure(this.#settled.config);
@@ -166,7 +166,7 @@ export class AgentSupervisor implements ProcessControls {
       this.#turn.abort(new Error("the configuration changed"));
       return { outcome: "begins" };
     }
-    // Files that the configuration names may have changed, whatever it says itself.
+    // Files named by the configuration may have changed even if the configuration did not.
     void this.reloadCredentials().then((problem) => {
       if (problem !== undefined) this.#ambient.log.warn("the credentials cannot be taken over", { problem });
     });
@@ -201,7 +201,7 @@ export class AgentSupervisor implements ProcessControls {
     return exit.ok;
   }
 
-  /** Answers what the life ended with, `undefined` where it was told to end. */
+  /** Runs one life. Returns the error that ended it; `undefined`: it was asked to end. */
   async #once(rebuilt: Error | undefined): Promise<ProcessView["failure"]> {
     const { io, service } = this.#parts;
     const { config } = this.#settled;
@@ -240,7 +240,7 @@ export class AgentSupervisor implements ProcessControls {
     }
   }
 
-  /** Ends a life on a makeshift when the folder takes changes again. */
+  /** Ends a life on a makeshift once the folder is writable again. */
   async #regain(config: Config, signal: AbortSignal): Promise<void> {
     const { folder } = config.state;
     const found = await this.#place.regained(config, signal);
@@ -252,7 +252,7 @@ export class AgentSupervisor implements ProcessControls {
     }
   }
 
-  /** A change of the configuration with which no life can begin is no reason to be without one. */
+  /** Returns to the former configuration if no life can begin with the new one. */
   #goBack(error: unknown): boolean {
     if (!(this.#isBeginning || error instanceof ConfigError) || !this.#settled.goBack(error)) return false;
     this.#parts.log.configure(this.#settled.config);
@@ -262,7 +262,7 @@ export class AgentSupervisor implements ProcessControls {
     return true;
   }
 
-  /** A folder that takes no change is done without, as far as that goes. */
+  /** Goes on without a state folder that cannot be written, if possible. */
   async #without(error: unknown, pause: Millis): Promise<void> {
     if (!this.#place.avoid(this.#settled.config, error, pause)) return await this.#held(error, pause);
     const message =
@@ -270,7 +270,7 @@ export class AgentSupervisor implements ProcessControls {
     this.#ambient.log.error(message, { error, hint: hintOf(error), lookAgainMs: pause });
   }
 
-  /** No agent for so long. The status goes on: it says why, and what a person can do. */
+  /** Waits without an agent. The status goes on: it shows the reason, and the remedy for a person. */
   async #held(error: unknown, pause: Millis): Promise<void> {
     const { clock, log } = this.#ambient;
     log.error("the agent cannot go on now, and tries again", { error, hint: hintOf(error), pauseMs: pause });
@@ -278,7 +278,7 @@ export class AgentSupervisor implements ProcessControls {
     const over = deadline(clock, pause, ends, () => new Error("the pause is over"));
     this.#isHeld = true;
     this.#status.write();
-    // A start that waits for room on the disk is no failed start: another one would find the same.
+    // Waiting for room on the disk is no failed start: another start would find the same.
     this.#parts.service.ready();
     try {
       await this.#status.run(over.signal);
@@ -288,14 +288,14 @@ export class AgentSupervisor implements ProcessControls {
     }
   }
 
-  /** One sentence and what to do about it; the exit code tells systemd whether another start can help. */
+  /** Reports one sentence and a hint; the exit code tells systemd whether another start can help. */
   #ended(error: unknown): number {
     if (error instanceof ConfigError) throw error;
     const { io } = this.#parts;
     const { message, hint } = toldOf(error);
     this.#ending = { cause: "failure", message };
     this.#parts.service.status(message);
-    // The status file of a folder that another agent holds is that agent's.
+    // The status file of a folder that another agent holds belongs to that agent.
     if (!(error instanceof StorageError && error.kind === "busy")) this.#status.write();
     const stack = isUnforeseen(error) && error instanceof Error ? error.stack : undefined;
     const isRead = formatOf(io, this.#settled.config) === "text";
@@ -342,7 +342,7 @@ const patienceOf = ({ client, leader }: Config): Parameters<typeof watchdogLimit
   renewDeadline: leader.renewDeadline,
 });
 
-/** Does nothing where the program was started without --expose-gc: then V8 alone decides. */
+/** Does nothing if the program was started without --expose-gc: then V8 alone decides. */
 const collect = (): void => {
   globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" });
 };

@@ -23,15 +23,15 @@ export const proxiesOf = ({ env }: Pick<Io, "env">, configured: string | undefin
   except: env.NO_PROXY ?? env.no_proxy,
 });
 
-/** Those that the agent of this process uses. */
+/** The credentials that the agent of this process uses. */
 export const credentialsOf = ({ env }: Pick<Io, "env">, { api }: Config, ambient: Ambient): Credentials =>
   meantCredentials(ambient, { api, asker: "agent", places: { env, etc } });
 
-/** Those of the agent of this board, for a person who asks about it. */
+/** The credentials of this board's agent, for a person who asks about it. */
 export const askedCredentials = ({ env }: Pick<Io, "env">, { api }: Config, ambient: Ambient): Credentials =>
   meantCredentials(ambient, { api, asker: "person", places: { env, etc } });
 
-/** Stands for the cluster behind it, where that may not be asked for its name. */
+/** Stands for the cluster behind it, if the cluster's own identity may not be read. */
 export async function addressOf(credentials: Credentials): Promise<string> {
   const { server, tls } = await credentials.access();
   return createHash("sha256")

@@ -4,20 +4,23 @@ import type { Config } from "../config/settings.ts";
 import type { LoadedConfig } from "./load-config.ts";
 import { toldOf } from "./told-of.ts";
 
-/** nothing; level: what can be taken over while the agent runs; other: a life has to begin with it. refused: it stays as it was. */
+/**
+ * level: only the log level changed, which applies to a running agent. other: a new life has to begin. refused: the
+ * former configuration stays.
+ */
 export type Change = "nothing" | "level" | "other" | "refused";
 
 export interface ConfigParts {
   readonly loaded: LoadedConfig;
-  /** Reads the configuration again, with what the fleet has set or with something else in its place. Throws a ConfigError. */
+  /** Reads the configuration again, with the fleet's settings as stored or as given. Throws a ConfigError. */
   readonly load: (fleet?: RemoteRecord) => LoadedConfig;
 }
 
-/** The configuration of a process over its changes. What is wrong in a new one never takes the old one away. */
+/** The configuration of a process over its changes. An invalid new one never replaces the old one. */
 export class ConfigInForce {
   readonly #load: ConfigParts["load"];
   #loaded: LoadedConfig;
-  /** What was in force before the last change, for as long as that has not proved itself. */
+  /** The configuration before the last change, until the new one has proved itself. */
   #former: LoadedConfig | undefined;
   #refused: readonly string[] = [];
 
@@ -34,12 +37,12 @@ export class ConfigInForce {
     return this.#loaded.config;
   }
 
-  /** Why what was to be taken over was not. */
+  /** The problems of the last configuration that was refused. */
   get refused(): readonly string[] {
     return this.#refused;
   }
 
-  /** `isProven`: a life has begun with what is in force. */
+  /** `isProven`: a life has begun with the configuration in force. */
   reload(isProven: boolean): Change {
     let next: LoadedConfig;
     try {
@@ -57,7 +60,7 @@ export class ConfigInForce {
     return change;
   }
 
-  /** What was in force before is again, where there is something: with this one nothing could begin. */
+  /** Restores the configuration before the last change, if any, because no life could begin with the new one. */
   goBack(because: unknown): boolean {
     if (!this.#former) return false;
     this.#refused = because instanceof ConfigError ? because.problems : [toldOf(because).message];
@@ -66,7 +69,7 @@ export class ConfigInForce {
     return true;
   }
 
-  /** Why settings of the fleet do not go together with this board's own; nothing: they do. */
+  /** Why settings of the fleet conflict with this board's own; empty: they do not. */
   problemsWith(remote: Kept): readonly string[] {
     const { remoteVersion, warnings } = this.#load({ ...blank, current: remote });
     return remoteVersion === remote.version ? [] : warnings.slice(-1);

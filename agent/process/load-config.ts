@@ -10,10 +10,10 @@ import { readRemote } from "../config/remote-file.ts";
 import { judgeRemote } from "../config/remote-judge.ts";
 import { inForce, type RemoteRecord } from "../config/remote-record.ts";
 
-/** Where the agent's status and its socket lie, as far as that is known without its configuration. */
+/** The folder of the agent's status and its socket, as far as it is known without the configuration. */
 export const runFolder = ({ env }: Pick<Io, "env">): string => env.SITEWARD_RUN_FOLDER || "/run/siteward";
 
-/** Of this board: an upgrade leaves them alone. */
+/** Profiles of this board's own: an upgrade leaves them alone. */
 export const ownProfiles = `${etc}/profiles.d`;
 
 export interface LoadedConfig extends Loaded {
@@ -50,13 +50,13 @@ export function configOf(
   return { ...withRemote(again, load(again), { load, recordIn }), profile };
 }
 
-/** Installed they lie in profiles.d; in the sources, where others add theirs, in firmware-profiles. */
+/** Installed profiles are in profiles.d; in the source tree they are in firmware-profiles. */
 export function profilesOf({ home }: Pick<Io, "home">): Profiles {
   const installed = join(home, "profiles.d");
   return readProfiles(existsSync(installed) ? installed : join(home, "firmware-profiles"), ownProfiles);
 }
 
-/** What a profile is found by. */
+/** The facts that select a profile. */
 export function factsOf(read: ReadFact): BoardFacts {
   const ram = ramBytes(read);
   return { compatible: compatibles(read), ramMiB: ram && Math.round(ram / 2 ** 20) };
@@ -64,7 +64,7 @@ export function factsOf(read: ReadFact): BoardFacts {
 
 type Load = (sources: Sources) => Loaded;
 
-/** Where the fleet's settings no longer go together with the board's own, those of the board are what it has. */
+/** Fleet settings that no longer fit the board's own are left out, with a warning. */
 function withRemote(
   sources: Sources,
   own: Loaded,

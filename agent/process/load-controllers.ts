@@ -2,8 +2,8 @@ import type { HasDisposition } from "../base/errors.ts";
 import type { LoadControllers } from "../leading/term-work.ts";
 
 /**
- * An upgrade that has not come to the restart yet took the files away that this process would load. It must not lead: it ends,
- * and whoever starts it again starts the new program.
+ * The files of this process are gone: an upgrade replaced them and has not restarted it yet. It must not lead; it
+ * exits, and its supervisor starts the new program.
  */
 class ProgramReplaced extends Error implements HasDisposition {
   readonly disposition = "exit";

@@ -7,7 +7,7 @@ import { numberIn, passedSocket } from "../status/sd-notify.ts";
 
 export type LogFormat = "journal" | "json" | "text";
 
-/** As it is configured; otherwise what fits where the lines go. */
+/** The configured format; with "auto", the one that fits the output. */
 export const formatOf = ({ stdout, env }: Pick<Io, "stdout" | "env">, { log }: Pick<Config, "log">): LogFormat => {
   if (log.format !== "auto") return log.format;
   if (stdout.isTTY) return "text";
@@ -38,7 +38,7 @@ export class ProcessLog implements LineTaker {
     this.#logger = loggerOf(this.#io, config);
   }
 
-  /** Whatever is configured, for all lines or for those about a controller or a resource; undefined: as configured. */
+  /** Overrides the configured level, for all lines or those of a controller or resource; undefined: as configured. */
   turn(level: Level | undefined, component?: string): void {
     this.#turned = level && { level, component };
   }
@@ -48,7 +48,7 @@ export class ProcessLog implements LineTaker {
   }
 }
 
-/** Takes lines of every level: which of them are made was decided before. */
+/** Accepts lines of every level: the caller has filtered them already. */
 function loggerOf(io: Io, config: Config): Logger {
   const level = "debug";
   const write = (line: string): void => io.stdout.line(line);
@@ -74,7 +74,7 @@ function journalOf({ env }: Io): ((entry: Uint8Array) => boolean) | undefined {
   };
 }
 
-/** The variable is inherited by whoever is started; it speaks of us only where it names our own output (systemd.exec(5)). */
+/** JOURNAL_STREAM is inherited by child processes; it counts only if it names our own output (systemd.exec(5)). */
 function isOurs(stream: string | undefined): boolean {
   if (!stream) return false;
   try {

@@ -22,27 +22,27 @@ import { statusParts } from "./status-parts.ts";
 import { toldOf } from "./told-of.ts";
 import { version } from "./version.ts";
 
-/** What the process tells of itself, beside what the agent in it does. */
+/** The state of the process itself, beside that of the agent in it. */
 export interface ProcessView {
   readonly startedAt: Instant;
   readonly loaded: LoadedConfig;
   readonly life: AgentRun | undefined;
-  /** What the last life ended with. */
+  /** The error that ended the last life. */
   readonly failure: { readonly error: unknown } | undefined;
-  /** It is tried again after a pause. */
+  /** The agent waits for another attempt, or runs on a makeshift. */
   readonly isHeld: boolean;
   readonly setAside: OpenedState["setAside"];
-  /** Why the configuration that was to be taken over was not. */
+  /** The problems of a new configuration that was refused. */
   readonly refused: readonly string[];
   readonly stuck: readonly Stuck[];
-  /** Systemd hears of that, and ends the process. */
+  /** Systemd's watchdog is on: it ends a stuck process. */
   readonly isWatched: boolean;
   readonly isTooLarge: boolean;
   readonly ending: Ending | undefined;
   readonly previous: Ending | undefined;
 }
 
-/** The status file of a process, as long as the configuration stays that says where it lies. */
+/** The status file of a process, until a change of the configuration may move it. */
 export function processStatus(
   ambient: Ambient,
   parts: {
@@ -60,7 +60,7 @@ export function processStatus(
     last: former?.last,
     limits: config.status,
     replace: (path, text) => {
-      // Somebody may clean up a tmpfs while the agent runs.
+      // The folder may be removed while the agent runs, by a clean-up of its tmpfs.
       makeFolder(config.run.folder);
       replaceFile(path, text);
       if (!file.last) return;
@@ -119,7 +119,7 @@ function partsOf(
   };
 }
 
-/** Why there is no agent any more, none for a while, or one that only tells and answers. */
+/** Why there is no agent, none for now, or one that only reports and answers. */
 function ends({ failure, isHeld, life }: ProcessView): readonly ProblemPart[] {
   if (!failure) return [];
   const { message, hint } = toldOf(failure.error);
@@ -127,7 +127,7 @@ function ends({ failure, isHeld, life }: ProcessView): readonly ProblemPart[] {
   return [{ type: isHeld ? "AgentHeld" : "AgentEnded", severity: "critical", message: `${message}${rest}`, hint }];
 }
 
-/** How the former process ended is news for so long. */
+/** How long the end of the former process is worth reporting. */
 const recent: Millis = 3_600_000;
 
 function ownProblems(view: ProcessView, now: Instant): ProblemPart[] {
@@ -167,7 +167,7 @@ function ownProblems(view: ProcessView, now: Instant): ProblemPart[] {
   return found;
 }
 
-/** Of a process that was not asked to end. */
+/** Ends that nobody asked for. */
 const endings: Readonly<Record<string, string>> = {
   memory: "the former process ended because of its memory",
   storage: "the former process ended for one that can write the state folder",

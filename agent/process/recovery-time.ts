@@ -2,15 +2,15 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Millis } from "../base/clock.ts";
 
-/** An old card under load, in bytes per millisecond. */
+/** Throughput of an old card under load, in bytes per millisecond. */
 const slowest = 1024;
 
-/** Less is within the time that a start has anyway (TimeoutStartSec). */
+/** A shorter time fits into the time that a start has anyway (TimeoutStartSec). */
 const worthSaying: Millis = 45_000;
 
 /**
- * How long it may take to open a state folder, where that is long: logs that a power cut left behind are read, what is
- * damaged is read as a whole. Opening waits for nothing and tells nothing meanwhile, so it is said beforehand.
+ * An estimate of how long opening a state folder takes, if that is long: SQLite reads the logs that a power cut left,
+ * and a damaged file as a whole. Opening blocks and reports nothing, so the estimate is sent beforehand.
  */
 export function recoveryTime(folder: string): Millis | undefined {
   const files = ["state.db", "state.db-wal", "cache.db", "cache.db-wal"];

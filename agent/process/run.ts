@@ -10,10 +10,10 @@ import { AgentSupervisor } from "./agent-supervisor.ts";
 import { configOf } from "./load-config.ts";
 import { ProcessLog } from "./process-log.ts";
 
-/** `siteward run`: the agent of this board, until it is told to stop. */
+/** `siteward run`: the agent of this board, until it is stopped. */
 export const run: Run = async (io, args) => {
   const load = (record?: RemoteRecord) => configOf(io, args.values.get("config"), readFact, record && (() => record));
-  // A trial of the fleet's settings with which processes end does not begin for ever.
+  // Counts this start: a trial of the fleet's settings that ends processes must not begin for ever.
   const loaded = configOf(io, args.values.get("config"), readFact, startRemote);
   const log = new ProcessLog(io, loaded.config);
   const ambient: Ambient = { clock: io.clock, random: io.random, log: new FieldLogger(log) };
@@ -30,7 +30,7 @@ export const run: Run = async (io, args) => {
   }).run();
 };
 
-/** As sd_watchdog_enabled(3) reads it. */
+/** The watchdog period in milliseconds, as sd_watchdog_enabled(3) defines it. */
 function watchdogPeriod({ WATCHDOG_USEC: period, WATCHDOG_PID: pid }: Io["env"]): number | undefined {
   if (pid !== undefined && numberIn(pid) !== process.pid) return undefined;
   const microseconds = numberIn(period);

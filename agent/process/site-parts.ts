@@ -9,7 +9,7 @@ import type { Parts } from "../status/parts.ts";
 import type { BoardsPart, EvictionPart, JudgementPart, NamedBoards, ZonePart } from "../status/site-parts.ts";
 import type { AgentViews } from "../views.ts";
 
-/** What the leader knows of the boards, their zones and the evictions. Pure. */
+/** The leader's view of the boards, their zones and the evictions. Pure. */
 export function siteParts(views: AgentViews, now: Instant): Pick<Parts, "zones" | "boards" | "judgement" | "eviction"> {
   const { site } = views;
   if (site === undefined) return {};
@@ -52,7 +52,7 @@ function judgementPart(
   };
 }
 
-/** By an operator or the calendar. Without a board: whether every board of the zone is. */
+/** Whether an operator or the calendar stops evictions from a board; without a board: from every board of the zone. */
 function isStopped(
   { holds, quiet }: AgentViews,
   { zone, board }: { readonly zone: string; readonly board?: string },
@@ -96,8 +96,8 @@ function evictionPart(site: SiteMemory, views: AgentViews, now: Instant): Evicti
 const judgedBy = [nodes, leases].map(resourceName);
 
 /**
- * A Node that never had a status is no loss yet: its startup grace period runs. A board that is lost stays lost for a new
- * leader, and after an outage, until it is heard: that it gets a new grace period then is no sign of life.
+ * A Node that never had a status is not lost yet: its startup grace period runs. After a change of leader or an outage,
+ * a lost board stays lost until it is heard: its new grace period is no sign of life.
  */
 function boardsPart({ boards }: SiteMemory, { config }: AgentViews, now: Instant): BoardsPart {
   const { gracePeriod } = config.nodeLifecycle;
@@ -110,7 +110,7 @@ function boardsPart({ boards }: SiteMemory, { config }: AgentViews, now: Instant
   for (const [name, record] of boards) {
     if (record.taint) tainted++;
     const { ready, health, unwritten } = record;
-    // Its Lease is renewed again and its Ready condition is not: the board lives, and stays out of use until it reports.
+    // Its Lease is renewed again, its Ready condition is not: the board lives, but is not used until it reports.
     const isNotReady = !unwritten && (ready === "False" || (ready === "Unknown" && isHeard(record)));
     if (isNotReady) notReady.push({ name, since: health.transition });
     else if (unwritten || ready === "Unknown") (record.isCordoned ? off : silent).push({ name, ...lastHeard(health) });
@@ -123,7 +123,7 @@ type Board = NamedBoards["some"][number];
 const lastHeard = ({ heard, probe }: BoardHealth): Omit<Board, "name"> =>
   heard === undefined ? { since: probe, neverHeard: true } : { since: heard };
 
-/** Those that have been away longest: they stay the first ones while they are. */
+/** Counts the boards and names those that have been away longest: they stay first while they are away. */
 function named(boards: Board[]): NamedBoards {
   const heard = ({ neverHeard }: Board): number => (neverHeard ? 0 : 1);
   boards.sort((a, b) => heard(a) - heard(b) || a.since.mono - b.since.mono || (a.name < b.name ? -1 : 1));

@@ -10,43 +10,43 @@ import { mountOf } from "../board/mount.ts";
 import type { Config } from "../config/settings.ts";
 import { toldOf } from "./told-of.ts";
 
-/** A look costs no more than reading the table of mounts, and the state where it seems to be usable. */
+/** A check costs no more than reading the mount table, and the databases if the folder seems usable. */
 const pauses = { first: 2000, most: 60_000 };
 
 /**
- * elsewhere: the folder can be written again, but not as this process sees it. A service has its own view of what is mounted:
- * one that was made while the mount was read-only stays so, whatever is remounted outside.
+ * elsewhere: the folder is writable again, but not for this process. A service has its own view of the mounts: one made
+ * while the mount was read-only stays read-only, even after a remount outside.
  */
 export type Regained = "usable" | "elsewhere";
 
 interface Avoided {
   readonly folder: string;
   readonly error: unknown;
-  /** Before the first look: a folder that fails again and again is looked at more and more rarely. */
+  /** Pause before the first check: a folder that fails again and again is checked less and less often. */
   readonly pause: Millis;
 }
 
 /**
- * Where the state of a life lies: in the folder that is configured, or, while that takes no change, in a makeshift in memory
- * beside the status. A board whose card fails has to be told of, and asked, more than any other.
+ * Where the state of a life lies: in the configured folder or, while that cannot be written, in a makeshift in memory
+ * beside the status. A board with a failing card must be able to report and to answer more than any other.
  */
 export class StatePlace {
   readonly #ambient: Ambient;
   readonly #isSupervised: boolean;
   #avoided: Avoided | undefined;
   #makeshift: Makeshift | undefined;
-  /** Found usable while the makeshift stood in: the next life takes it as it is. */
+  /** Found usable while the makeshift stood in: the next life takes it over open. */
   #found: { readonly of: string; readonly folder: StateFolder } | undefined;
 
-  /** `isSupervised`: another process begins where this one ends. */
+  /** `isSupervised`: a supervisor starts another process when this one ends. */
   constructor(ambient: Ambient, { isSupervised }: { readonly isSupervised: boolean }) {
     this.#ambient = ambient;
     this.#isSupervised = isSupervised;
   }
 
   /**
-   * Whether the next life can do without the folder; false: what failed lies elsewhere, or the makeshift itself failed, and
-   * the next life tries the folder again.
+   * Whether the next life can run without the folder; false: the cause lies elsewhere, or the makeshift itself failed,
+   * and the next life tries the folder again.
    */
   avoid({ state }: Config, error: unknown, pause: Millis): boolean {
     const isAvoided = this.#avoided?.folder === state.folder;
@@ -54,12 +54,12 @@ export class StatePlace {
     return this.#avoided !== undefined;
   }
 
-  /** Why the folder is done without; undefined: it is not. */
+  /** Why the folder is avoided; undefined: it is not. */
   avoids({ state }: Config): { readonly error: unknown } | undefined {
     return this.#avoided?.folder === state.folder ? this.#avoided : undefined;
   }
 
-  /** Throws where nothing can be opened. Whoever opens it closes it. */
+  /** Throws if nothing can be opened. The caller closes the folder. */
   open(config: Config): StateFolder {
     const { state, cache } = config;
     const options = { pragmas: cache.sqlite, stamp: this.#stamp };
@@ -80,7 +80,7 @@ export class StatePlace {
   }
 
   #openMakeshift({ run, state, cache }: Config, error: unknown): StateFolder {
-    // Systemd makes that folder, in memory.
+    // Systemd creates that folder, in memory.
     const at = join(run.folder, "makeshift");
     try {
       const isOurs = this.#makeshift?.at === at && this.#makeshift.of === state.folder;
@@ -92,7 +92,7 @@ export class StatePlace {
     }
   }
 
-  /** While a makeshift stands in: looks now and then whether the folder takes changes. Undefined: the signal aborted. */
+  /** While a makeshift stands in: waits until the folder is writable again. Undefined: the signal aborted. */
   async regained(config: Config, signal: AbortSignal): Promise<Regained | undefined> {
     const { clock, log } = this.#ambient;
     const { folder } = config.state;
@@ -103,14 +103,14 @@ export class StatePlace {
       wasReadOnly ||= mount?.isReadOnly === true && !mount.isOnlyHere;
       await sleep(clock, pause, signal);
       if (signal.aborted) return undefined;
-      // Only where it was seen to change: a view that began read-only on purpose would be the same in the next process.
+      // Only after an observed change: a view that is read-only on purpose would be the same in the next process.
       if (this.#isSupervised && wasReadOnly && mountOf(files, folder)?.isOnlyHere) return "elsewhere";
       if (obstacleAt(existingFolder(folder) ?? folder) !== undefined) continue;
       try {
         this.#found = { of: folder, folder: this.#proved(config) };
       } catch (error) {
         log.debug("the state folder is not usable yet", { error });
-        // It takes changes, and is not what it should be: the next life finds out and says so.
+        // It is writable, but not usable: the next life finds the error and reports it.
         if (isOfDisk(error)) continue;
       }
       this.#avoided = undefined;
@@ -118,7 +118,7 @@ export class StatePlace {
     }
   }
 
-  /** What nobody took over is closed. */
+  /** Closes a folder that no life has taken over. */
   close(): void {
     this.#found?.folder.close();
     this.#found = undefined;

@@ -9,7 +9,7 @@ import type { ApiPart, HoldsPart, LeaderPart, Parts, ProblemPart, WatchPart } fr
 import type { AgentViews } from "../views.ts";
 import { siteParts } from "./site-parts.ts";
 
-/** The parts of the agent as the status file tells of them. Pure. */
+/** The agent's parts of the status file. Pure. */
 export function statusParts(views: AgentViews, now: Instant): Omit<Parts, "now" | "process" | "identity"> {
   const { controllers, cache, informers, isListening, rebuilt, conflicts, forbidden } = views;
   const watches = informers.map((stats) => watchPart(stats, isListening, now));
@@ -66,10 +66,10 @@ const largestLog = ({ walAutocheckpointPages, journalSizeLimitKiB }: AgentViews[
 
 const quietLook: Millis = 60_000;
 
-/** An error of a controller is news for so long. */
+/** How long an error of a controller counts as news. */
 const recent: Millis = 300_000;
 
-/** Not for want of a permission: that is a problem of its own, and told as such. */
+/** Ignores errors caused by a missing permission: that is reported as a problem of its own. */
 function isFailing(
   lastError: AgentViews["controllers"][number]["lastError"],
   forbidden: readonly MissingPermission[],
@@ -81,7 +81,7 @@ function isFailing(
 
 function leaderPart({ election, config }: AgentViews, now: Instant): LeaderPart {
   const { role, holder, term, since, leaseAge, leaseDuration, renewP95, missedRenewals, ended, identity } = election;
-  // It still names this board, whose term is over: whether another one leads by now is not known.
+  // The Lease still names this board, whose term is over: another board may lead by now.
   const isPast = ended !== undefined && holder === identity;
   const nobody =
     holder === "" || isPast || (role !== "leader" && leaseAge !== undefined && leaseAge > 2 * leaseDuration);
@@ -100,7 +100,7 @@ function leaderPart({ election, config }: AgentViews, now: Instant): LeaderPart 
   };
 }
 
-/** An outage stays in the status for so long after its end. */
+/** How long an outage stays in the status after its end. */
 const oldOutage: Millis = 86_400_000;
 
 function apiPart({ link, informers, heldSince }: AgentViews, now: Instant): ApiPart {
@@ -113,7 +113,7 @@ function apiPart({ link, informers, heldSince }: AgentViews, now: Instant): ApiP
     rtt,
     requests1h: lastHour.requests,
     failed1h: lastHour.failed,
-    // Of a process younger than an hour the first opening of each watch is not one of them.
+    // In a process younger than an hour, the first opening of each watch is not a restart.
     restarts1h: Math.min(reopened, lastHour.watches),
     error: failure && { kind: failure.kind, message: failure.message, hint: failure.hint },
     lastOutage:
@@ -128,7 +128,7 @@ function watchPart(
   isListening: boolean,
   now: Instant,
 ): WatchPart {
-  // What was never heard is still being opened; if it cannot be, the informer says why.
+  // A watch that was never heard is still being opened; if that fails, the informer reports why.
   const wasHeard = synced && heardAgo !== undefined;
   return {
     resource,
@@ -143,7 +143,7 @@ function watchPart(
   };
 }
 
-/** Nobody but the leader knows them: they are its to honour. */
+/** Only the leader knows the holds, since it has to honour them. */
 function holdsPart({ holds, quiet }: AgentViews, now: Instant): HoldsPart {
   const running = <T extends Hold>(all: ReadonlyMap<string, T>): readonly (readonly [string, T])[] =>
     [...all].filter(([, hold]) => isRunning(hold, now));
@@ -156,7 +156,7 @@ function holdsPart({ holds, quiet }: AgentViews, now: Instant): HoldsPart {
     })),
     pauses: running(holds.pauses).map(([controller, pause]) => ({ controller, ...told(pause) })),
     confirmed: running(holds.confirmed).map(([target, hold]) => ({ target, ...told(hold) })),
-    // Where nobody can say until when, they last until somebody can: it is looked for again and again.
+    // An unknown end is checked again and again; until then, the next check counts as the end.
     quietUntil: quiet && (quiet.until ?? shifted(now, quietLook)),
   };
 }
@@ -175,7 +175,7 @@ function problemParts(views: AgentViews): readonly ProblemPart[] {
     if (problem === undefined || link.state !== "up" || isTold(resource, ["list", "watch"])) continue;
     found.push({ type: "WatchFailing", subject: resource, severity: "warning", message: `${resource}: ${problem}` });
   }
-  // What had no answer before the link was back is over with the outage, though the next attempt is still to come.
+  // An attempt that had no answer before the link came back ended with the outage, even if the next is yet to come.
   const isOver = election.lastError?.isOfLink && elapsed(election.lastError.at, link.since) >= 0;
   if (election.lastError && !isOver && link.state === "up" && !isTold("leases", leaseVerbs, config.leader.namespace)) {
     found.push({
@@ -229,14 +229,14 @@ function problemParts(views: AgentViews): readonly ProblemPart[] {
 
 const leaseVerbs = ["get", "create", "patch"];
 
-/** In the words of a Role, so that they can be copied into one. */
+/** In the words of a Role, so that a person can copy them. */
 function permissionProblem({ user, verb, resource, group, namespace }: MissingPermission): ProblemPart {
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
   const kind = namespace === undefined ? "ClusterRole" : "Role or ClusterRole";
   return {
     type: "PermissionMissing",
     subject: `${verb} ${resource}${where}`,
-    // Nothing depends on Events but who reads them.
+    // Nothing in the agent depends on Events.
     severity: resource === "events" ? "warning" : "critical",
     message: `user ${user} may not ${verb} ${resource}${where}`,
     hint: `bind a ${kind} with apiGroups ["${group}"], resources ["${resource}"], verbs ["${verb}"]; the agent goes on trying`,
