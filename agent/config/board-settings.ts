@@ -1,7 +1,7 @@
 import { cron, windows } from "./cron.ts";
 import { bytes, choice, duration, integer, number, optional, section, text } from "./schema.ts";
 
-/** What the sensors of the board are read for. A firmware profile knows better than the defaults. */
+/** Settings of the board's sensors. A firmware profile knows better than the defaults. */
 export const sensorSettings = {
   profile: optional(
     text("", "The firmware profile of this board, named in its own files.", {

@@ -3,10 +3,10 @@ import type { Config } from "./settings.ts";
 
 type LeaderSettings = Pick<Config["leader"], "namespace" | "otherNamespaces" | "duration">;
 
-/** Other sites are looked for once in so many durations of a term: every five minutes by default. */
+/** Other sites' claims are read once in this many term durations: every five minutes by default. */
 const termsBetweenLooks = 5;
 
-/** The namespaces in which Leases count as those of sites, the site's own first. */
+/** The namespaces whose Leases count as those of sites, the site's own first. */
 export const leaseNamespaces = ({
   namespace,
   otherNamespaces,

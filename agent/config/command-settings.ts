@@ -1,6 +1,6 @@
 import { path, section } from "./schema.ts";
 
-/** What the owner of the board says about commands, in files of his own: the fleet cannot change them. */
+/** The board owner's rules for commands, in files of the board's own: the fleet cannot change them. */
 export const commandSettings = section("Commands of the fleet and of operators on the board.", {
   trust: path(
     "/etc/siteward/trust.d",

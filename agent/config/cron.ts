@@ -3,7 +3,7 @@ import { parseDuration } from "../base/duration.ts";
 import { exactDuration } from "../base/exact-duration.ts";
 import { type Setting, text } from "./schema.ts";
 
-/** When something happens: the local times of day, the days. All of them must fit, as node-cron has it. */
+/** A schedule in local time. All of its fields must match, as in node-cron. */
 export interface Cron {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
@@ -13,23 +13,23 @@ export interface Cron {
   readonly daysOfWeek: readonly number[];
 }
 
-/** A time that begins by the calendar and lasts. */
+/** A period that begins by a schedule; `lasts` is in milliseconds. */
 export interface Window {
   readonly begins: Cron;
   readonly lasts: number;
 }
 
-/** Whoever looks for the beginning of a window goes back so far. */
+/** The beginning of a window is searched for no further back than this. */
 const longestWindow = 7 * 24 * 3_600_000;
 const shortestWindow = 60_000;
 /** Characters of a schedule, or of all windows together. */
 const longest = 400;
 
 /**
- * Five fields as in crontab(5), or a name such as `@daily`. node-cron reads them; its days counted from the end of a month
- * and its seconds are not taken. `undefined`: it is none.
+ * Five fields as in crontab(5), or a name such as `@daily`, parsed by node-cron; its seconds, and its days counted from
+ * the end of a month, are refused. `undefined`: not a schedule.
  *
- * Only its grammar: its own matching asks ICU for the time zone, which costs the process 8 MB for good.
+ * Only its grammar is used: its own matching asks ICU for the time zone, which costs the process 8 MB for good.
  */
 export function parseCron(written: string): Cron | undefined {
   if (written.length > longest || (!/^@[a-z]+$/.test(written) && !hasUsualWords(written))) return undefined;
@@ -52,8 +52,8 @@ const names: ReadonlySet<string> = new Set(
 );
 
 /**
- * Numbers of two digits at most, and names. node-cron puts numbers in the place of names wherever they stand, and writes ranges
- * out before it looks whether such numbers can be: 1-MARMARMARMAR is a range up to 3333, and one of twenty digits has no end.
+ * Numbers of two digits at most, and names. node-cron replaces names by numbers wherever they stand, and expands ranges
+ * before it checks the numbers: 1-MARMARMARMAR is a range up to 3333, and one of twenty digits has no end.
  */
 const hasUsualWords = (written: string): boolean =>
   (written.match(/[a-z\d]+/gi) ?? []).every((word) => /^\d{1,2}$/.test(word) || names.has(word.toLowerCase()));
@@ -81,7 +81,7 @@ export function parseWindows(written: string): readonly Window[] | undefined {
   return windows;
 }
 
-/** Any text in one line; what it must mean is said by `means`. */
+/** Any text in one line; `means` checks its content. */
 const anyText = { pattern: /^[^\n]{1,400}$/, accepts: "" };
 
 const meaning = (setting: Setting<string>, accepts: string, means: (written: string) => unknown): Setting<string> => ({
@@ -92,7 +92,7 @@ const meaning = (setting: Setting<string>, accepts: string, means: (written: str
     return value !== undefined && means(value) !== undefined ? value : undefined;
   },
   parseText: (written) => (means(written) !== undefined ? setting.parseText(written) : undefined),
-  // Needs no quotes in YAML, as long as it does not begin with a star or an at sign.
+  // A schedule needs no quotes in YAML unless it begins with a star or an at sign.
   show: (value) => (/^\d[\d *,/-]*$/.test(value) ? value : setting.show(value)),
 });
 

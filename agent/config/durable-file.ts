@@ -1,7 +1,7 @@
 import { closeSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-/** Never over a file that is there. What is in it is on disk when this returns; that it is there only once its folder is. */
+/** Creates a new file. On return its content is on disk; its name is, once the folder is synced. */
 export function writeNew(file: string, text: string, mode: number): void {
   const handle = openSync(file, "wx", mode);
   try {
@@ -14,7 +14,7 @@ export function writeNew(file: string, text: string, mode: number): void {
   }
 }
 
-/** A new name is on disk only once its folder is. */
+/** Makes new names in the folder durable. */
 export function syncFolder(folder: string): void {
   const handle = openSync(folder, "r");
   try {

@@ -9,28 +9,28 @@ import { defaultsOf, doubt, lay, layTree, quoted, settingsIn, type Values } from
 import { wholeConfig } from "./whole.ts";
 import { parseYaml, type YamlDocument } from "./yaml.ts";
 
-/** What is this board's own: its configuration, its credentials, the keys that it trusts. */
+/** The folder of this board's own configuration, its credentials, and the keys that it trusts. */
 export const etc = "/etc/siteward";
 export const defaultFile = `${etc}/siteward.yaml`;
 export const apiVersion = "siteward.dev/v1";
 export const kind = "AgentConfiguration";
 
 export interface Sources {
-  /** Named by a person: it must be there. Otherwise the default file is read if it is there. */
+  /** Named by a person: it must exist. Undefined: the default file is read if it exists. */
   readonly file: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly hostname: string;
   /** The settings of the firmware profile that fits the board. */
   readonly profile: { readonly id: string; readonly settings: unknown } | undefined;
-  /** What the fleet has set, and the number under which it did. */
+  /** The fleet's settings, and their version. */
   readonly remote?: { readonly version: number; readonly config: unknown } | undefined;
 }
 
 export interface Loaded {
   readonly config: Config;
-  /** Where the value of each setting comes from, by dotted path. */
+  /** The origin of each setting's value, by dotted path. */
   readonly origins: ReadonlyMap<string, string>;
-  /** What is suspicious, but may be meant. */
+  /** Suspicious values that may be meant. */
   readonly warnings: readonly string[];
   /** The files that were read, in this order. */
   readonly files: readonly string[];
@@ -38,7 +38,7 @@ export interface Loaded {
 
 /**
  * defaults < firmware profile < file < conf.d/*.yaml beside it < fleet < environment; the last one wins.
- * Throws one ConfigError with everything that is wrong in any of them.
+ * Throws one ConfigError with every problem in any of them.
  */
 export function loadConfig(sources: Sources): Loaded {
   const values = defaultsOf(settings);
@@ -61,13 +61,13 @@ export function loadConfig(sources: Sources): Loaded {
   return { config, origins, warnings, files };
 }
 
-/** One file over the defaults, and nothing of this machine. Throws a ConfigError with everything that is wrong in it. */
+/** Checks one file over the defaults, without any other source. Throws a ConfigError with every problem in it. */
 export function checkFile(file: string): void {
   const values = defaultsOf(settings);
   wholeConfig(values, layFile(values, file));
 }
 
-/** What is wrong with the settings of a firmware profile, over the defaults and nothing of this machine. */
+/** The problems of a firmware profile's settings, over the defaults and without any other source. */
 export function profileProblems({ id, settings: tree }: NonNullable<Sources["profile"]>): readonly string[] {
   const values = defaultsOf(settings);
   try {
@@ -139,7 +139,7 @@ function layEnvironment(values: Values, env: Sources["env"], warnings: string[])
   return problems;
 }
 
-/** What the unit and its launcher tell the program, and each other. */
+/** Variables that the unit and its launcher pass to the program and to each other. */
 const noSettings: ReadonlySet<string> = new Set([
   "SITEWARD_NOTIFY_FD",
   "SITEWARD_JOURNAL_FD",
@@ -147,7 +147,7 @@ const noSettings: ReadonlySet<string> = new Set([
   "SITEWARD_HARDENED_FLAGS",
 ]);
 
-/** Host, board and Node have one name unless somebody says otherwise, as the kubelet has it: in small letters. */
+/** Host, board and Node share one name unless configured otherwise, in small letters as in the kubelet. */
 function layNames(values: Values, hostname: string): readonly string[] {
   const host = hostname.toLowerCase();
   const { name } = settings.entries.board.entries;

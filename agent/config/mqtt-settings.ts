@@ -7,7 +7,7 @@ const credential = (name: string, what: string) =>
     `${name} in the folder of the service's credentials, or in /etc/siteward/credentials`,
   );
 
-/** The link to the fleet. Without an address nothing of it is even loaded. */
+/** The link to the fleet. Without a broker's address its code is not even loaded. */
 export const mqttSettings = section("The fleet's MQTT broker, which must speak MQTT 5.", {
   url: optional(
     url("The broker's address.", {
@@ -60,7 +60,7 @@ const lockedKeys = {
   accepts: 'settings with commas between them, such as "nodeLifecycle.*, leader.duration"',
 };
 
-/** What the fleet may set on this board. */
+/** Which settings the fleet may change on this board. */
 export const remoteSettings = section("Settings that the fleet sends to this board.", {
   enabled: flag(true, "Whether settings of the fleet are taken at all."),
   locked: optional(text("", "Settings that only this board's own files decide.", lockedKeys), "none"),

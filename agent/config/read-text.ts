@@ -1,9 +1,9 @@
 import { lstatSync, readFileSync, statSync } from "node:fs";
 
-/** A hundred times what every setting with its sentence takes. */
+/** A hundred times the size of a file with every setting and its sentence. */
 const largestFile = 512 * 1024;
 
-/** The text of a file that a person wrote, or in one sentence why there is none. */
+/** The text of a file that a person wrote, or in one sentence why it cannot be read. */
 export function readText(
   file: string,
   largest = largestFile,
@@ -38,7 +38,7 @@ export function inWords(error: unknown): string {
 export const codeOf = (error: unknown): unknown =>
   typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
 
-/** False also where nobody can tell: what may not be looked at is not taken for absent. */
+/** False also if that cannot be determined: a file that may not be read is not taken for absent. */
 export function isMissing(file: string): boolean {
   try {
     return lstatSync(file, { throwIfNoEntry: false }) === undefined;

@@ -42,11 +42,11 @@ export const fileSchema = (): JsonSchema => ({
   properties: { apiVersion: { const: apiVersion }, kind: { const: kind }, ...propertiesOf(settings) },
 });
 
-/** As the repository keeps its JSON: lists of plain values on one line. */
+/** In the repository's JSON style: lists of plain values on one line. */
 export const printSchema = (schema: JsonSchema): string =>
   `${JSON.stringify(schema, undefined, 2).replace(/\[\n([^[\]{}]*)\]/g, (_, items: string) => `[${items.trim().replace(/,\s+/g, ", ")}]`)}\n`;
 
-/** The schema of one section, as firmware profiles hold it. */
+/** The schema of the settings in a firmware profile. */
 export const settingsSchema = (): JsonSchema => ({
   type: "object",
   additionalProperties: false,
@@ -68,7 +68,7 @@ const propertiesOf = (section: Section<Entries>): JsonSchema =>
     ]),
   );
 
-/** As it would be written in the file: durations and sizes as text, numbers as numbers. */
+/** As written in the file: durations and sizes as text, numbers as numbers. */
 function defaultIn(setting: Setting<unknown>): JsonSchema {
   const shown = shownDefault(setting);
   if (shown === "") return {};
@@ -76,7 +76,7 @@ function defaultIn(setting: Setting<unknown>): JsonSchema {
 }
 
 /**
- * Every setting at its default, as a comment: a file that spells the defaults out would keep them forever, and would
+ * Every setting at its default, as a comment: a file that spells the defaults out would keep them for ever, and would
  * overrule the board's firmware profile.
  */
 export function example(): string {

@@ -6,14 +6,14 @@ import { blank, decodeRecord, encodeRecord, type RemoteRecord, started } from ".
 const fileIn = (folder: string): string => path.join(folder, "remote.json");
 
 /**
- * What the fleet has set, in the state folder. A file beside the databases: it is read before they are opened, because it
- * decides how, and by commands that must not open them.
+ * The fleet's settings, in the state folder. They are a file beside the databases because they decide how these are
+ * opened, and because commands read them that must not open the databases.
  */
 export function readRemote(folder: string): RemoteRecord {
   try {
     return decodeRecord(readFileSync(fileIn(folder), "utf8")) ?? blank;
   } catch {
-    // None yet, or none that we may read: this board's own settings are what it has.
+    // None yet, or an unreadable one: this board's own settings apply.
     return blank;
   }
 }
@@ -23,8 +23,8 @@ export const writeRemote = (folder: string, record: RemoteRecord): void =>
   replaceDurably(fileIn(folder), encodeRecord(record), 0o600);
 
 /**
- * A process begins with what is there. That is counted before anything of a trial is used: if the trial ends this process
- * too, the next but one goes back by itself. Where it cannot be counted, the trial is left out.
+ * Reads the record for a new process. A start with a trial is counted before the trial is used: if it ends this process
+ * too, the next but one rolls back by itself. If it cannot be counted, the trial is left out.
  */
 export function startRemote(folder: string): RemoteRecord {
   const record = readRemote(folder);

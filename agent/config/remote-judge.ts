@@ -4,8 +4,8 @@ import type { Entries, Section } from "./schema.ts";
 import { settings } from "./settings.ts";
 
 /**
- * What the fleet may not set: who the board is, where its files are, how it reaches its API, what it lets the fleet do. With
- * a slip in those it could not be reached any more to take it back.
+ * Settings that the fleet may not change: the board's identity, its files, its API server, and the fleet's own rights.
+ * A mistake in them would leave the board unreachable for a correction.
  */
 const ownMatters: readonly string[] = [
   "site.name",
@@ -24,7 +24,7 @@ const ownMatters: readonly string[] = [
   "diagnostics.*",
 ];
 
-/** Everything that is wrong with settings of the fleet, each at its place. `locked`: "nodeLifecycle.*, leader.duration". */
+/** All faults in the fleet's settings, each at its place. `locked`: "nodeLifecycle.*, leader.duration". */
 export function judgeRemote(config: unknown, locked: string | undefined): readonly Fault[] {
   const faults: Fault[] = [];
   const isLocked = matcherOf(locked?.split(",").map((key) => key.trim()) ?? []);
@@ -54,7 +54,7 @@ export function judgeRemote(config: unknown, locked: string | undefined): readon
 
 const mostFaults = 20;
 
-/** "leader.*" is the whole section and everything in it, "*" everything. */
+/** "leader.*" matches the section and everything in it, "*" everything. */
 function matcherOf(patterns: readonly string[]): (key: string) => boolean {
   return (key) =>
     patterns.some((pattern) => {

@@ -1,12 +1,12 @@
 import { isRecord, type JsonRecord, recordIn } from "../base/json.ts";
 
 /**
- * Of a document's number: enough for milliseconds since 1970. A board takes no document that is not newer than the last, so
- * the largest number that JSON carries, as programs send it by a slip, would be the last one that it ever takes.
+ * The largest number of a document: enough for milliseconds since 1970. A board accepts only documents newer than the
+ * last, so after the largest number that JSON carries, sent by mistake, it would never accept another.
  */
 export const largestVersion = 999_999_999_999_999;
 
-/** One document of the fleet: what is to be set, the number that it came with, and the hash of the bytes of `config`. */
+/** One document of the fleet: its settings, its number, and the hash of the bytes of `config`. */
 export interface Kept {
   readonly version: number;
   readonly hash: string;
@@ -20,7 +20,7 @@ export interface Fault {
   readonly message?: string;
 }
 
-/** How things stood before a trial: what was well then must be well at its end. */
+/** The parts that worked before a trial: each of them must work at its end. */
 export interface Vitals {
   readonly lease: boolean;
   readonly api: boolean;
@@ -31,7 +31,7 @@ export interface Trial {
   readonly document: Kept;
   readonly canaryMs: number;
   readonly before: Vitals;
-  /** Processes that began with it. One power cut is nobody's fault. */
+  /** Processes that began with it. One of them may end through a power cut, which is not the trial's fault. */
   readonly starts: number;
 }
 
@@ -43,9 +43,9 @@ export interface Verdict {
   readonly faults: readonly Fault[];
 }
 
-/** Everything about the fleet's settings that must survive: one file, replaced as a whole. */
+/** All data about the fleet's settings that must survive: one file, replaced as a whole. */
 export interface RemoteRecord {
-  /** The newest document, whatever became of it. */
+  /** The newest document, in force or not. */
   readonly desired: Kept | undefined;
   /** On trial, and in force meanwhile. */
   readonly trial: Trial | undefined;
@@ -68,7 +68,7 @@ const mostGood = 3;
 /** The third process that begins with the same trial has seen two of them end. */
 const mostStarts = 2;
 
-/** What the settings of this board are laid over with. */
+/** The fleet's settings that apply on top of the board's own. */
 export const inForce = ({ trial, current }: RemoteRecord): Kept | undefined => trial?.document ?? current;
 
 export const tried = (record: RemoteRecord, trial: Omit<Trial, "starts">): RemoteRecord => ({
@@ -79,7 +79,7 @@ export const tried = (record: RemoteRecord, trial: Omit<Trial, "starts">): Remot
 
 export const rejected = (record: RemoteRecord, verdict: Verdict): RemoteRecord => ({ ...record, verdict });
 
-/** It is kept; what was in force before is good to go back to. */
+/** Keeps the document; the one in force before becomes a version to go back to. */
 export const committed = (record: RemoteRecord, document: Kept): RemoteRecord => ({
   ...record,
   trial: undefined,
@@ -100,12 +100,12 @@ export function rolledBack(record: RemoteRecord, why: string): RemoteRecord {
 export const ownFiles = 0;
 
 /**
- * Goes back to a version that was good, of itself to the last one; the newest one is not taken again by itself. `undefined`:
- * there is none such.
+ * Goes back to a good version, by default the last one; the newest document is not accepted again by itself.
+ * `undefined`: there is no such version.
  */
 export function returned(record: RemoteRecord, to: number | undefined): RemoteRecord | undefined {
   const { trial, current, desired } = record;
-  // What is on trial was not good yet: what was in force before it is the last that was.
+  // A document on trial is not good yet: the last good one was in force before it.
   const good = trial && current ? [current, ...record.good] : record.good;
   const version = to ?? good[0]?.version ?? (trial ? ownFiles : undefined);
   const target = good.find((one) => one.version === version);
@@ -125,7 +125,7 @@ export function returned(record: RemoteRecord, to: number | undefined): RemoteRe
   };
 }
 
-/** A process begins. A trial with which several processes ended is no good one. */
+/** A process begins. A trial that has ended several processes is rolled back. */
 export function started(record: RemoteRecord): RemoteRecord {
   const { trial } = record;
   if (!trial) return record;
@@ -135,7 +135,7 @@ export function started(record: RemoteRecord): RemoteRecord {
 
 export const encodeRecord = (record: RemoteRecord): string => JSON.stringify({ v: 1, ...record });
 
-/** `undefined`: it is none that this version understands. */
+/** `undefined`: not a record that this version understands. */
 export function decodeRecord(text: string): RemoteRecord | undefined {
   const value = recordIn(text);
   if (value?.v !== 1) return undefined;
@@ -143,7 +143,7 @@ export function decodeRecord(text: string): RemoteRecord | undefined {
   const documents = [desired, current, ...(Array.isArray(good) ? good : [{}])];
   if (!documents.every((one) => one === undefined || isKept(one))) return undefined;
   if (trial !== undefined && !isTrial(trial)) return undefined;
-  // What is said of the newest document may be missing; what is in force may not.
+  // The verdict about the newest document may be missing; the documents in force may not.
   return { ...blank, desired, trial, current, good, verdict: isVerdict(verdict) ? verdict : undefined } as RemoteRecord;
 }
 

@@ -3,15 +3,15 @@ import { timingProblems } from "../base/lease-timing.ts";
 import { formatBytes } from "./bytes.ts";
 import type { Config } from "./settings.ts";
 
-/** A rule that ties several settings together. `path` names the one that is most likely wrong. */
+/** A broken rule between several settings. `path` names the one that is most likely wrong. */
 export interface Conflict {
   readonly path: string;
-  /** The others that it was held against. */
+  /** The settings that it was compared with. */
   readonly against: readonly string[];
   readonly message: string;
 }
 
-/** What no single setting can say: found when everything is put together, so that no half of a change is judged. */
+/** Rules between settings. They are checked once all layers are merged, so that no half of a change is judged. */
 export function conflicts(config: Config): readonly Conflict[] {
   const { leader, link, nodeLifecycle, status } = config;
   const found: Conflict[] = [];

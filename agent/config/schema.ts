@@ -2,10 +2,10 @@ import { parseDuration } from "../base/duration.ts";
 import { exactDuration } from "../base/exact-duration.ts";
 import { formatBytes, parseBytes } from "./bytes.ts";
 
-/** What a setting accepts, in the words of JSON schema. */
+/** The values that a setting accepts, as JSON schema. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** One setting: its default, what it accepts, and one sentence. Everything that is printed about it comes from here. */
+/** One setting: its default, the values it accepts, and one sentence. All printed text about it is made from these. */
 export interface Setting<T> {
   readonly kind: "setting";
   readonly sentence: string;
@@ -13,9 +13,9 @@ export interface Setting<T> {
   /** "a duration such as 40s, from 1s to 1d". */
   readonly accepts: string;
   readonly json: JsonSchema;
-  /** The value that was written, from YAML or JSON; `undefined` where it is not acceptable. */
+  /** Parses a value from YAML or JSON; `undefined`: not acceptable. */
   parse(written: unknown): T | undefined;
-  /** The same from text, as environment variables have it. */
+  /** Parses the text of an environment variable. */
   parseText(text: string): T | undefined;
   /** As a person would write it in the file. */
   show(value: T): string;
@@ -133,10 +133,10 @@ export const flag = (standard: boolean, sentence: string): Setting<boolean> => (
   show: String,
 });
 
-/** Nothing that a person writes is longer, and no pattern has to look at more. */
+/** Longer than anything a person writes; bounds the work of the patterns. */
 const longestText = 4096;
 
-/** Text of a form: `accepts` says in words what `pattern` says exactly. */
+/** Text of a form: `accepts` says in words what `pattern` checks. */
 export function text(
   standard: string,
   sentence: string,
@@ -160,7 +160,7 @@ export function text(
 export const path = (standard: string, sentence: string): Setting<string> =>
   text(standard, sentence, { pattern: /^\/[^\0]*$/, accepts: "an absolute path" });
 
-/** Whatever else it looks like, it must be an address: a port of 70000 is none. */
+/** Must match the form and parse as a URL: a port of 70000 does not. */
 export function url(sentence: string, form: { readonly pattern: RegExp; readonly accepts: string }): Setting<string> {
   const written = text("", sentence, form);
   const address = (value: string | undefined) => (value !== undefined && URL.canParse(value) ? value : undefined);
@@ -171,7 +171,7 @@ export function url(sentence: string, form: { readonly pattern: RegExp; readonly
   };
 }
 
-/** A setting that may be left out; `otherwise` says what is done then. */
+/** A setting that may be left out; `otherwise` says what applies then. */
 export function optional<T>(setting: Setting<T>, otherwise: string): Setting<T | undefined> {
   return {
     ...setting,
@@ -194,7 +194,7 @@ const plainInYaml = (value: string): boolean =>
 const within = (value: number | undefined, min: number, max: number): number | undefined =>
   value !== undefined && value >= min && value <= max ? value : undefined;
 
-/** What the list of settings itself says must be right: a wrong default is found when the list is loaded. */
+/** For values in the list of settings itself: a wrong default fails when the list is loaded. */
 function sure<T>(parse: (text: string) => T | undefined, text: string): T {
   const value = parse(text);
   if (value === undefined) throw new Error(`the list of settings holds an impossible value: ${text}`);

@@ -37,7 +37,7 @@ const namespaceNames = {
 
 const labelKey = "([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?";
 const labelValue = "[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?";
-/** Each with the spaces behind it, which belong to one place alone: a text that does not fit is given up at once. */
+/** Spaces can match behind each part only: a text that does not fit fails without much backtracking. */
 const requirement = `(!?${labelKey} *|${labelKey} *(=|==|!=) *(${labelValue} *)?|${labelKey} +(in|notin) +\\([^()]*\\) *)`;
 
 const labelSelector = {

@@ -2,15 +2,15 @@ import { memberOf } from "../base/json.ts";
 import { nearest } from "../base/nearest.ts";
 import type { Entries, Infer, Section, Setting } from "./schema.ts";
 
-/** A setting's value, and where it was written: "default", "siteward.yaml:12", "SITEWARD_LOG_LEVEL". */
+/** A setting's value and its origin: "default", "siteward.yaml:12", "SITEWARD_LOG_LEVEL". */
 export interface Origin {
   readonly value: unknown;
   readonly origin: string;
-  /** Something else was written over it, or perhaps meant, that cannot be used: comparing it with others tells nothing. */
+  /** An unusable value was written over it, or perhaps meant for it: comparisons with other settings prove nothing. */
   readonly isInDoubt?: true;
 }
 
-/** Values by dotted path. Layers are laid over each other here; the typed configuration is made from it at the end. */
+/** Values by dotted path. Layers are merged here; the typed configuration is made from the result. */
 export type Values = Map<string, Origin>;
 
 /** Where a layer's values were written, for origins and for problems. */
@@ -29,7 +29,7 @@ export function* settingsIn(
   }
 }
 
-/** What a configuration has at a dotted path. */
+/** A configuration's value at a dotted path. */
 export const valueAt = (config: unknown, path: string): unknown => path.split(".").reduce<unknown>(memberOf, config);
 
 export function defaultsOf(section: Section<Entries>): Values {
@@ -38,7 +38,7 @@ export function defaultsOf(section: Section<Entries>): Values {
   return values;
 }
 
-/** Lays a tree, as YAML or JSON gave it, over the values. What is wrong in it is left out and reported. */
+/** Merges a tree from YAML or JSON into the values. Invalid entries are left out and reported. */
 export function layTree(values: Values, root: Section<Entries>, tree: unknown, layer: Layer): readonly string[] {
   const problems: string[] = [];
   const doubted: string[] = [];
@@ -68,14 +68,14 @@ export function layTree(values: Values, root: Section<Entries>, tree: unknown, l
   return problems;
 }
 
-/** A setting, or all of a section, or with "" everything: until a later layer says it anew. */
+/** Marks a setting, a section, or with "" everything as in doubt, until a later layer sets it again. */
 export function doubt(values: Values, path: string): void {
   for (const [at, origin] of values) {
     if (path === "" || at === path || at.startsWith(`${path}.`)) values.set(at, { ...origin, isInDoubt: true });
   }
 }
 
-/** Lays one value over the others, or reports it. */
+/** Merges one value, or reports it as invalid. */
 export function lay(
   values: Values,
   path: string,
@@ -93,7 +93,7 @@ export function lay(
   }
 }
 
-/** The typed configuration. Every value in `values` has been through its setting's own parse. */
+/** The typed configuration. Every value in `values` was parsed by its own setting. */
 export function treeOf<E extends Entries>(section: Section<E>, values: Values): Infer<Section<E>> {
   const build = (inner: Section<Entries>, path: readonly string[]): object =>
     Object.fromEntries(
@@ -113,7 +113,7 @@ export function quoted(written: unknown): string {
 
 const nameOf = (path: readonly string[]): string => (path.length === 0 ? "the file" : path.join("."));
 
-/** A slip of the fingers first; then a setting of that name that stands elsewhere. */
+/** A similar name in the same section; otherwise a setting of that name in another section. */
 function likelyMeant(root: Section<Entries>, path: readonly string[], name: string): string | undefined {
   let section: Section<Entries> | undefined = root;
   for (const step of path) {

@@ -4,8 +4,8 @@ import { type Config, settings } from "./settings.ts";
 import { treeOf, type Values } from "./values.ts";
 
 /**
- * The configuration that the values make, where nothing is wrong with any of them or between them. Throws a ConfigError
- * with everything: `problems`, as found while they were laid, and the conflicts of those that are not in doubt.
+ * The configuration from merged values. Throws a ConfigError with every problem: `problems` from the merge, and the
+ * conflicts between settings that are not in doubt.
  */
 export function wholeConfig(values: Values, problems: readonly string[]): Config {
   const config = treeOf(settings, values);

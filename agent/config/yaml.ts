@@ -2,7 +2,7 @@ import { constructFromEvents, EVENT_ID, type Event, getScalarValue, parseEvents,
 
 export interface YamlProblem {
   readonly line: number | undefined;
-  /** What it is about; undefined: the whole file. */
+  /** The key concerned; undefined: the whole file. */
   readonly path: readonly string[] | undefined;
   readonly message: string;
 }
@@ -14,7 +14,7 @@ export interface YamlDocument {
   readonly problems: readonly YamlProblem[];
 }
 
-/** What a person meant where the parser speaks of its own inside. */
+/** Plain words for messages about the parser's internals. */
 const inPlainWords: readonly (readonly [RegExp, string])[] = [
   [/tab characters must not be used/, "tabs cannot indent YAML; use spaces"],
   [/aliases exceeded/, "aliases (*name) are not used here; write the value out"],
