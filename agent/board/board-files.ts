@@ -3,22 +3,22 @@ import { basename, join, relative } from "node:path";
 import { endingDigits } from "../base/ending-digits.ts";
 import type { ReadFact } from "./facts.ts";
 
-/** What is read of /sys and /proc. Tests put a tree of their own under another root. */
+/** Access to /sys and /proc. Tests put their own tree under another root. */
 export interface BoardFiles {
   readonly read: ReadFact;
-  /** The names in a folder, sorted; none where it is not there. */
+  /** The names in a folder, sorted; empty if the folder does not exist. */
   names(folder: string): readonly string[];
-  /** The path behind all links; undefined: it leads nowhere, or out of the tree. */
+  /** The path with all links resolved; undefined: it leads nowhere, or out of the tree. */
   real(path: string): string | undefined;
   freeBytes(folder: string): number | undefined;
-  /** The file system takes no change. */
+  /** The file system refuses writes. */
   isReadOnly(folder: string): boolean;
 }
 
-/** An attribute of the kernel is one page at most, and the table of mounts a few hundred; whatever is longer is none. */
+/** A kernel attribute is one page at most, and the mount table a few hundred; longer texts are refused. */
 const longest = 4 * 2 ** 20;
 
-/** Everything is read at once and synchronously: the kernel answers from memory. Nothing that is found there throws. */
+/** Every read is synchronous: the kernel answers from memory. No read throws. */
 export function boardFiles(root = "/"): BoardFiles {
   const at = (path: string): string => join(root, path);
   return {
@@ -63,13 +63,13 @@ export function numberIn(files: BoardFiles, file: string): number | undefined {
   return /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** A word or a name; never more than a line. */
+/** A word or a name: the first line, up to 100 characters. */
 export function wordIn(files: BoardFiles, file: string): string | undefined {
   const text = files.read(file)?.split("\n")[0]?.replaceAll("\0", "").trim();
   return text ? text.slice(0, 100) : undefined;
 }
 
-/** The folders of a class whose name begins so: hwmon0, hwmon1, … */
+/** The folders of a class whose name has this prefix: hwmon0, hwmon1, … */
 export const entries = (files: BoardFiles, folder: string, prefix: string): readonly string[] =>
   files
     .names(folder)

@@ -6,7 +6,7 @@ export interface Sickness {
   readonly since: Instant;
 }
 
-/** How the board itself is, as far as it matters to whether it should lead. */
+/** The board's own health, as far as it matters for leading. */
 export interface BoardHealth {
   /**
    * Why this board should not lead now (docs/judgement.md#terms): undervolted, throttled, storage read-only, clock not

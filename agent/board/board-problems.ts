@@ -5,7 +5,7 @@ import type { Sign } from "./debounce.ts";
 import { heatLimits, isWorn, type SensorLimits } from "./limits.ts";
 import type { BoardReadings } from "./readings.ts";
 
-/** What a person should know of the board, in the form of the status. */
+/** A problem of the board that a person should know, in the form of the status. */
 export interface BoardProblem {
   readonly type: string;
   readonly severity: "critical" | "warning" | "info";
@@ -21,7 +21,7 @@ export interface BoardView {
   readonly startedAt: Instant;
 }
 
-/** What was seen once, and not for so long, is no problem of today. */
+/** A sign that was not seen for this long is no problem any more. */
 const forgotten: Millis = 86_400_000;
 
 export const boardProblems = (view: BoardView, now: Instant): readonly BoardProblem[] => [

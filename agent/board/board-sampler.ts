@@ -12,36 +12,36 @@ import type { BoardReadings } from "./readings.ts";
 
 export interface BoardSamplerParts {
   readonly files: BoardFiles;
-  /** Whose medium matters. */
+  /** The state folder: the sampler watches its medium. */
   readonly folder: string;
   readonly limits: SensorLimits;
   readonly every: Millis;
   readonly clock: () => ClockState;
-  /** Called after a look at which a sign came or went. */
+  /** Called when a sample made a sign come or go. */
   readonly changed: () => void;
 }
 
-/** Of each sign: whether it stands for those who lead, and for those who look at the board in Kubernetes. */
+/** Whether a sign stands, once for the decision to lead, once for the board's Node in Kubernetes. */
 export interface Standing {
-  /** Soon, and over soon where it does not come back. */
+  /** Stands soon, and is soon over unless it returns. */
   readonly short: Sign;
-  /** The same, remembered for ten minutes at least. */
+  /** The same, remembered for at least ten minutes. */
   readonly long: Sign;
 }
 
 export type Standings = { readonly [name in keyof Signs | "clock"]: Standing };
 
-/** How far apart two looks may lie that see the same. */
+/** How far apart two sightings may lie that count as one sign. */
 const longMemory: Millis = 600_000;
 const shortMemory: Millis = 120_000;
 
-/** How often the table of mounts is gone through. That the disk takes no change is noticed at every look. */
+/** How often the mount table is read. A file system that refuses writes is noticed in every sample. */
 const mountsEvery: Millis = 300_000;
 
-/** No version of this program was made before: a board whose clock says so woke up without one. */
+/** No version of this program is older: a board with an earlier clock started without one. */
 const earliestWall: Millis = Date.UTC(2026, 0, 1);
 
-/** Reads the sensors every so often, and says what lasts. */
+/** Reads the sensors periodically, and filters their signs over time. */
 export class BoardSampler implements BoardHealth {
   readonly #ambient: Ambient;
   readonly #parts: BoardSamplerParts;
@@ -68,7 +68,7 @@ export class BoardSampler implements BoardHealth {
     return this.#writes.lastDay;
   }
 
-  /** The time that these bytes were written in. */
+  /** The period in which these bytes were written. */
   writtenSpan(now: Instant): Millis | undefined {
     return this.#writes.span(now);
   }
@@ -88,7 +88,7 @@ export class BoardSampler implements BoardHealth {
     }
   }
 
-  /** One look at everything. */
+  /** Takes one sample of all sensors. */
   look(): void {
     const { clock, log } = this.#ambient;
     const { files, folder, limits, every } = this.#parts;
@@ -99,7 +99,7 @@ export class BoardSampler implements BoardHealth {
     const isBehind = this.#parts.clock() === "unsynced" && now.wall < earliestWall;
     const signs = { ...signsIn(readings, limits), clock: isBehind };
     const before = this.#standings;
-    // At the slowest rate two looks that follow each other still lie within the memory.
+    // Even at the slowest rate, two successive samples lie within the memory.
     const short = Math.max(shortMemory, 3 * every);
     const long = Math.max(longMemory, 3 * every);
     const names = Object.keys(noSigns) as readonly (keyof Standings)[];
@@ -123,7 +123,7 @@ export class BoardSampler implements BoardHealth {
   }
 
   #mountAt(now: Instant): Mount | undefined {
-    // What is read-only may be mended at any time, and the board is held to be sick until that is seen.
+    // A read-only mount may be repaired at any time, and the board counts as sick until that is seen.
     const isOld = this.#mount === undefined || elapsed(this.#mount.at, now) >= mountsEvery;
     if (isOld || this.#mount?.mount?.isReadOnly) {
       const { files, folder } = this.#parts;
@@ -144,7 +144,7 @@ const words: { readonly [name in keyof Standings]: string } = {
   clock: "its clock was never set",
 };
 
-/** Those that keep a board from leading, the gravest first. */
+/** Signs that keep a board from leading, the gravest first. */
 const reasons = (["readOnly", "undervolted", "throttled", "clock"] as const).map(
   (name) => [name, words[name]] as const,
 );

@@ -3,13 +3,13 @@ import type { Clock, Millis } from "../base/clock.ts";
 import { killGroup } from "../base/process-group.ts";
 
 export interface ChildOptions {
-  /** A child that takes longer is ended, with all that it started. */
+  /** A child that takes longer is killed, with all processes that it started. */
   readonly patience: Millis;
-  /** A child that says more than this, to one of its streams, is ended. */
+  /** A child that writes more characters than this to one of its streams is killed. */
   readonly longest: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Instead of what this process has around it. */
+  /** Replaces the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -17,7 +17,7 @@ export interface Ended {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** It was ended because it said too much; what it said until then is there. */
+  /** It was killed because it wrote too much; its output until then is kept. */
   readonly isCut: boolean;
 }
 
@@ -60,7 +60,7 @@ export function runProgram(command: string, args: readonly string[], options: Ch
   });
 }
 
-/** What a program of ours says, all of it, or why it is not to be had. */
+/** The whole output of a program of ours, or why there is none. */
 export type Outcome = { readonly output: string } | Failed;
 
 export async function runChild(command: string, args: readonly string[], options: ChildOptions): Promise<Outcome> {

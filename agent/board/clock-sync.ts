@@ -2,36 +2,36 @@ import type { Ambient } from "../base/ambient.ts";
 import { type Millis, sleep } from "../base/clock.ts";
 import type { ReadFact } from "./facts.ts";
 
-/** synced: some clock better than ours set it since this boot. */
+/** synced: a source better than the board's own clock has set it since this boot. */
 export type ClockState = "synced" | "unsynced";
 
-/** A board that has just started has not asked the time yet: before that an unsynced clock is nothing to tell of. */
+/** A board needs this long after its start to set its clock: until then an unsynced clock is not reported. */
 export const timeToSync: Millis = 600_000;
 
 export interface ClockSource {
   readonly state: ClockState;
-  /** "timesyncd", "ntp" for another client, "configured" where it need not be set; undefined while unsynced. */
+  /** "timesyncd", "ntp" for another client, "configured" if the clock need not be set; undefined while unsynced. */
   readonly source: string | undefined;
 }
 
 export interface ClockSyncParts {
-  /** Something else keeps it: a clock with a battery, the host of a virtual machine. */
+  /** Something else keeps the time: a clock with a battery, the host of a virtual machine. */
   readonly isTrusted: boolean;
   readonly read: ReadFact;
-  /** What `timedatectl show -p NTPSynchronized --value` answers; undefined where it cannot be asked. */
+  /** The answer of `timedatectl show -p NTPSynchronized --value`; undefined if it cannot be run. */
   readonly ask: (signal: AbortSignal) => Promise<string | undefined>;
   /** Called when it becomes synced. */
   readonly changed: () => void;
 }
 
-/** systemd-timesyncd makes this file when it has set the clock from a server. Asking it costs nothing. */
+/** systemd-timesyncd creates this file when it has set the clock from a server. Checking it costs nothing. */
 const marker = "/run/systemd/timesync/synchronized";
 
 const period: Millis = 30_000;
 
 /**
- * Whether the wall clock can be believed. Looks every 30 s until it can, and never again: what was set once since the boot
- * does not become wrong by decades. adjtimex(2) would say it for every client, but a script cannot call it.
+ * Whether the wall clock can be trusted. Checks every 30 s until it can, and never again: a clock set once since the
+ * boot does not become wrong by decades. adjtimex(2) would answer for every client, but a script cannot call it.
  */
 export class ClockSync {
   readonly #ambient: Ambient;
@@ -48,7 +48,7 @@ export class ClockSync {
     return this.view().state;
   }
 
-  /** The file is looked for each time: nobody who asks hears of a clock that was set a second ago only at the next look. */
+  /** Checks the file on every call, so that a clock set a second ago counts at once. */
   view(): ClockSource {
     if (this.#source === undefined && this.#parts.read(marker) !== undefined) this.#set("timesyncd");
     return this.#source === undefined
@@ -58,7 +58,7 @@ export class ClockSync {
 
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && this.state() === "unsynced") {
-      // chrony and ntpd make no such file; systemd-timedated asks the kernel.
+      // chrony and ntpd create no such file; systemd-timedated asks the kernel.
       const answer = await this.#parts.ask(signal);
       if (answer?.trim() === "yes") this.#set("ntp");
       else await sleep(this.#ambient.clock, period, signal);

@@ -2,12 +2,12 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
 const day: Millis = 86_400_000;
 
-/** One mark an hour is enough to tell a day from the next. */
+/** One mark an hour is enough to measure a day. */
 const apart: Millis = 3_600_000;
 
-/** What a counter that only grows, from 0 at the start of the process, grew by within the last day: wear of the flash. */
+/** The growth within the last day of a counter that starts at 0 with the process: wear of the flash. */
 export class DailyWrites {
-  /** The oldest first; only that may be older than a day. */
+  /** Oldest first; only the first may be older than a day. */
   readonly #marks: { readonly at: Instant; readonly bytes: number }[] = [];
   #latest: number | undefined;
 
@@ -19,7 +19,7 @@ export class DailyWrites {
     for (let [, next] = this.#marks; next && elapsed(next.at, at) >= day; [, next] = this.#marks) this.#marks.shift();
   }
 
-  /** How long the time is that `lastDay` counts: a day, or since the process began to measure. */
+  /** The period that `lastDay` covers: a day, or since the first measurement. */
   span(now: Instant): Millis | undefined {
     const [first] = this.#marks;
     return first && Math.min(day, elapsed(first.at, now));

@@ -1,18 +1,18 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
-/** A sign that comes and goes, told only where it lasts. */
+/** A sign that comes and goes; it stands only if it lasts. */
 export interface Sign {
   /** When it was last seen. */
   readonly seen: Instant | undefined;
   /** Since when it stands; undefined: it does not. */
   readonly since: Instant | undefined;
-  /** When it was last seen and stood. */
+  /** When it was last seen while it stood. */
   readonly stood: Instant | undefined;
-  /** How many times as long as at first it stands after it was seen. */
+  /** Factor of the time that it stands after it was last seen; 1 at first. */
   readonly patience: number;
   /** How often it began. */
   readonly times: number;
-  /** At the last look. */
+  /** Whether the last sample showed it. */
   readonly isNow: boolean;
 }
 
@@ -28,9 +28,9 @@ export const unseen: Sign = {
 const mostPatience = 32;
 
 /**
- * A sign stands when it was seen twice within `within`, and as long as it is seen again within that time: a spike is none,
- * and one that flickers is one and not many. Where it was over and comes back it stands twice as long the next time, up to
- * `mostPatience` times: what comes and goes in whatever rhythm soon stands steadily. One that stayed away for so long begins anew.
+ * A sign stands once it was seen twice within `within`, and as long as it is seen again within that time: a spike is no
+ * sign, and a flickering one is one sign, not many. Each recurrence doubles the time, up to `mostPatience` times
+ * `within`: a sign that comes and goes in any rhythm soon stands steadily. One that stayed away that long starts over.
  */
 export function looked(sign: Sign, isSeen: boolean, now: Instant, within: Millis): Sign {
   const stands = sign.since !== undefined && isWithin(sign.patience * within, sign.seen, now);

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** A folder, or what is there of the path to it: it may have to be made yet. Undefined: nothing is. */
+/** The folder, or its nearest ancestor that exists. Undefined: none does. */
 export function existingFolder(folder: string): string | undefined {
   if (existsSync(folder)) return folder;
   const above = dirname(folder);

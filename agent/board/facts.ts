@@ -1,14 +1,14 @@
 import type { Millis } from "../base/clock.ts";
 
-/** Text of a file below /proc or /sys; `undefined` where this machine has none. Tests answer from a table. */
+/** Reads a text file below /proc or /sys; `undefined` if this machine has none. Tests answer from a table. */
 export type ReadFact = (file: string) => string | undefined;
 
-/** A name for this boot of the machine: what another boot wrote about its clock means nothing to this one. */
+/** Identifies this boot of the machine: times of the monotonic clock mean nothing in another boot. */
 export const bootId = (read: ReadFact): string => read("/proc/sys/kernel/random/boot_id")?.trim() ?? "unknown";
 
 /**
- * What this hardware is called wherever its storage is put; undefined: it has no name of its own. Never what lies on the
- * storage, as /etc/machine-id does: a cloned card would bring it along.
+ * Identifies this hardware, wherever its storage is moved; undefined: it has no name of its own. Never read from the
+ * storage, as /etc/machine-id is: a cloned card would bring it along.
  */
 export function hardware(read: ReadFact): string | undefined {
   for (const file of ["/sys/firmware/devicetree/base/serial-number", "/sys/class/dmi/id/product_uuid"]) {
@@ -24,7 +24,7 @@ export function bootClock(read: ReadFact): Millis | undefined {
   return Number.isFinite(seconds) ? Math.round(seconds * 1000) : undefined;
 }
 
-/** The device tree's list of what the board is, the most specific first. Empty on machines without a device tree. */
+/** The device tree's names of the board, the most specific first. Empty on machines without a device tree. */
 export const compatibles = (read: ReadFact): readonly string[] =>
   (read("/sys/firmware/devicetree/base/compatible") ?? "").split("\0").filter((one) => one !== "");
 
@@ -35,10 +35,10 @@ export function ramBytes(read: ReadFact): number | undefined {
   return kibibytes(read("/proc/meminfo"), "MemTotal");
 }
 
-/** What the agent's own process takes. */
+/** Memory of the agent's own process. */
 export interface ProcessMemory {
   readonly rssBytes: number | undefined;
-  /** Private memory: what the agent really costs. The rest of the RSS are pages of files, which the kernel can drop. */
+  /** Private memory: the agent's real cost. The rest of the RSS is pages of files, which the kernel can drop. */
   readonly anonymousBytes: number | undefined;
   readonly peakBytes: number | undefined;
 }

@@ -1,6 +1,6 @@
 import type { Random } from "../base/random.ts";
 
-/** Under which name a board stands for election: a part of it is another one for each process. */
+/** The identity under which a board stands for election: board name and a part that is new in each process. */
 export const identityOf = (board: string, random: Random): string => `${board}_${random.uuid()}`;
 
 /** The board whose identity holds a Lease. */

@@ -1,6 +1,6 @@
 import { asRecord, isRecord, recordIn } from "../base/json.ts";
 
-/** What the board is made of. Texts of others: short, in one line, and never acted upon. */
+/** The board's hardware and system. Its texts come from other programs: short, one line, and never acted upon. */
 export interface Inventory {
   readonly system: { readonly manufacturer: string; readonly model: string; readonly serial: string };
   readonly os: { readonly distro: string; readonly release: string; readonly kernel: string; readonly arch: string };
@@ -14,12 +14,12 @@ export interface Inventory {
   }[];
 }
 
-/** The form in which the child that looks hands it over. */
+/** The format in which the inventory's child process returns it. */
 export const inventorySchema = "siteward.inventory/1";
 
 const mostDisks = 16;
 
-/** The child's output; undefined: it is not what was agreed. Members that are missing or wrong are left empty. */
+/** Parses the child's output; undefined: another format. Missing or invalid members are left empty. */
 export function inventoryFrom(output: string): Inventory | undefined {
   const all = recordIn(output);
   if (all?.schema !== inventorySchema) return undefined;

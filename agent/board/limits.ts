@@ -3,15 +3,15 @@ import type { BoardReadings, TemperatureReading, WearReading } from "./readings.
 
 export type SensorLimits = Pick<Config["board"], "temperature" | "freeSpace" | "pressure">;
 
-/** Degrees from which on a board is too warm, and from which on it is in danger. */
+/** Degrees Celsius from which on a board is too warm, and from which on it is in danger. */
 export interface HeatLimits {
   readonly warn: number;
   readonly critical: number;
 }
 
 /**
- * Where the kernel says at which temperature it slows the board down, that counts. Without, the profile's numbers do, as on
- * a Raspberry Pi, whose firmware slows it down; but never above the point at which the kernel switches it off.
+ * The temperature at which the kernel slows the board down counts, if there is one. Otherwise the profile's numbers do,
+ * as on a Raspberry Pi, whose firmware slows it down. Neither lies above the point at which the kernel switches it off.
  */
 export function heatLimits(
   { slowsAt, stopsAt }: Pick<TemperatureReading, "slowsAt" | "stopsAt">,
@@ -24,7 +24,7 @@ export function heatLimits(
   };
 }
 
-/** What is wrong with the board at this look, by the sensors alone. */
+/** Signs of trouble in one sample, by the sensors alone. */
 export interface Signs {
   readonly undervolted: boolean;
   readonly throttled: boolean;
@@ -55,7 +55,7 @@ export function signsIn(
   };
 }
 
-/** eMMC says how much of its life it has used in steps of 10 %. */
+/** eMMC reports how much of its life is used in steps of 10 %. */
 const wornFrom = 90;
 
 export const isWorn = (wear: WearReading | undefined): boolean =>

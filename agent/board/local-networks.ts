@@ -1,11 +1,11 @@
 import type { ReadFact } from "./facts.ts";
 
-/** The networks that this machine is in without a router between: "192.168.7.0/24", "fd00::/64". The loopback is none. */
+/** The networks that this machine reaches without a router: "192.168.7.0/24", "fd00::/64". Without the loopback. */
 export function localNetworks(read: ReadFact): readonly string[] {
   return [...new Set([...routes4(read("/proc/net/route") ?? ""), ...prefixes6(read("/proc/net/if_inet6") ?? "")])];
 }
 
-/** Of each route: interface, destination, gateway, flags, …, mask in the eighth field; addresses as the CPU has them. */
+/** Per route: interface, destination, gateway, flags, …, mask in the eighth field; addresses in host byte order. */
 function routes4(text: string): readonly string[] {
   return text.split("\n").flatMap((line) => {
     const [name, destination = "", gateway, , , , , mask = ""] = line.trim().split(/\s+/);
@@ -22,7 +22,7 @@ const isWord = (text: string): boolean => /^[0-9A-F]{8}$/i.test(text);
 const bytesOf = (word: string): readonly number[] =>
   [6, 4, 2, 0].map((at) => Number.parseInt(word.slice(at, at + 2), 16));
 
-/** Of each address: its digits, the interface's number, the length of its prefix, its scope, …, the interface. */
+/** Per address: its digits, the interface's number, the length of its prefix, its scope, …, the interface. */
 function prefixes6(text: string): readonly string[] {
   return text.split("\n").flatMap((line) => {
     const [digits = "", , length = "", , , name] = line.trim().split(/\s+/);

@@ -4,7 +4,7 @@ import { type ClockState, timeToSync } from "./clock-sync.ts";
 import { isWorn } from "./limits.ts";
 import type { BoardReadings } from "./readings.ts";
 
-/** A condition of the board's Node, without times. Its texts say nothing that changes by the minute. */
+/** A condition of the board's Node, without times. Its texts stay the same from minute to minute. */
 export interface WantedCondition {
   readonly type: string;
   readonly status: "True" | "False";
@@ -40,10 +40,10 @@ const texts = {
   },
 } as const satisfies Readonly<Record<string, Texts>>;
 
-/** All that are ever written: whoever takes siteward off a site takes these along. */
+/** All types that are ever written: removing siteward from a site removes these too. */
 export const conditionTypes: readonly string[] = Object.keys(texts);
 
-/** What this board's Node should say of it. What the board cannot know is left out. */
+/** The conditions for this board's Node. A condition that the board cannot measure is left out. */
 export function nodeConditions(
   {
     readings,

@@ -1,13 +1,13 @@
 import { type BoardFiles, entries, numberIn, wordIn } from "./board-files.ts";
 import type { PowerReading, PowerSign, RailReading } from "./readings.ts";
 
-/** The bits of the firmware's get_throttled; those of the past lie 16 higher. */
+/** The bits of the firmware's get_throttled; those of the past are 16 positions higher. */
 const signs: readonly PowerSign[] = ["undervoltage", "frequency-capped", "throttled", "soft-temperature-limit"];
 const past = 16;
 
 /**
- * A Raspberry Pi's power. The kernel's own alarm (hwmon `rpi_volt`) counts for undervoltage; the firmware's bits say the
- * rest. vcgencmd would need /dev/vcio, which the sandbox hides. Undefined: this board tells nothing of it.
+ * Power of a Raspberry Pi. The kernel's own alarm (hwmon `rpi_volt`) decides about undervoltage, the firmware's bits
+ * about the rest. vcgencmd would need /dev/vcio, which the sandbox hides. Undefined: this board reports neither.
  */
 export function powerReading(files: BoardFiles): PowerReading | undefined {
   const alarm = undervoltageAlarm(files);
@@ -27,7 +27,7 @@ function undervoltageAlarm(files: BoardFiles): boolean | undefined {
   return undefined;
 }
 
-/** "50005", in hexadecimal with or without 0x. Where it lies differs by kernel. */
+/** "50005", in hexadecimal with or without 0x. Its path differs by kernel. */
 function throttledBits(files: BoardFiles): number | undefined {
   const platform = "/sys/devices/platform";
   for (const soc of files.names(platform).filter((name) => name.startsWith("soc"))) {
@@ -57,7 +57,7 @@ export function railReadings(files: BoardFiles): readonly RailReading[] {
   return rails;
 }
 
-/** A power monitor says that more current flows than the board is made for. */
+/** A power monitor reports more current than the board is made for. */
 export function overcurrent(files: BoardFiles): boolean {
   return entries(files, "/sys/class/hwmon", "hwmon").some(
     (folder) =>

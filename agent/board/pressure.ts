@@ -1,7 +1,7 @@
 import type { BoardFiles } from "./board-files.ts";
 import type { PressureReading } from "./readings.ts";
 
-/** Pressure stall information; kernels without it, or started with psi=0, tell nothing. */
+/** Pressure stall information; undefined on kernels without it, or started with psi=0. */
 export const pressureReading = (files: BoardFiles): PressureReading => ({
   memory: some(files, "memory"),
   io: some(files, "io"),
@@ -18,15 +18,15 @@ export function load1(files: BoardFiles): number | undefined {
 }
 
 /**
- * Raspberry Pi kernels start with the memory cgroup switched off. /proc/cgroups is no reliable place to look. Undefined: no
- * unified hierarchy here.
+ * Raspberry Pi kernels start with the memory cgroup switched off, and /proc/cgroups does not show that reliably.
+ * Undefined: no unified hierarchy here.
  */
 export function hasMemoryCgroup(files: BoardFiles): boolean | undefined {
   const controllers = files.read("/sys/fs/cgroup/cgroup.controllers");
   return controllers?.trim().split(/\s+/).includes("memory");
 }
 
-/** What this process had written to disks. */
+/** Bytes that this process wrote to disks. */
 export function writtenBytes(files: BoardFiles): number | undefined {
   const [, written, cancelled = "0"] =
     /^write_bytes: (\d{1,15})$(?:\s+^cancelled_write_bytes: (\d{1,15})$)?/m.exec(files.read("/proc/self/io") ?? "") ??

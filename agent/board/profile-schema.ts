@@ -2,7 +2,7 @@ import { settingsSchema } from "../config/reference.ts";
 import type { JsonSchema } from "../config/schema.ts";
 import { profileSchemaName } from "./profile.ts";
 
-/** The schema of firmware profiles, for editors: what `profileFrom` checks, and every setting. */
+/** The schema of firmware profiles, for editors: the checks of `profileFrom`, and every setting. */
 export function profileSchema(): JsonSchema {
   const count = { type: "integer", minimum: 0 };
   return {

@@ -5,7 +5,7 @@ import { isRecord, type JsonRecord } from "../base/json.ts";
 import { profileProblems } from "../config/load.ts";
 import { codeOf, inWords, readText } from "../config/read-text.ts";
 
-/** A firmware profile: a part of the configuration, and which boards it fits. One JSON file for each. */
+/** A firmware profile: some settings, and the boards that it fits. One JSON file each. */
 export interface Profile {
   readonly id: string;
   readonly title: string;
@@ -15,11 +15,11 @@ export interface Profile {
     /** From, up to but not including. A board of "2 GiB" reports some MiB less. */
     readonly ramMiB: readonly [number, number];
   };
-  /** What has to be known before the program starts; the unit's drop-in is written from it. */
+  /** Values needed before the program starts; the unit's drop-in is written from them. */
   readonly runtime: Runtime;
   /** Checked with the rest of the configuration. */
   readonly settings: unknown;
-  /** Where it was read. */
+  /** The file that it was read from. */
   readonly file: string;
 }
 
@@ -62,14 +62,14 @@ export function profileFor(board: BoardFacts, profiles: readonly Profile[]): Pro
 
 export interface Profiles {
   readonly profiles: readonly Profile[];
-  /** What is wrong with those of this board's own: each with its file, and what to do. */
+  /** Problems of this board's own profiles: each with its file and a remedy. */
   readonly problems: readonly string[];
 }
 
 /**
- * The profiles that siteward ships, and those of this board's own, which need not be there: a whole one replaces the shipped
- * one of the same id. One that is not whole is left out, and what was shipped stays in force: a typing mistake must not take
- * the board's limits away. Throws where a shipped one is broken.
+ * The profiles that siteward ships, and those of this board's own, if any: one of these replaces the shipped one of the
+ * same id. An invalid one is left out, and the shipped one stays in force: a typing mistake must not take the board's
+ * limits away. Throws if a shipped one is invalid.
  */
 export function readProfiles(shipped: string, own: string): Profiles {
   const found = new Map<string, Profile>();
@@ -91,7 +91,7 @@ export function readProfiles(shipped: string, own: string): Profiles {
   return { profiles: [...found.values()], problems };
 }
 
-/** Two files for one id would be a copy that somebody forgot, and which of them counts a matter of chance. */
+/** Two files with one id would be a forgotten copy, and chance would decide which one counts. */
 function ownProblem(profile: Profile): string | undefined {
   const { id, file } = profile;
   if (basename(file) !== `${id}.json`) return `its id is ${id}, so it must be called ${id}.json`;
@@ -123,7 +123,7 @@ function readProfile(file: string): Profile | string {
   return profileFrom(written, file);
 }
 
-/** Checks what was read; answers with what is wrong where it is no profile. */
+/** Checks a parsed profile; returns the problem as text if it is invalid. */
 export function profileFrom(written: unknown, file: string): Profile | string {
   if (!isRecord(written)) return "must hold one object";
   const { schema, id, title, match, runtime, settings } = written;

@@ -7,7 +7,7 @@ import type { BoardReadings } from "./readings.ts";
 import { storageReading } from "./storage-device.ts";
 import { temperatureReading } from "./thermal.ts";
 
-/** Every sensor once. `folder`: the state folder, whose medium matters; `mount`: where it lies, if that was looked up. */
+/** Reads every sensor once. `folder`: the state folder, for its medium; `mount`: its mount, if already known. */
 export const readBoard = (files: BoardFiles, folder: string, at: Instant, mount?: Mount): BoardReadings => ({
   at,
   power: powerReading(files),

@@ -1,11 +1,11 @@
 import type { Instant } from "../base/clock.ts";
 
-/** What the kernel says of the power and the clock speed of the board. */
+/** The kernel's reports on the power and the clock speed of the board. */
 export type PowerSign = "undervoltage" | "frequency-capped" | "throttled" | "soft-temperature-limit";
 
 export interface PowerReading {
   readonly now: readonly PowerSign[];
-  /** What the firmware remembers since it started. */
+  /** Remembered by the firmware since its start. */
   readonly sinceBoot: readonly PowerSign[];
 }
 
@@ -13,7 +13,7 @@ export interface TemperatureReading {
   /** "cpu-thermal": the hottest of the zones that cool the processor. */
   readonly zone: string;
   readonly celsius: number;
-  /** The lowest trip point at which the kernel slows the board down, and the one at which it is switched off. */
+  /** The lowest trip point at which the kernel slows the board down, and the one at which it switches it off. */
   readonly slowsAt: number | undefined;
   readonly stopsAt: number | undefined;
 }
@@ -24,16 +24,16 @@ export interface StorageReading {
   readonly kind: "sd" | "emmc" | "nvme" | "ssd" | "disk" | "volatile" | "unknown";
   /** Of the file system: "ext4", "overlay". */
   readonly fileSystem: string | undefined;
-  /** What is written is gone after a restart of the board. */
+  /** Writes are lost with a restart of the board. */
   readonly isVolatile: boolean;
   readonly isReadOnly: boolean;
   readonly freeBytes: number | undefined;
   readonly wear: WearReading | undefined;
 }
 
-/** Of eMMC from version 5.0 on; no other card tells. */
+/** Of eMMC from version 5.0 on; no other card reports it. */
 export interface WearReading {
-  /** How much of the life is used up, at most: 10, 20, … 100; above 100: more than was promised. */
+  /** Percent of the life that is used up, at most: 10, 20, … 100; above 100: more than was promised. */
   readonly usedPercent: number | undefined;
   /** normal, or how much of the reserve is used: 80 % (warning), 90 % (urgent). */
   readonly reserve: "normal" | "warning" | "urgent" | undefined;
@@ -51,7 +51,7 @@ export interface RailReading {
   readonly milliwatts: number;
 }
 
-/** What the board's sensors say at an instant. A part that this board does not have is left out. */
+/** The board's sensors at an instant. A part that this board does not have is undefined. */
 export interface BoardReadings {
   readonly at: Instant;
   readonly power: PowerReading | undefined;
@@ -62,8 +62,8 @@ export interface BoardReadings {
   readonly storage: StorageReading;
   readonly pressure: PressureReading;
   readonly load1: number | undefined;
-  /** False: limits of memory that systemd was told have no effect. Undefined: not known here. */
+  /** False: memory limits in systemd units have no effect. Undefined: not known here. */
   readonly hasMemoryCgroup: boolean | undefined;
-  /** Written to disk by this process since it started. */
+  /** Bytes that this process wrote to disk since its start. */
   readonly writtenBytes: number | undefined;
 }

@@ -1,22 +1,22 @@
 /**
- * How Node is started so that it stays small. What has to be known before the program starts cannot be a setting; the
+ * Node's flags for a small process. They must be known before the program starts, so they cannot be settings; the
  * service unit, the embedded site and the benches use this one list.
  *
  * - A young generation of 1 MB instead of 16, one helper thread for V8, no old generation above 64 MB.
  * - The heap is collected as soon as it has grown by a quarter, so that a list leaves no peak.
- * - The young generation is collected while the heap is being marked, too. By default V8 waits for the end of the marking,
- *   and lets the young generation grow by 10 MB meanwhile.
- * - No optimizing compilers: the agent mostly parses, writes to SQLite and waits, which is native code anyway. They bring
- *   little, and cost 6 MB of their own code and as much of what they make.
- * - Only what has run 256 times gathers feedback and is compiled at all, not what has run 8 times.
- * - Node's own modules are not unpacked from its start-up snapshot: reading that keeps 2.5 MB of the binary in memory, and
- *   saves 60 ms of the start.
- * - What did not run between two collections of the heap loses its bytecode until it runs again: most of a start. A follower is
- *   a megabyte smaller for it.
- * - The agent may ask for a collection of the heap: the one that also gives back the young generation, which no flag brings
- *   about (see agent/status/memory-guard.ts).
- * - Where a kubeconfig names no authority, those that the board trusts (/etc/ssl/certs) decide, as for kubectl: each is
- *   read when it is asked for. Those that Node brings are a megabyte, and are read whatever the kubeconfig says.
+ * - The young generation is collected during marking, too. By default V8 waits for the end of the marking, and lets the
+ *   young generation grow by 10 MB meanwhile.
+ * - No optimizing compilers: the agent mostly parses, writes to SQLite and waits, which is native code anyway. They
+ *   gain little, and cost 6 MB of their own code and as much of the code they produce.
+ * - Only functions that have run 256 times, instead of 8, gather feedback and are compiled.
+ * - Node's own modules are not unpacked from its start-up snapshot: reading it keeps 2.5 MB of the binary in memory,
+ *   and saves only 60 ms of the start.
+ * - Functions that did not run between two collections of the heap lose their bytecode until they run again: most of
+ *   the start-up code. A follower is a megabyte smaller for it.
+ * - The agent may request a collection of the heap: the one that also gives back the young generation, which no flag
+ *   brings about (see agent/status/memory-guard.ts).
+ * - If a kubeconfig names no authority, those that the board trusts (/etc/ssl/certs) decide, as for kubectl: each is
+ *   read when it is needed. Those built into Node are a megabyte, and are read whatever the kubeconfig says.
  */
 export const nodeFlags: readonly string[] = [
   "--max-semi-space-size=1",
@@ -35,9 +35,9 @@ export const nodeFlags: readonly string[] = [
 ];
 
 /**
- * Two threads for files and names; one arena for malloc, since each keeps what it once took. Buffers of 32 KB and more are
- * given back when they are freed. Left to itself, malloc learns from the first large buffers of a list to keep all of
- * that size, and those of a site ten times as large cost 3 MB for good.
+ * Two threads for files and names; one arena for malloc, since each arena keeps the memory it once took. Buffers of 32
+ * KB and more are given back when they are freed. By default malloc learns from the first large buffers of a list to
+ * keep all buffers of that size, and those of a site ten times as large cost 3 MB for good.
  */
 export const nodeEnvironment: Readonly<Record<string, string>> = {
   UV_THREADPOOL_SIZE: "2",
@@ -48,7 +48,7 @@ export const nodeEnvironment: Readonly<Record<string, string>> = {
 };
 
 /**
- * For who starts an agent and must not leave it behind, however he ends: its standard input is a pipe that he holds, and the
- * agent stops in good order when that closes.
+ * For a parent process that must not leave an agent behind, however it ends: the agent's standard input is a pipe that
+ * the parent holds, and the agent stops in good order when that closes.
  */
 export const lifeline: Readonly<Record<string, string>> = { STOP_WITH_STDIN: "yes" };

@@ -2,11 +2,11 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import type { Sickness } from "./board-health.ts";
 
-/** Each agent writes it on its own Node: `ready` where it could take over. */
+/** Each agent writes it on its own Node: `ready` if it could take over. */
 export const standbyAnnotation = "siteward.dev/standby";
-/** Written along with it: which version the board runs. */
+/** Written along with it: the version that the board runs. */
 export const versionAnnotation = "siteward.dev/version";
-/** Written along with it: the key of the Lease of the site that the board belongs to. No tenant may write Nodes. */
+/** Written along with it: the key of the Lease of the board's site. Tenants cannot write Nodes. */
 export const siteAnnotation = "siteward.dev/site";
 export const standsBy = "ready";
 
@@ -18,10 +18,7 @@ export interface Peer {
   readonly standby: string | undefined;
 }
 
-/**
- * Why a leader should give the Lease away: it was sick for long enough, and somebody else is there
- * (docs/judgement.md#terms).
- */
+/** Why a leader should release the Lease: sick for long enough, and another stands by (docs/judgement.md#terms). */
 export function reasonToStepDown(
   sickness: Sickness | undefined,
   peers: Iterable<Peer>,
@@ -36,8 +33,8 @@ export function reasonToStepDown(
 }
 
 /**
- * Why a board that is sick does not stand for election. It leaves the others time to; where none of them comes it stands
- * after all: a site with a sick leader is better off than one with none, and a site of one board has no other.
+ * Why a sick board does not stand for election. It leaves the others time to; if none of them does, it stands after
+ * all: a site with a sick leader is better off than one without, and a site of one board has no other.
  */
 export function reasonNotToStand(
   sickness: Sickness | undefined,

@@ -3,10 +3,10 @@ import { type BoardFiles, numberIn, wordIn } from "./board-files.ts";
 import { type Mount, mountOf } from "./mount.ts";
 import type { StorageReading, WearReading } from "./readings.ts";
 
-/** Where these file systems keep what is written, it is gone with the next start. */
+/** File systems whose content is in memory, and gone with the next start. */
 const inMemory: readonly string[] = ["tmpfs", "ramfs", "overlay", "zram"];
 
-/** The medium under the state folder. `mount`: the one it lies on; the table of mounts is long, and changes rarely. */
+/** The medium under the state folder. `mount`: its mount; the mount table is long and changes rarely. */
 export function storageReading(
   files: BoardFiles,
   folder: string,
@@ -25,7 +25,7 @@ export function storageReading(
   };
 }
 
-/** The disk behind a mount: by the number of the device, or by the name of its source where btrfs has a number of its own. */
+/** The disk behind a mount: by device number, or by the name of its source: btrfs has numbers of its own. */
 function diskOf(files: BoardFiles, { device, source }: Mount): string | undefined {
   const byNumber = files.real(`/sys/dev/block/${device}`);
   const path =
@@ -54,8 +54,8 @@ function kindOf(files: BoardFiles, disk: string): StorageReading["kind"] {
 }
 
 /**
- * eMMC from 5.0 on (JESD84-B51): `life_time` has two bytes, one for each kind of memory in it, in steps of 10 %: 0x01 is 0 to
- * 10 % used, 0x0b more than was promised; 0 tells nothing.
+ * eMMC from 5.0 on (JESD84-B51): `life_time` has two bytes, one for each kind of memory in it, in steps of 10 %: 0x01
+ * is 0 to 10 % used, 0x0b more than was promised; 0 means unknown.
  */
 function wearOf(files: BoardFiles, disk: string): WearReading | undefined {
   const device = `/sys/block/${disk}/device`;

@@ -4,10 +4,10 @@ import type { TemperatureReading } from "./readings.ts";
 /** Zones of the processor. Others measure the air, a radio or a battery. */
 const ofProcessor = /cpu|soc|tj|gpu|package|x86_pkg/i;
 
-/** What no chip survives, and what no living one shows: a sensor that is off answers so. */
+/** Limits of plausible values in degrees Celsius: a sensor that is off reports something beyond them. */
 const [coldest, hottest] = [-60, 150];
 
-/** The hottest zone of the processor, or of all where none is called so. Undefined: no zone answers. */
+/** The hottest zone of the processor, or of all zones if none has such a name. Undefined: no zone answers. */
 export function temperatureReading(files: BoardFiles): TemperatureReading | undefined {
   const all = entries(files, "/sys/class/thermal", "thermal_zone").flatMap((folder) => zoneIn(files, folder) ?? []);
   const own = all.filter(({ zone }) => ofProcessor.test(zone));
