@@ -23,13 +23,13 @@ export interface AcceptedCommandsParts {
   readonly responses: Responses;
   readonly counts: DeskCounts;
   readonly state: () => DeskState;
-  /** Why nothing can be written down at present. */
+  /** Why nothing can be persisted at present; undefined: it can. */
   readonly obstacle: () => string | undefined;
-  /** Something happened that the status tells of. */
+  /** Called when the part of the status about commands changes. */
   readonly changed: () => void;
 }
 
-/** A command as it arrived, with what the desk made out about it. */
+/** A received command with its author, hash and deadline. */
 export interface Arrival {
   readonly request: Request;
   readonly author: Author;
@@ -40,8 +40,8 @@ export interface Arrival {
 const tidyPeriod: Millis = 60_000;
 
 /**
- * The course of commands from their acceptance to their end, of this process and of the one before: each is written
- * down, carried out once and answered.
+ * Takes commands from acceptance to their terminal answer, including those accepted by the previous process: each is
+ * persisted, executed once and answered.
  */
 export class AcceptedCommands {
   readonly #ambient: Ambient;
@@ -53,13 +53,13 @@ export class AcceptedCommands {
     this.#parts = parts;
   }
 
-  /** Takes up what the process before left behind, and keeps the log short. */
+  /** Resumes the commands of the previous process, then prunes the log every minute until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { ledger, levels, executions, obstacle } = this.#parts;
     let isTakenUp = false;
     while (!signal.aborted) {
       this.#guarded(() => {
-        // An end that cannot be written down would come again with the next process.
+        // While nothing can be persisted, the next process would resume the same commands again.
         if (!isTakenUp && obstacle() === undefined) {
           this.#takeUp(signal);
           isTakenUp = true;
@@ -80,7 +80,7 @@ export class AcceptedCommands {
     yield* this.#leftovers;
   }
 
-  /** From the commit in here on the command is carried out, whatever happens to this process. */
+  /** Once this has committed, the command is executed even if the process dies. */
   accept(command: Read, { request, author, ticket, hash }: Arrival): Exclude<Taken, "no answer"> | Refusal {
     const { envelope, signature } = command;
     const { ledger, responses, counts, changed } = this.#parts;
@@ -108,10 +108,10 @@ export class AcceptedCommands {
       if (definition.class === "once") ledger.begin(envelope.id);
       end = await executions.run(command, author, (progress) => answers.push(responses.to(progress, ticket)));
     } catch (error) {
-      // That it may have begun could not be written down, so it was not begun.
+      // The start could not be persisted, so the command was not started.
       end = { ...ledger.unavailable(error), state: "failed" };
     }
-    // What ends because the agent ends is judged by the next process, as after a power cut.
+    // A command cut short by the agent's shutdown is judged by the next process, as after a power cut.
     if (end === "the next process" || (executions.isStopping && end.state !== "succeeded")) return;
     answers.push(this.#settle(end, author, ticket));
   }
@@ -124,13 +124,13 @@ export class AcceptedCommands {
     this.#ambient.log.info("command ended", { id, name, state, code, by: author.by });
     counts.answered(name, outcome);
     counts.moved({ id, name, state, ...author });
-    // Who asked on the board itself is told on the connection that is open, or not at all.
+    // A local caller gets the answer on its open connection only; it is never sent again.
     ledger.settle(id, answer.body, origin === "local");
     changed();
     return answer;
   }
 
-  /** A log that cannot be read or written at present is no reason to end the agent. */
+  /** Failing to read or write the log must not end the agent. */
   #guarded(work: () => void): void {
     try {
       work();
@@ -139,7 +139,9 @@ export class AcceptedCommands {
     }
   }
 
-  /** What the process before this one had accepted: answers that may not have left, and commands without an end. */
+  /**
+   * Resumes the work of the previous process: sends answers that may not have been sent, and finishes open commands.
+   */
   #takeUp(signal: AbortSignal): void {
     const { ledger, levels, responses, counts, changed } = this.#parts;
     levels.begin();

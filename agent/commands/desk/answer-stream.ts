@@ -1,8 +1,8 @@
 import type { Answer } from "./request.ts";
 
 /**
- * The answers to come of one command, or of several: for one reader. Who reads slowly misses what is under way, never
- * a terminal answer.
+ * Pending answers to one or several commands, for a single reader. A slow reader misses intermediate answers, but never
+ * a terminal one.
  */
 export class AnswerStream implements AsyncIterable<Answer> {
   readonly #waiting: Answer[] = [];

@@ -8,7 +8,7 @@ const second = 1000;
 const hour = 3600;
 const part = text({ pattern: /^[a-z][a-z0-9.-]*$/, most: 64 });
 
-/** What a board answers about itself, or does with itself. */
+/** Commands about the board itself: queries and local actions. */
 export const boardCommands: readonly Definition[] = [
   command({
     name: "ping",

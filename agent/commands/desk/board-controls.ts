@@ -6,33 +6,37 @@ import type { Effect } from "./controls.ts";
 export interface DiagnosticsOptions {
   readonly sections: readonly string[] | undefined;
   readonly logsSince: Millis | undefined;
-  /** Where the archive is sent by HTTPS PUT. The host was already found among those that are allowed. */
+  /** HTTPS PUT target of the archive. Its host has been checked against the policy. */
   readonly upload: URL | undefined;
 }
 
-/** Where a setting's value was written. */
+/** Where a setting's value comes from. */
 export type Source = "default" | "profile" | "file" | "remote" | "environment";
 
-/** What commands need of the board that they are sent to. Parts that are not there are `undefined`, and answered as such. */
+/**
+ * What commands need of the receiving board. Members that do not run here are `undefined`; their commands answer 404.
+ */
 export interface BoardControls {
   readonly version: string;
   readonly bootId: string;
   uptime(): Millis;
-  /** The status document, of at most 32 KiB; a summary is a few members of it. Undefined: there is none yet. */
+  /** The status document, at most 32 KiB; the summary has only a few of its members. undefined: none exists yet. */
   status(detail: "summary" | "full"): JsonRecord | undefined;
-  /** The number of the desired configuration in force. */
+  /** The version of the desired configuration in force. */
   configVersion(): number | undefined;
-  /** The settings in force by dotted path, secrets redacted, each with where it was written. */
+  /** The settings in force by dotted path, secrets redacted, each with its source. */
   config(source: Source | undefined): JsonRecord;
-  /** What this agent can do; where there is a fleet, its birth message is published anew. */
+  /** The capabilities of this agent; also publishes the birth message again if there is a fleet. */
   announce(): JsonRecord;
-  /** `undefined`: the configured one again. With `component` only of what a controller, or the mirror of a resource, says. */
+  /**
+   * `undefined` restores the configured level. `component` limits the level to one controller or one resource's cache.
+   */
   setLogLevel(level: Level | undefined, component?: string): void;
   readonly collectDiagnostics:
     | ((options: DiagnosticsOptions, progress: (done: JsonRecord) => void, signal: AbortSignal) => Promise<Effect>)
     | undefined;
   compact(vacuum: boolean, dryRun: boolean): Promise<Effect>;
-  /** Asks the process to end, so that it is started again. The answer is given by the next process. */
+  /** Asks the process to end and be started again; the next process sends the answer. */
   restart(cause: string): void;
   reloadCredentials(dryRun: boolean, signal: AbortSignal): Promise<Effect>;
   readonly applyConfig: ((version: number, canary: Millis | undefined, dryRun: boolean) => Promise<Effect>) | undefined;

@@ -10,7 +10,7 @@ import type { Request } from "./request.ts";
 import { fingerprintOf, isSignatureOf } from "./signature.ts";
 import { forbids, type Trust, type TrustedKey } from "./trust.ts";
 
-/** What a command is judged by, as it is at this instant. */
+/** The state of this instant that a command is checked against. */
 export interface DeskState {
   readonly now: Instant;
   readonly isSynced: boolean;
@@ -22,20 +22,20 @@ export interface DeskState {
   readonly policy: Policy;
   readonly running: readonly { readonly id: string; readonly group: string | undefined }[];
   readonly isStopping: boolean;
-  /** The highest counter that was accepted of the key with this fingerprint: here, or for the site by any leader. */
+  /** The highest counter accepted from the key with this fingerprint: on this board, or on the site by any leader. */
   counter(key: string, scope: Request["scope"]): number | undefined;
-  /** Why nothing can be written down at present. */
+  /** Why nothing can be persisted at present; undefined: it can. */
   obstacle(): string | undefined;
 }
 
-/** A command that was read, with what is known of it. */
+/** A parsed command with its definition and the result of the signature check. */
 export interface Read {
   readonly request: Pick<Request, "origin" | "scope" | "isLate">;
   readonly envelope: Envelope;
   readonly definition: Definition;
   readonly args: JsonRecord;
   readonly signature: Verified;
-  /** What is left of its message's time. */
+  /** Remaining message expiry. */
   readonly timeLeft: Millis | undefined;
 }
 
@@ -45,7 +45,7 @@ export type Verified =
 
 type Check = (command: Read, state: DeskState) => Refusal | undefined;
 
-/** Rows 13 to 24 of docs/interfaces.md#order-of-checks, in their order: the first that has something to say answers. */
+/** Applies rows 13 to 24 of docs/interfaces.md#order-of-checks in order; the first check that fails answers. */
 export function judge(request: Request, envelope: Envelope, state: DeskState): Read | Refusal {
   const { scope, expirySeconds } = request;
   const definition = find(envelope.name, scope);
@@ -64,23 +64,23 @@ export function judge(request: Request, envelope: Envelope, state: DeskState): R
   return first(checks, command, state) ?? command;
 }
 
-/** What may have changed between the acceptance of a command and the process that comes to carry it out. */
+/** Repeats the checks whose result may have changed between the acceptance of a command and its resumption. */
 export const judgeAgain = (command: Read, state: DeskState): Refusal | undefined =>
   first([expired, notLeader, preconditions], command, state);
 
-/** What may have changed while the site's Lease was written. */
+/** Repeats the checks whose result may have changed while the counter was written to the site's Lease. */
 export const judgeCounted = (command: Read, state: DeskState): Refusal | undefined =>
   first([expired, notLeader, preconditions, busy, unwritable, stopping], command, state);
 
 export interface SiteNumber {
-  /** The fingerprint of the key that signed it. */
+  /** Fingerprint of the signing key. */
   readonly key: string;
   readonly counter: number;
 }
 
 /**
- * The number that a command uses up for the whole site before it is accepted: the next leader knows nothing else of it.
- * Undefined: it is this board's alone, or unsigned.
+ * The counter that a site command must use up on the site's Lease before it is accepted; without it the next leader
+ * would accept the command again. undefined for unsigned commands and those of a single board.
  */
 export function siteNumber({ request, signature, envelope }: Read): SiteNumber | undefined {
   if (request.scope !== "site" || signature.is !== "valid" || envelope.ctr === undefined) return undefined;
@@ -97,7 +97,10 @@ function first(all: readonly Check[], command: Read, state: DeskState): Refusal 
 
 export const isMutating = ({ class: kind }: Definition): boolean => kind !== "read";
 
-/** The fleet can be impersonated by its broker; who sits at the board could as well stop the agent. */
+/**
+ * Only fleet commands need signatures: a broker can impersonate the fleet, while a local caller could stop the agent
+ * anyway.
+ */
 const isOfFleet = ({ request }: Read): boolean => request.origin === "mqtt";
 
 function verified({ topic, payload, signature }: Request, trust: Trust): Verified {
@@ -149,10 +152,10 @@ const staleCounter: Check = ({ signature, envelope, request }, { counter }) => {
     : rejected(409, "stale-counter", `the counter of key ${signature.key.kid} has come to ${seen} already`);
 };
 
-/** Between the clocks of sender and board. */
+/** Accepted difference between the clocks of sender and board. */
 export const skewAllowance: Millis = 60_000;
 
-/** Commands do not live longer than a day. */
+/** Maximum lifetime of a command. */
 export const longestLife: Millis = 86_400_000;
 
 const expired: Check = ({ envelope, timeLeft }, { now, isSynced }) => {
@@ -161,7 +164,7 @@ const expired: Check = ({ envelope, timeLeft }, { now, isSynced }) => {
   if (isOver || (isSynced && ends !== undefined && now.wall > ends + skewAllowance)) {
     return { state: "expired", code: 408, error: "expired", message: "its time was over before it could begin" };
   }
-  // Its id has to be remembered until then, or it could be played again.
+  // The id must be remembered until `exp`, or the command could be replayed.
   return isSynced && ends !== undefined && ends > now.wall + longestLife + skewAllowance
     ? { ...rejected(400, "schema", "lies more than a day ahead"), field: "/exp" }
     : undefined;
@@ -186,7 +189,7 @@ const notLeader: Check = ({ request }, { standing, board }) => {
     const why = "it waited at the broker from before this board's term: what came of it then is not known here";
     return { ...rejected(421, "not-leader", why), result: { leader, term } };
   }
-  // Whose own term is over is named in the Lease until another one writes it.
+  // After this board's term the Lease names it until another board acquires it.
   const known = leader === board ? undefined : leader;
   return { ...rejected(421, "not-leader", "another board leads the site, or none"), result: { leader: known, term } };
 };
@@ -237,7 +240,7 @@ const checks: readonly Check[] = [
   stopping,
 ];
 
-/** What only some commands must have: the rest of row 7, and row 9. */
+/** Checks the members that only some commands need: the rest of row 7, and row 9. */
 export function incomplete(
   { origin, scope, expirySeconds, signature }: Pick<Request, "origin" | "scope" | "expirySeconds" | "signature">,
   envelope: Envelope,
@@ -246,10 +249,10 @@ export function incomplete(
   const isChange = definition !== undefined && isMutating(definition);
   if (isChange && envelope.reason === undefined) return missing("reason", "this command changes something");
   if (origin === "local") return undefined;
-  // Otherwise whoever recorded it could play it again at any time.
+  // Otherwise a recorded command could be replayed at any time.
   if (isChange && signature && envelope.exp === undefined && envelope.ctr === undefined)
     return missing("exp", "what is signed needs an end (exp) or a number (ctr)");
-  // An id is known to the board that accepted it; numbers are known to every leader.
+  // Only the accepting board knows the id; the counter is known to every leader.
   if (isChange && signature && scope === "site" && envelope.ctr === undefined)
     return missing(
       "ctr",

@@ -1,25 +1,25 @@
 import type { Millis } from "../../base/clock.ts";
 import type { JsonRecord } from "../../base/json.ts";
 
-/** Who asked, and what for. `by`: "ops:alice", or "local:1000" for the operator on the board itself. */
+/** Author of a command and the stated reason. `by`: "ops:alice", or "local:1000" for an operator on the board. */
 export interface Author {
   readonly by: string;
   readonly reason: string | undefined;
 }
 
-/** What a freeze is about. */
+/** The target of a freeze. */
 export type Scope =
   | { readonly scope: "site" }
   | { readonly scope: "zone"; readonly target: string }
   | { readonly scope: "board"; readonly target: string };
 
-/** done: what was effected. refused: nothing was. failed: part of it may have been. */
+/** done: took effect. refused: nothing was done. failed: it may have taken partial effect. */
 export type Effect =
   | { readonly outcome: "done"; readonly result: JsonRecord }
   | {
       readonly outcome: "refused" | "failed";
       readonly code: number;
-      /** A word for programs, such as "busy". */
+      /** Machine-readable, such as "busy". */
       readonly error: string;
       readonly message?: string;
       readonly result?: JsonRecord;
@@ -35,7 +35,7 @@ export const refused = (code: number, error: string, message: string, result?: J
   ...(result && { result }),
 });
 
-/** Of the election, as it is now. */
+/** The current state of the election. */
 export interface Standing {
   readonly isLeader: boolean;
   readonly leader: string | undefined;
@@ -43,19 +43,18 @@ export interface Standing {
 }
 
 /**
- * Which numbers of signed commands are used up on the site, whichever board accepted them. Keys are named by their
- * fingerprints.
+ * Counters of signed commands that are used up on the site, by any leader. Keys are identified by their fingerprints.
  */
 export interface SiteCounters {
-  /** The highest one, as far as this board knows; undefined: none is. */
+  /** The highest counter known to this board; undefined: none was used. */
   highest(key: string): number | undefined;
-  /** Resolves once no leader after this one accepts this number or a lower one; rejects where that is not known. */
+  /** Resolves once no later leader can accept this counter or a lower one; rejects if that is not certain. */
   use(key: string, counter: number): Promise<void>;
 }
 
 /**
- * What commands do to the site. With `dryRun` every condition is looked at, nothing is changed, and the result says what
- * would be.
+ * What commands do to the site. With `dryRun` all conditions are checked, nothing is changed, and the result describes
+ * what would be done.
  */
 export interface SiteControls {
   standing(): Standing;

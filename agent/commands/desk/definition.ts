@@ -13,17 +13,17 @@ export interface LevelOrder {
   readonly ttl: Millis;
 }
 
-/** What a command is carried out with. */
+/** Everything a command may use while it runs. */
 export interface Controls {
   readonly site: SiteControls;
   readonly board: BoardControls;
-  /** What the desk itself can do. */
+  /** Operations of the desk itself. */
   readonly desk: {
-    /** Calls off a running command. */
+    /** Cancels a running command. */
     cancel(id: string, dryRun: boolean): Effect;
-    /** A level goes back by itself, also after a restart. */
+    /** Sets the level for a limited time, also across restarts. */
     setLogLevel(order: LevelOrder): Effect;
-    /** Whether a URL's host is one to which diagnostics may be sent. */
+    /** Whether the policy allows uploads of diagnostics to this host. */
     mayUploadTo(host: string): boolean;
   };
 }
@@ -32,12 +32,14 @@ export interface Circumstances {
   readonly scope: Request["scope"];
   readonly author: Author;
   readonly dryRun: boolean;
-  /** What was done so far: told to the fleet now and then, and with the answer if there is no better one. */
+  /**
+   * Reports progress: published to the fleet at intervals, and returned with the answer when the command ends early.
+   */
   readonly progress: (done: JsonRecord) => void;
   readonly signal: AbortSignal;
 }
 
-/** read: changes nothing. idempotent: twice is as good as once. once: begun a second time it would do more than was asked. */
+/** read: changes nothing. idempotent: may be repeated. once: repeating it would do more than was asked. */
 export type Class = "read" | "idempotent" | "once";
 
 export interface Definition {
@@ -45,18 +47,18 @@ export interface Definition {
   readonly sentence: string;
   readonly scopes: readonly Request["scope"][];
   readonly class: Class;
-  /** A signature is needed as soon as a trusted key is installed. */
+  /** Requires a signature as soon as a trusted key is installed. */
   readonly isSigned: boolean;
   readonly args: Shape<JsonRecord>;
-  /** What the shape cannot say. */
+  /** Checks that the shape cannot express. */
   problem(args: JsonRecord, scope: Request["scope"]): Problem | undefined;
-  /** Of commands with the same word one runs at a time. */
+  /** Only one command of a group runs at a time. */
   readonly group: string | undefined;
   readonly isCancellable: boolean;
-  /** It is done when the agent has started again. */
+  /** The command succeeds when the agent has started again. */
   readonly endsWithStart: boolean;
   timeout(args: JsonRecord): Millis;
-  /** "the next process": it is done when the agent has started again. */
+  /** Returns "the next process" if the command succeeds when the agent has started again. */
   perform(controls: Controls, args: JsonRecord, circumstances: Circumstances): Promise<Effect | "the next process">;
 }
 
@@ -79,10 +81,10 @@ interface Written<A> {
   ) => Effect | "the next process" | Promise<Effect | "the next process">;
 }
 
-/** Long enough for a write to an API server behind a bad link, with its retries. */
+/** Enough for a write to the API server over a bad link, with retries. */
 const usualTimeout: Millis = 60_000;
 
-/** The desk calls `problem`, `timeout` and `perform` only with arguments that were found to be of the shape. */
+/** The casts are safe: the desk calls `problem`, `timeout` and `perform` only with arguments that match the shape. */
 export function command<A extends JsonRecord>(written: Written<A>): Definition {
   const { args, problem, timeout, perform, ...rest } = written;
   return {
@@ -98,5 +100,5 @@ export function command<A extends JsonRecord>(written: Written<A>): Definition {
   };
 }
 
-/** A command whose part of the program does not run here. */
+/** The refusal of a command whose component does not run here. */
 export const absent = (what: string): Effect => refused(404, "not-available", `${what} is not there on this board`);

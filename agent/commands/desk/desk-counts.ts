@@ -5,20 +5,20 @@ import { isRecord, recordIn } from "../../base/json.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Outcome } from "./responses.ts";
 
-/** One of the last commands, for the status. */
+/** One of the latest commands, for the status. */
 export interface Latest {
   readonly id: string;
   readonly name: string;
   readonly state: string;
   readonly at: Instant;
   readonly by: string;
-  /** Not known any more of those that were over when the process began. */
+  /** Unknown for commands that ended before this process started: their payload has been deleted. */
   readonly reason: string | undefined;
 }
 
-/** What the desk counts, for metrics and status. */
+/** Counters of the desk, for metrics and status. */
 export interface Counts {
-  /** Whatever did not succeed, by what for; code 0: nobody could be answered. */
+  /** Commands that did not succeed, by error; code 0: no answer could be sent. */
   readonly rejected: readonly { readonly code: number; readonly error: string; readonly count: number }[];
   readonly answered: readonly { readonly name: string; readonly state: string; readonly count: number }[];
   readonly replayed: number;
@@ -33,7 +33,7 @@ interface Rejected {
 
 const mostLatest = 5;
 
-/** A line per kind of refusal and minute. */
+/** Each kind of refusal is logged at most once a minute. */
 const logPause: Millis = 60_000;
 
 export class DeskCounts {
@@ -71,7 +71,7 @@ export class DeskCounts {
     });
   }
 
-  /** A command that was accepted came a step further. */
+  /** Records a state change of an accepted command. */
   moved(command: Omit<Latest, "at">): void {
     const others = this.#latest.filter(({ id }) => id !== command.id);
     this.#latest = [{ ...command, at: this.#ambient.clock.now() }, ...others].slice(0, mostLatest);
@@ -95,7 +95,7 @@ export class DeskCounts {
     log.warn("command refused", { name, code, error, why: message });
   }
 
-  /** Nobody could be answered. */
+  /** Counts a message that could not be answered. */
   ignored(why: string): void {
     this.#count(0, why);
   }

@@ -29,18 +29,18 @@ import type { Answer, Request, Taken } from "./request.ts";
 import { Responses, type Ticket } from "./responses.ts";
 import type { Trust } from "./trust.ts";
 
-/** What a transport hands commands to. */
+/** Receives commands from a transport. */
 export interface CommandTaker {
-  /** Resolves only when the command is durable or needs not be, so that it may be acknowledged. Never rejects. */
+  /** Resolves once the message may be acknowledged: the command is durable or need not be. Never rejects. */
   take(request: Request): Promise<Taken>;
-  /**
-   * Answers that nobody waits for in this process: to commands of the process before this one. The fleet's link
-   * publishes them as it does those of `take`.
-   */
+  /** Answers to commands of the previous process. The fleet link publishes them like those of `take`. */
   leftover(signal: AbortSignal): AsyncIterable<Answer>;
-  /** A terminal answer is in the outbox: the next process need not give it again. Joins a transaction of state.db. */
+  /**
+   * Records that a terminal answer is in the outbox, so the next process need not send it. Joins a state.db
+   * transaction.
+   */
   told(answer: Answer): void;
-  /** The names of the commands that are allowed here, for the birth message. */
+  /** Names of the commands allowed here, for the birth message. */
   known(): readonly string[];
 }
 
@@ -52,17 +52,17 @@ export interface DeskParts {
   readonly counters: SiteCounters;
   readonly controls: BoardControls;
   readonly clock: () => "synced" | "unsynced";
-  /** Read anew for each command: an installed key counts at once. */
+  /** Read for each command, so that a newly installed key counts at once. */
   readonly rules: () => { readonly trust: Trust; readonly policy: Policy };
-  /** Why nothing can be written down at present. */
+  /** Why nothing can be persisted at present; undefined: it can. */
   readonly obstacle: () => string | undefined;
-  /** Something happened that the status tells of. */
+  /** Called when the part of the status about commands changes. */
   readonly changed: () => void;
 }
 
 /**
- * Where commands arrive, from the fleet and from the board itself: each is judged, and then refused, answered at once or
- * accepted (docs/interfaces.md#answers, #order-of-checks).
+ * Receives commands from the fleet and from the board itself, checks them, and refuses, answers or accepts each
+ * (docs/interfaces.md#answers, #order-of-checks).
  */
 export class CommandDesk implements CommandTaker {
   readonly counts: DeskCounts;
@@ -72,7 +72,7 @@ export class CommandDesk implements CommandTaker {
   readonly #responses: Responses;
   readonly #accepted: AcceptedCommands;
   readonly #recent = new RecentAnswers();
-  /** Commands that are being admitted, by id: a connection that broke meanwhile brings them again. */
+  /** Commands being admitted, by id: after a reconnect the broker may deliver them again. */
   readonly #admitting = new Map<string, Promise<unknown>>();
   #rates: RateState | undefined;
 
@@ -120,10 +120,10 @@ export class CommandDesk implements CommandTaker {
   async take(request: Request): Promise<Taken> {
     const { id, name, scope, origin, payload, retained } = request;
     const { ledger } = this.#parts;
-    // docs/interfaces.md#order-of-checks rows 3 and 4: there is no trustworthy place to answer.
+    // Rows 3 and 4 of docs/interfaces.md#order-of-checks: no trustworthy topic to answer on.
     if (!idPattern.test(id) || !namePattern.test(name)) return this.#ignored("topic");
     const early: Ticket = { id, name, scope, origin, since: this.#ambient.clock.now(), lapses: ledger.endOf(request) };
-    // Before row 2: whoever clears a topic on which a command was retained sends this, and retained.
+    // Checked before row 2: clearing a retained command sends an empty retained message.
     if (payload.length === 0) return this.#ignored("empty");
     if (retained) return this.#refuseEarly(rejected(400, "retained-command", "commands are never retained"), early);
     if (request.asksTooMuch) return this.#refuseEarly(correlationTooLong, early);
@@ -135,10 +135,10 @@ export class CommandDesk implements CommandTaker {
     const ticket = { ...early, lapses: ledger.endOf(request, envelope.exp) };
     try {
       const underWay = this.#admitting.get(id);
-      // Not even a moment may pass for the others: two copies in one packet would both find nothing under way.
+      // Await only for a copy: any other await would let two copies in one packet both find nothing being admitted.
       if (underWay) await underWay;
       const known = this.#recent.find(id, hash) ?? ledger.find(id);
-      // A broker that starts anew may deliver once more what is just over, and without its time: it stays what it was.
+      // A restarted broker may redeliver an expired message without its expiry; a known command keeps its answer.
       if (refusal && known?.hash !== hash) return this.#refuseEarly(refusal, early);
       const limited = this.#limit(request, envelope, known, ticket);
       if (limited) return limited;
@@ -153,15 +153,15 @@ export class CommandDesk implements CommandTaker {
       this.#admitting.set(id, admitted);
       return await admitted.finally(() => this.#admitting.delete(id));
     } catch (error) {
-      // The log cannot even be read.
+      // The log cannot be read.
       return this.#refuse(ledger.unavailable(error), ticket);
     }
   }
 
   /**
-   * A signed command of the site is known to every leader to come before it is accepted here: its number stands on the
-   * site's Lease. What fails, or changes, from then on uses the number up and has no effect. Between the last judgement
-   * and the acceptance nothing is awaited.
+   * Before a signed site command is accepted its counter is written to the site's Lease, where every later leader reads
+   * it. A command that fails or is refused after that has used the counter up without effect. Nothing is awaited
+   * between the last check and the acceptance.
    */
   async #admit(command: Read, arrival: Arrival): Promise<Taken> {
     const { ticket, hash } = arrival;
@@ -190,7 +190,7 @@ export class CommandDesk implements CommandTaker {
     );
   }
 
-  /** Row 10. A command that was accepted before is not told that it was refused. */
+  /** Row 10. A command accepted before is never answered with a refusal. */
   #limit(request: Request, envelope: Envelope, known: Known | undefined, ticket: Ticket): Taken | undefined {
     if (request.origin === "local") return undefined;
     const now = this.#ambient.clock.now();
@@ -207,7 +207,7 @@ export class CommandDesk implements CommandTaker {
     return admission.isAnswered && !known ? taken : "no answer";
   }
 
-  /** Reads, and rehearsals of the rest: nothing is written down for them. */
+  /** Answers reads and dry runs; nothing is persisted for them. */
   async #answer(command: Read, { author, ticket, hash }: Arrival): Promise<Taken> {
     const end = await this.#executions.run(command, author, () => undefined);
     if (end === "the next process") throw new Error(`${ticket.name} was rehearsed and began`);
@@ -217,13 +217,16 @@ export class CommandDesk implements CommandTaker {
     return { answer };
   }
 
-  /** docs/interfaces.md#order-of-checks row 11: the same answer once more, and no second execution. */
+  /** Row 11 of docs/interfaces.md#order-of-checks: repeats the answer without executing again. */
   #replay({ answer, lapses }: Known, ticket: Ticket): Taken {
     this.counts.replayed();
     return { answer: this.#responses.again({ ...answer, replayed: true }, { ...ticket, lapses }) };
   }
 
-  /** With a hash it is the command's end: the same bytes hear the same again. What lacks a signature may still get one. */
+  /**
+   * With a hash the refusal is final: the same bytes get the same answer. 401 is not kept, as the same command may
+   * arrive signed later.
+   */
   #refuse(refusal: Refusal, ticket: Ticket, hash?: string): Taken {
     this.counts.rejected(refusal, ticket.name);
     const answer = this.#responses.to(refusal, ticket);
@@ -265,13 +268,13 @@ export class CommandDesk implements CommandTaker {
   }
 }
 
-/** The same bytes on another topic of this board are another command. */
+/** The scope is included: the same bytes on another topic of this board are another command. */
 const hashOf = ({ scope, payload }: Request): string =>
   createHash("sha256").update(`${scope}\0`).update(payload).digest("hex");
 
 function authorOf({ origin, author, signature }: Request, { by, reason }: Envelope): Author {
   if (origin === "local") return { by: author ?? "local:unknown", reason };
-  // Who sits at a board is told by that board alone.
+  // "local:" is reserved for authors that the board itself has identified.
   const named = by ?? signature?.kid ?? "unknown";
   return { by: named.startsWith("local:") ? `fleet:${named}` : named, reason };
 }

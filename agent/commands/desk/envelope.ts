@@ -4,7 +4,7 @@ import type { Refusal } from "./refusal.ts";
 import { rejected } from "./refusal.ts";
 import { object, only, read, record, type TypeOf, text, whole, yesNo } from "./shape.ts";
 
-/** What both sides of the slash in a topic may be made of: nothing that a topic filter or a log could take amiss. */
+/** Grammar of id and name in a topic: no character with a meaning in topic filters or logs. */
 export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
 export const namePattern = /^[a-z][a-z-]{0,31}(\.[a-z][a-z-]{0,31})?$/;
 
@@ -41,14 +41,13 @@ export const envelopeShape = record(
 
 export type Envelope = TypeOf<typeof envelopeShape>;
 
-/** A bigger command never reaches us: our CONNECT says so. */
+/** Announced in our CONNECT, so the broker drops larger packets. */
 export const longestCommand = 65_536;
 
 const deepest = 10;
 
 /**
- * Bytes to an envelope, rows 5 to 8 of docs/interfaces.md#order-of-checks. Nothing of what is refused was parsed deeper
- * than ten levels.
+ * Parses an envelope: rows 5 to 8 of docs/interfaces.md#order-of-checks. Rejects more than ten levels before parsing.
  */
 export function parseEnvelope(
   payload: Uint8Array,
@@ -74,7 +73,7 @@ export function parseEnvelope(
   return { envelope };
 }
 
-/** An object, or what is wrong. */
+/** Returns the object, or what is wrong with it. */
 function parseJson(payload: Uint8Array): JsonRecord | string {
   if (payload.length > longestCommand) return `longer than ${longestCommand} bytes`;
   if (isDeep(payload)) return `nested deeper than ${deepest} levels`;
@@ -86,7 +85,7 @@ function parseJson(payload: Uint8Array): JsonRecord | string {
   }
 }
 
-/** Counts brackets outside of texts, before anything is built from them. */
+/** Counts brackets outside of strings, before JSON.parse allocates anything. */
 function isDeep(payload: Uint8Array): boolean {
   const [quote, backslash] = [0x22, 0x5c];
   let depth = 0;

@@ -7,7 +7,7 @@ import { type Author, done, type Effect, refused } from "./controls.ts";
 import type { Controls } from "./definition.ts";
 import { type Outcome, outcomeOf } from "./responses.ts";
 
-/** Somebody called the command off. */
+/** The command was cancelled by another one. */
 class Cancelled extends Error {
   override readonly name = "Cancelled";
 }
@@ -16,13 +16,13 @@ class TimedOut extends Error {
   override readonly name = "TimedOut";
 }
 
-/** "the next process": the answer is not ours to give. */
+/** "the next process": the answer is left to the next process. */
 export type End = Outcome | "the next process";
 
-/** Reads and rehearsals too. */
+/** A running command, including reads and dry runs. */
 interface UnderWay {
   readonly controller: AbortController;
-  /** Nobody waits for it any longer. */
+  /** Stops waiting for the command. */
   abandon(reason: Error): void;
 }
 
@@ -33,13 +33,13 @@ interface Running {
   readonly controller: AbortController;
 }
 
-/** Progress is told no more often (docs/interfaces.md#topics). */
+/** Minimum interval between progress messages (docs/interfaces.md#topics). */
 const progressPause: Millis = 5000;
 
-/** How long commands that are under way may take to end when the agent ends. */
+/** How long running commands may take to end on shutdown. */
 const partingTime: Millis = 2000;
 
-/** The commands that are being carried out. What is said about them, and written down, is the desk's. */
+/** Executes commands and tracks the running ones. Publishing and persisting are up to the caller. */
 export class Executions {
   readonly #ambient: Ambient;
   readonly #controls: Controls;
@@ -64,7 +64,7 @@ export class Executions {
     return this.#running.has(id);
   }
 
-  /** Carries a command out. Never rejects: whatever happens is an outcome. */
+  /** Executes a command. Never rejects: every failure is an outcome. */
   async run(command: Read, author: Author, tell: (progress: Outcome) => void): Promise<End> {
     const { definition, envelope, args, request } = command;
     const controller = new AbortController();
@@ -86,7 +86,7 @@ export class Executions {
         progress: progress.note,
         signal: over.signal,
       }))();
-    // What cannot be called off keeps its group until it has ended, whatever was answered in the meantime.
+    // A command that cannot be cancelled keeps its group until it ends, even after it was answered.
     void ended.catch(() => undefined).then(() => this.#running.delete(envelope.id));
     try {
       const end = await Promise.race([ended, timeOf(over.signal), abandoned.promise]);
@@ -99,7 +99,6 @@ export class Executions {
     }
   }
 
-  /** Calls a running command off. */
   cancel(id: string, dryRun: boolean): Effect {
     const found = this.#running.get(id);
     if (!found) return refused(409, "not-cancellable", "no such command is running");
@@ -108,7 +107,7 @@ export class Executions {
     return done({ id });
   }
 
-  /** Ends what can be ended, and gives the rest a moment. */
+  /** Aborts running commands and waits a moment for them to end. */
   async end(): Promise<void> {
     this.#isStopping = true;
     const reason = new Error("the agent ends");
@@ -134,7 +133,7 @@ export class Executions {
     };
   }
 
-  /** A command that was called off may still have come to its end. */
+  /** A cancelled command may still have completed. */
   #outcome(effect: Effect, { reason }: AbortSignal, last: JsonRecord | undefined): Outcome {
     if (effect.outcome === "done" || !(reason instanceof Cancelled)) return outcomeOf(effect);
     const result = effect.result ?? last;
@@ -158,7 +157,7 @@ export class Executions {
   }
 }
 
-/** Rejects when the time is over. Who was called off is waited for: it knows how far it came. */
+/** Rejects on timeout only. A cancelled command is awaited, because it reports how far it got. */
 function timeOf(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener("abort", () => signal.reason instanceof TimedOut && reject(signal.reason), { once: true });

@@ -21,33 +21,35 @@ export interface Accepted {
   readonly by: string;
   readonly hash: string;
   readonly answer: JsonRecord;
-  /** The fingerprint of the key that signed it. */
+  /** Fingerprint of the signing key. */
   readonly key: string | undefined;
 }
 
-/** What was answered to a command that came before. */
+/** The answer given to an earlier command. */
 export interface Known {
   readonly hash: string;
   readonly answer: JsonRecord;
   readonly lapses: LastingEnd | undefined;
 }
 
-/** Rows that cannot be forgotten yet are kept; beyond this nothing more is accepted. */
+/** Rows that cannot be deleted yet are kept; above this number no command is accepted. */
 const mostRows = 2000;
 
-/** Answers may be asked for as long after the command's own time. */
+/** Answers are kept this long after the command's deadline. */
 const afterlife: Millis = 600_000;
 
-/** A command of the board itself, which names no time. */
+/** Lifetime of a local command, which has no message expiry. */
 const localLife: Millis = 600_000;
 
-/** The log of commands in the words of the desk: with times that outlive boots, and with what the disk refused so far. */
+/**
+ * The command log as the desk uses it: with deadlines that survive reboots, and with answers not yet written to disk.
+ */
 export class Ledger {
-  /** Now, in this boot, by a clock that may be trusted or not. */
+  /** The current time in this boot, and whether the clock is synchronised. */
   readonly moment: () => Moment;
   readonly #ambient: Ambient;
   readonly #log: CommandLog;
-  /** Terminal answers that could not be written down yet. */
+  /** Terminal answers not written to disk yet. */
   readonly #unwritten = new Map<string, { readonly answer: JsonRecord; readonly isTold: boolean }>();
 
   constructor(ambient: Ambient, { log, moment }: { readonly log: CommandLog; readonly moment: () => Moment }) {
@@ -63,7 +65,7 @@ export class Ledger {
     return { hash: row.hash, answer, lapses: readLastingEnd(row.lapses) };
   }
 
-  /** Throws where it cannot be written down. From the return on the command is carried out, whatever happens to this process. */
+  /** Throws if the command cannot be persisted. Once this returns, the command is executed even if the process dies. */
   admit({ request, envelope, by, hash, answer, key }: Accepted): void {
     if (this.#log.size() >= mostRows && this.forget() === 0) throw new Error("too many commands have to be remembered");
     const { id, name, scope, origin, payload } = request;
@@ -80,7 +82,7 @@ export class Ledger {
     );
   }
 
-  /** Why a command is refused where this log cannot be used. */
+  /** The refusal to use while the log cannot be read or written. */
   unavailable(error: unknown): Refusal {
     this.#ambient.log.warn("a command could not be written down", { error });
     return rejected(507, "journal-unavailable", error instanceof Error ? error.message : String(error));
@@ -90,7 +92,7 @@ export class Ledger {
     this.#log.begin(id);
   }
 
-  /** The effect is there: what cannot be written down now is written later, and known until then. */
+  /** The command has taken effect: an answer that cannot be written now is kept in memory and written later. */
   settle(id: string, answer: JsonRecord, isTold: boolean): void {
     this.#unwritten.set(id, { answer, isTold });
     this.writeRest();
@@ -112,7 +114,7 @@ export class Ledger {
     this.#log.told(id);
   }
 
-  /** Returns how many commands were forgotten: those that cannot come again. */
+  /** Deletes commands that can no longer be delivered again and returns their number. */
   forget(): number {
     const moment = this.moment();
     return this.#log.forget((text) => {
@@ -129,7 +131,7 @@ export class Ledger {
     return this.#log.unsettled();
   }
 
-  /** Terminal answers that may not be on their way yet. */
+  /** Terminal answers that may not be in the outbox yet. */
   untold(): readonly CommandRow[] {
     return this.#log.untold();
   }
@@ -138,7 +140,7 @@ export class Ledger {
     return this.#log.latest(count);
   }
 
-  /** The end of a command's own time: what its message has left, and not beyond its `exp`. */
+  /** The deadline of a command: the message expiry, limited by `exp` if the clock is synchronised. */
   endOf({ expirySeconds }: Request, exp?: string): LastingEnd {
     const moment = this.moment();
     const ofMessage = expirySeconds === undefined ? localLife : expirySeconds * 1000;
@@ -146,12 +148,14 @@ export class Ledger {
     return lastingEnd(Math.max(0, Math.min(ofMessage, ofEnvelope)), moment);
   }
 
-  /** What is left of it; 0: nothing. */
+  /** Time left until `end`, never negative; 0 without an end. */
   leftOf(end: LastingEnd | undefined): Millis {
     return end === undefined ? 0 : Math.max(0, left(end, this.moment()));
   }
 
-  /** As long as the broker may deliver it again, or its own end would let it be played again, and a while longer. */
+  /**
+   * How long an id is remembered: until neither the broker nor a replay before `exp` can bring it back, plus a margin.
+   */
   #keep({ expirySeconds }: Request, { exp }: Envelope): LastingEnd {
     const moment = this.moment();
     const ofMessage = expirySeconds === undefined ? localLife : expirySeconds * 1000;

@@ -24,7 +24,7 @@ interface Standing extends Omit<LevelOrder, "ttl"> {
 const area = "log-level";
 const key = "standing";
 
-/** The level of the log that somebody asked for, for a while: also over restarts of agent and board. The latest order holds. */
+/** A temporary log level that survives restarts of agent and board. The latest order wins. */
 export class LogLevels {
   readonly #ambient: Ambient;
   readonly #memo: Memo;
@@ -43,7 +43,7 @@ export class LogLevels {
     this.#moment = parts.moment;
   }
 
-  /** Written down first: a restart must not end it early, nor let it stand for good. */
+  /** Persisted first: a restart must neither end it early nor make it permanent. */
   set({ ttl, ...order }: LevelOrder): Effect {
     const end = lastingEnd(ttl, this.#moment());
     this.#write({ ...order, end });
@@ -51,13 +51,13 @@ export class LogLevels {
     return done({ ...order, until: isoTime(end.until) });
   }
 
-  /** What the process before left standing. */
+  /** Restores the level set by the previous process. */
   begin(): void {
     const found = readStanding(this.#memo.get(area, key));
     if (found) this.#apply(found);
   }
 
-  /** How much is left is written down, for a board that does not know the time when it starts again. */
+  /** Persists the remaining time, for a board that restarts without knowing the time. */
   end(): void {
     this.#timer?.cancel();
     if (this.#standing) this.#write({ ...this.#standing, end: checkpoint(this.#standing.end, this.#moment()) });
@@ -80,7 +80,7 @@ export class LogLevels {
     try {
       this.#memo.delete(area, key);
     } catch (error) {
-      // Its end is written down with it: the next start finds that it is over.
+      // The stored end remains: the next start finds that it has passed.
       this.#ambient.log.debug("the end of a log level could not be written down", { error });
     }
   }

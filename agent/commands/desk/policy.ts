@@ -3,12 +3,12 @@ import { parseYaml } from "../../config/yaml.ts";
 import { list, read, record, text, word } from "./shape.ts";
 import { fits } from "./trust.ts";
 
-/** What the owner of the board allows, whoever signs. */
+/** What the owner of the board allows, regardless of signatures. */
 export interface Policy {
   readonly disabled: readonly string[];
-  /** Hosts to which diagnostics may be sent. */
+  /** Hosts to which diagnostics may be uploaded. */
   readonly uploadHosts: readonly string[];
-  /** Why the file cannot be used: then the fleet may only read. */
+  /** Why the file cannot be used; the fleet may then only read. */
   readonly problem: string | undefined;
 }
 

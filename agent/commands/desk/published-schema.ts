@@ -4,7 +4,7 @@ import type { Definition } from "./definition.ts";
 import { envelopeShape } from "./envelope.ts";
 import { commands } from "./registry.ts";
 
-/** For those who write commands: the checks of the desk, as JSON Schema. `undefined`: there is no such command. */
+/** The checks of the desk as JSON Schema, for authors of commands. `undefined`: unknown command. */
 export function publishedSchema(name: string | undefined): JsonRecord | undefined {
   const head = { $schema: "https://json-schema.org/draft/2020-12/schema", title: "A command for siteward" };
   if (name === undefined) {

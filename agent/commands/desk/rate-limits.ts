@@ -12,7 +12,9 @@ const issuerLimit: Limit = { perSecond: 1, burst: 10 };
 const mutatingLimit: Limit = { perSecond: 0.1, burst: 5 };
 const boardLimit: Limit = { perSecond: 1, burst: 60 };
 const answerLimit: Limit = { perSecond: 1, burst: 1 };
-/** What is refused before anybody is asked for is told as well, but nobody can make us talk without end. */
+/**
+ * Malformed commands have no known issuer; their refusals share one limit so that senders cannot cause endless answers.
+ */
 const refusalLimit: Limit = { perSecond: 1, burst: 30 };
 
 interface Issuer {
@@ -20,14 +22,17 @@ interface Issuer {
   readonly mutating: TokenBucket;
 }
 
-/** An issuer that is not among them has full allowances; names cost nothing, so their number is bounded, and the board's limit holds for all. */
+/**
+ * Bound on remembered issuers, as names are free to invent; a forgotten issuer starts with full allowances, but the
+ * board's limit applies to all.
+ */
 const mostIssuers = 64;
 
 export interface RateState {
   readonly board: TokenBucket;
   readonly answers: TokenBucket;
   readonly refusals: TokenBucket;
-  /** Those who asked last stand last. */
+  /** Least recent issuer first. */
   readonly issuers: ReadonlyMap<string, Issuer>;
 }
 
@@ -40,16 +45,16 @@ export const freshRates = (now: Instant): RateState => ({
 
 export type Admission =
   | { readonly is: "granted" }
-  /** `isAnswered`: this refusal may be told; the next ones within the second are silent. */
+  /** `isAnswered`: this refusal may be published; further ones within a second are dropped. */
   | { readonly is: "limited"; readonly retryAfter: Millis; readonly isAnswered: boolean };
 
-/** Whether what cannot even be read is answered. */
+/** Whether a command refused before it could be read may be answered. */
 export function mayRefuse(state: RateState, now: Instant): readonly [boolean, RateState] {
   const [granted, refusals] = take(state.refusals, refusalLimit.perSecond, now, refusalLimit.burst);
   return [granted, { ...state, refusals }];
 }
 
-/** One command more. Nothing is taken from any allowance unless all of them grant it. */
+/** Admits one command. Takes tokens only if every bucket grants one. */
 export function admit(
   state: RateState,
   asked: { readonly issuer: string; readonly isMutating: boolean },

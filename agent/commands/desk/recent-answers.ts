@@ -3,8 +3,8 @@ import type { Known } from "./ledger.ts";
 const mostBytes = 64 * 1024;
 
 /**
- * Answers to commands that changed nothing, for those that come twice: what was read, and why what was refused was. In
- * memory: after a restart a read is simply read again, a refusal judged again, and no card wears out for them.
+ * Answers to commands that changed nothing (reads and refusals), for redelivered copies. Kept in memory: after a
+ * restart the command is read or checked again, which spares the flash.
  */
 export class RecentAnswers {
   readonly #known = new Map<string, Known & { readonly bytes: number }>();
@@ -26,7 +26,7 @@ export class RecentAnswers {
     }
   }
 
-  /** Of these bytes only: a slip does not use an id up. */
+  /** Kept by hash, not by id: a refused command does not use up its id. */
   keepRefusal(known: Known): void {
     this.keep(refused(known.hash), known);
   }
@@ -37,5 +37,5 @@ export class RecentAnswers {
   }
 }
 
-/** No id has a space. */
+/** Cannot collide with an id, which has no spaces. */
 const refused = (hash: string): string => `refused ${hash}`;

@@ -1,10 +1,10 @@
 import type { JsonRecord } from "../../base/json.ts";
 
-/** Why a command is not carried out. rejected: nothing was done. expired: its time was over before it began. */
+/** Why a command is not executed. rejected: nothing was done. expired: its deadline passed before it began. */
 export interface Refusal {
   readonly state: "rejected" | "expired";
   readonly code: number;
-  /** A word for programs; with the code it is the label of a metric. */
+  /** Machine-readable; with the code it labels a metric. */
   readonly error: string;
   readonly message: string;
   /** A JSON pointer into the command. */

@@ -3,7 +3,7 @@ import type { Definition } from "./definition.ts";
 import type { Request } from "./request.ts";
 import { siteCommands } from "./site-commands.ts";
 
-/** A Map: of a plain object "__proto__" and "constructor" would be commands. */
+/** A Map: in a plain object "__proto__" and "constructor" would be commands. */
 export const commands: ReadonlyMap<string, Definition> = new Map(
   [...boardCommands, ...siteCommands].map((one) => [one.name, one]),
 );
@@ -16,7 +16,10 @@ export const find = (name: string, scope: Request["scope"]): Definition | undefi
 export const namesIn = (scope: Request["scope"]): readonly string[] =>
   [...commands.values()].filter(({ scopes }) => scopes.includes(scope)).map(({ name }) => name);
 
-/** On the board itself nobody names a topic: what is for the site goes there, what can be both is about this board unless another one is named. */
+/**
+ * The scope of a local command, which has no topic: site commands get "site"; those for both get "board" unless a board
+ * is named.
+ */
 export function localScope(name: string, args: unknown): Request["scope"] {
   const scopes = commands.get(name)?.scopes ?? ["board"];
   if (!scopes.includes("board")) return "site";

@@ -1,37 +1,37 @@
 import type { JsonRecord } from "../../base/json.ts";
 
-/** A command as a transport received it: nothing in `payload` has been looked at yet. */
+/** A command as received by a transport; `payload` is unchecked. */
 export interface Request {
   readonly origin: "mqtt" | "local";
   readonly scope: "board" | "site" | "fleet";
-  /** In full, as the signature covers it; "" for a local one. */
+  /** The full topic, as covered by the signature; "" for a local command. */
   readonly topic: string;
   /** From the topic. */
   readonly name: string;
   readonly id: string;
   readonly payload: Uint8Array;
   readonly retained: boolean;
-  /** What is left of the message's time. */
+  /** Remaining message expiry; undefined without one. */
   readonly expirySeconds: number | undefined;
   readonly signature?: { readonly sig: string; readonly kid: string };
-  /** What its sender wants to have back with the answer is more than is kept: he is answered without it. */
+  /** The correlation data exceeds the limit; the command is refused and the data not returned. */
   readonly asksTooMuch?: boolean;
-  /** Of one of the site: it may be of a term before the one that this board leads in, and of another leader. */
+  /** Only for site commands: it may have been sent before this board's term, to another leader. */
   readonly isLate?: boolean;
-  /** Of a local one: "local:1000". */
+  /** Only for local commands: "local:1000". */
   readonly author?: string;
 }
 
-/** What is published on `res/<name>/<id>`, and what for how long. */
+/** Published on `res/<name>/<id>`, expiring after `expirySeconds`. */
 export interface Answer {
   readonly id: string;
   readonly name: string;
   readonly scope: Request["scope"];
-  /** The response of docs/interfaces.md#answers. */
+  /** As specified in docs/interfaces.md#answers. */
   readonly body: JsonRecord;
   readonly expirySeconds: number;
   readonly isTerminal: boolean;
 }
 
-/** `later` ends with the terminal answer, or without one where the process stops first: the next one gives it then. */
+/** `later` ends with the terminal answer, or without one if the process stops first; then the next process sends it. */
 export type Taken = "no answer" | { readonly answer: Answer; readonly later?: AsyncIterable<Answer> };

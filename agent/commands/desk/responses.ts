@@ -16,11 +16,11 @@ export type Outcome =
     }
   | (Omit<Refusal, "state"> & { readonly state: "rejected" | "expired" | "failed" });
 
-/** What is known of a command from the moment it came. */
+/** Data of a command that every answer to it needs. */
 export interface Ticket extends Pick<Request, "id" | "name" | "scope" | "origin"> {
-  /** When this process began to look at it. */
+  /** When this process received it. */
   readonly since: Instant;
-  /** The end of its own time. */
+  /** The command's deadline. */
   readonly lapses: LastingEnd | undefined;
 }
 
@@ -31,10 +31,10 @@ export interface ResponsesParts {
   readonly clock: () => "synced" | "unsynced";
 }
 
-/** Longer answers would not fit through every broker; a status document may be this long. */
+/** Brokers may drop longer answers; a status document has the same limit. */
 const longestResult = 32 * 1024;
 
-/** What this board answers to commands (docs/interfaces.md#answers). */
+/** Builds the answers to commands (docs/interfaces.md#answers). */
 export class Responses {
   readonly #ambient: Ambient;
   readonly #parts: ResponsesParts;
@@ -67,10 +67,10 @@ export class Responses {
     return this.again(body, ticket);
   }
 
-  /** What was answered before, with the time that it has left now. */
+  /** Repeats an earlier answer with the expiry that remains now. */
   again(body: JsonRecord, { id, name, scope, lapses }: Ticket): Answer {
     const isTerminal = body.state !== "accepted" && body.state !== "running";
-    // Long enough to be fetched after the command's time is over, and gone by itself after that.
+    // Long enough to fetch the answer after the command's deadline; the broker drops it afterwards.
     const expiry = Math.min(3600, this.#parts.ledger.leftOf(lapses) / 1000 + 600);
     return { id, name, scope, body, isTerminal, expirySeconds: Math.max(1, Math.round(expiry)) };
   }

@@ -16,7 +16,7 @@ export interface ResumeParts {
   state(): DeskState;
 }
 
-/** What becomes of a command that the process before had accepted. */
+/** What to do with a command accepted by the previous process. */
 export type Fate =
   | { readonly do: "answer"; readonly outcome: Outcome }
   | { readonly do: "carry out"; readonly command: Read };
@@ -27,8 +27,8 @@ export const scopeOf = ({ scope }: CommandRow): Request["scope"] =>
 export const originOf = ({ origin }: CommandRow): Request["origin"] => (origin === "local" ? "local" : "mqtt");
 
 /**
- * A command that may have had its effect, and must not have it twice, is over: nobody knows how far it came. Everything
- * else is carried out, if it still may be; what was never begun is refused as if it had only just come.
+ * A `once` command that may have taken effect is over, as its progress is unknown. Every other command is executed if
+ * the checks still allow it; one that never began is refused as if it had just arrived.
  */
 export async function fateOf(
   ambient: Ambient,
@@ -69,8 +69,8 @@ export async function fateOf(
 }
 
 /**
- * A command of the site belongs to the term that accepted it, or to the next one of the same board: who led in between may
- * have been told the contrary since.
+ * A site command is valid in the term that accepted it and in the next term of the same board: a leader in between may
+ * have received contrary orders.
  */
 function overtaken(row: CommandRow, { standing: { leader, term } }: DeskState): Refusal | undefined {
   const { term: accepted } = readAnswer(row.answer);
@@ -80,10 +80,10 @@ function overtaken(row: CommandRow, { standing: { leader, term } }: DeskState): 
   return { ...rejected(421, "not-leader", why), result: { leader, term } };
 }
 
-/** An election takes the duration of a term, which is a minute unless somebody says otherwise. */
+/** An election takes one Lease duration, by default a minute. */
 const electionPatience: Millis = 120_000;
 
-/** Nobody leads yet, or this very board does by the Lease, and its new process has not taken it up. */
+/** There is no leader yet, or the Lease names this board, whose new process has not resumed the term. */
 const mayStillLead = ({ standing: { leader } }: DeskState, board: string): boolean =>
   leader === undefined || leader === board;
 

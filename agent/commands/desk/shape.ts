@@ -1,8 +1,8 @@
 import { isRecord, type JsonRecord, pointerStep } from "../../base/json.ts";
 
 /**
- * What a command may say. One definition yields three things: the type that handlers see, the check of what came, and
- * the JSON Schema that is published to those who write commands.
+ * The form of a value. One definition yields the type that handlers see, the check of the input, and the published JSON
+ * Schema.
  */
 export interface Shape<T> {
   readonly schema: JsonRecord;
@@ -19,7 +19,7 @@ export interface Problem {
 
 export type TypeOf<S> = S extends Shape<infer T> ? T : never;
 
-/** Unknown input as what the shape says, or what is wrong with it. */
+/** Checks unknown input against the shape. */
 export function read<T>(
   shape: Shape<T>,
   value: unknown,
@@ -41,7 +41,7 @@ export function text(form: {
     schema: { type: "string", minLength: least, maxLength: most, ...(pattern && { pattern: pattern.source }) },
     problem(value, at) {
       if (typeof value !== "string") return tell(at, "must be a text");
-      // As JSON Schema counts: a character beyond the basic plane is one.
+      // Counts code points, as JSON Schema does.
       const length = [...value.slice(0, 2 * most + 2)].length;
       if (length < least || length > most) return tell(at, `must have ${least} to ${most} characters`);
       return pattern && !pattern.test(value) ? tell(at, `must match ${pattern.source}`) : undefined;
@@ -86,7 +86,7 @@ export const list = <T>(of: Shape<T>, most: number): Shape<readonly T[]> => ({
   },
 });
 
-/** Any object: what is in it is checked elsewhere. */
+/** Any object; its members are checked elsewhere. */
 export const object: Shape<JsonRecord> = {
   schema: { type: "object" },
   problem: (value, at) => (isRecord(value) ? undefined : tell(at, "must be an object")),
@@ -95,9 +95,9 @@ export const object: Shape<JsonRecord> = {
 type Fields = Readonly<Record<string, Shape<unknown>>>;
 type Members<F extends Fields> = { readonly [K in keyof F]: TypeOf<F[K]> };
 
-/** An object with exactly these members: those of `must`, and any of `may`. */
+/** An object with all members of `must`, any of `may`, and no others. */
 export function record<M extends Fields, O extends Fields>(must: M, may: O): Shape<Members<M> & Partial<Members<O>>> {
-  // A Map: of a plain object "__proto__" and "constructor" would be members too.
+  // A Map: in a plain object "__proto__" and "constructor" would be members.
   const known = new Map<string, Shape<unknown>>([...Object.entries(must), ...Object.entries(may)]);
   const required = Object.keys(must);
   return {
@@ -121,5 +121,5 @@ export function record<M extends Fields, O extends Fields>(must: M, may: O): Sha
   };
 }
 
-/** Not longer than a person reads. */
+/** Shortened to a readable length. */
 const stepTo = (name: string): string => pointerStep(name.slice(0, 64));

@@ -8,34 +8,34 @@ import {
   verify,
 } from "node:crypto";
 
-/** What a key is called: a file name and a user property. */
+/** Grammar of key ids, which serve as file names and user properties. */
 export const kidPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** The topic is part of it: what was signed for one board is worth nothing on the topic of another. */
+/** The signature covers the topic, so it is invalid on the topic of another board. */
 function signedBytes(topic: string, payload: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from(`sw1-cmd\0${topic}\0`, "utf8"), payload]);
 }
 
-/** base64url, as it stands in the user property `sig`. */
+/** base64url, for the user property `sig`. */
 export const signatureOf = (topic: string, payload: Uint8Array, privateKeyPem: string): string =>
   sign(null, signedBytes(topic, payload), readPrivateKey(privateKeyPem)).toString("base64url");
 
 export function isSignatureOf(sig: string, topic: string, payload: Uint8Array, key: KeyObject): boolean {
-  // 64 bytes, written the one way there is: a second spelling of a signature would be a second signature.
+  // Exactly 64 bytes in canonical base64url: another encoding would be a second valid signature.
   const bytes = Buffer.from(sig, "base64url");
   if (bytes.length !== 64 || bytes.toString("base64url") !== sig) return false;
   return verify(null, signedBytes(topic, payload), key, bytes);
 }
 
-/** Of the key itself: one that replaces another under its name is another, and one under two names is the same. */
+/** Identifies the key itself, whatever its name or file. */
 export const fingerprintOf = (key: KeyObject): string =>
   createHash("sha256")
     .update(key.export({ type: "spki", format: "der" }))
     .digest("base64url");
 
-/** Throws where it is none, or one of another kind. */
+/** Throws unless the text is an Ed25519 public key in PEM. */
 export function readPublicKey(pem: string): KeyObject {
-  // Of a private key Node would take the public half: such a file does not belong on a board.
+  // Node would derive the public half of a private key, but private keys do not belong on a board.
   if (!pem.includes("-----BEGIN PUBLIC KEY-----")) throw new Error("it does not hold a public key in PEM");
   return ed25519(createPublicKey(pem));
 }

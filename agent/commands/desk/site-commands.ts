@@ -3,9 +3,9 @@ import { command, type Definition } from "./definition.ts";
 import { type Problem, record, text, whole, word, yesNo } from "./shape.ts";
 
 const second = 1000;
-/** How long something may be held back: it ends by itself, whoever forgets it. */
+/** Duration of a hold in seconds; every hold ends by itself. */
 const ttl = whole(60, 86_400);
-/** Of zones, boards and controllers: what Kubernetes allows in names and label values, and "/" between region and zone. */
+/** Names of zones, boards and controllers: Kubernetes names and label values, and "/" between region and zone. */
 const name = text({ pattern: /^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$/, most: 253 });
 
 const where = { scope: word("site", "zone", "board"), target: name };
@@ -24,14 +24,14 @@ function whereProblem({ scope = "site", target }: Where): Problem | undefined {
 
 const scopeOf = ({ scope = "site", target = "" }: Where): Scope => (scope === "site" ? { scope } : { scope, target });
 
-/** On the site's topic a board must be named; on its own topic a board is itself. */
+/** A site command must name a board; a board command must not. */
 const boardProblem = ({ board }: { readonly board?: string }, scope: string): Problem | undefined => {
   if (scope === "site" && board === undefined) return { field: "/args/board", message: "which board?" };
   if (scope !== "site" && board !== undefined) return { field: "/args/board", message: "this board is meant already" };
   return undefined;
 };
 
-/** What the leader does for the whole site, or a board with its own Node. */
+/** Commands that the leader executes for the whole site, or a board for its own Node. */
 export const siteCommands: readonly Definition[] = [
   command({
     name: "leader.step-down",
@@ -121,7 +121,7 @@ export const siteCommands: readonly Definition[] = [
     group: "drain",
     isCancellable: true,
     args: record({ timeout: whole(10, 21_600) }, { gracePeriod: whole(0, 3600), force: yesNo }),
-    // Its own time is the drain's to keep: it knows how far it came.
+    // The drain keeps its own deadline, since it reports how far it got.
     timeout: ({ timeout }) => (timeout + 30) * second,
     perform: ({ site }, { timeout, gracePeriod, force = false }, { author, dryRun, progress, signal }) =>
       site.drain(

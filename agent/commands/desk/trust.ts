@@ -12,14 +12,14 @@ import { kidPattern, readPublicKey } from "./signature.ts";
 export interface TrustedKey {
   readonly kid: string;
   readonly key: KeyObject;
-  /** Names, or beginnings of names: "eviction.*". */
+  /** Names or prefixes: "eviction.*". */
   readonly commands: readonly string[];
   readonly scopes: readonly Request["scope"][];
   readonly notAfter: Millis | undefined;
 }
 
 export interface Trust {
-  /** As soon as one key is installed, be it a broken one, what is unsigned is no longer accepted. */
+  /** Once any key file exists, even an invalid one, the fleet must sign commands that require a signature. */
   readonly isInstalled: boolean;
   readonly keys: ReadonlyMap<string, TrustedKey>;
   readonly problems: readonly string[];
@@ -39,15 +39,15 @@ const limitsShape = record(
 );
 
 /**
- * `<kid>.pub`, and what the key may do in `<kid>.yaml` (docs/interfaces.md#commands). A key whose limits cannot be read
- * may do nothing.
+ * Reads the keys `<kid>.pub` and their limits `<kid>.yaml` (docs/interfaces.md#commands). A key whose limits cannot be
+ * read is not trusted.
  */
 export function readTrust(folder: string): Trust {
   let names: readonly string[];
   try {
     names = readdirSync(folder).sort();
   } catch (error) {
-    // A folder that is there and cannot be looked into may hold keys.
+    // A folder that exists but cannot be read may hold keys.
     if (codeOf(error) === "ENOENT") return noTrust;
     return { isInstalled: true, keys: new Map(), problems: [`${folder}: ${inWords(error)}`] };
   }
@@ -97,11 +97,11 @@ function readLimits(file: string): Limits | string {
   return { commands: commands ?? unlimited.commands, scopes: scopes ?? unlimited.scopes, notAfter };
 }
 
-/** Why this key may not give this command; undefined: it may. */
+/** Why the key may not sign this command; undefined: it may. */
 export function forbids(key: TrustedKey, name: string, scope: Request["scope"], wall: Millis): string | undefined {
   if (!key.scopes.includes(scope)) return `key ${key.kid} is not for the scope ${scope}`;
   if (!key.commands.some((one) => fits(one, name))) return `key ${key.kid} is not for ${name}`;
-  // A clock that is behind lets a key live longer; one that is ahead ends it early. There is no better one to ask.
+  // A slow clock prolongs the key, a fast one ends it early. There is no better clock to consult.
   return key.notAfter !== undefined && wall > key.notAfter ? `key ${key.kid} has ended` : undefined;
 }
 
