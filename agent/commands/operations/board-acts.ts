@@ -11,10 +11,13 @@ import { notSilent } from "./hold-controls.ts";
 import { always, type ControlParts, tellOf } from "./parts.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
-/** Somebody else writes Nodes all the time: kubelets, and we ourselves. */
+/** Kubelets and our own controllers change Nodes all the time, so conflicts are normal. */
 const mostTries = 5;
 
-/** Taints the Node so that its pods are deleted, and by force; `out-of-service` takes that back when the board is heard. */
+/**
+ * Taints the Node so that its pods are force-deleted; the node lifecycle controller removes the taint once the board is
+ * heard from again.
+ */
 export async function confirmBoardDead(
   name: string,
   author: Author,
@@ -37,7 +40,7 @@ export async function confirmBoardDead(
   });
 }
 
-/** `undefined`: this board's own Node, which it may write whether or not it leads. */
+/** `undefined`: this board's own Node, which it may write without leading. */
 export async function cordon(
   board: string | undefined,
   cordoned: boolean,
@@ -69,13 +72,13 @@ export async function cordon(
 }
 
 interface Plan {
-  /** Left out: nothing is to be done. */
+  /** undefined: nothing to do. */
   readonly act?: Action;
   readonly result: Readonly<Record<string, unknown>>;
   readonly tell?: () => void;
 }
 
-/** From the Node as the API has it now, and again where somebody was faster. */
+/** Plans from the Node as read from the API, and again after each conflict. */
 async function changeNode(
   name: string,
   { dryRun, parts, byLeader }: { readonly dryRun: boolean; readonly parts: ControlParts; readonly byLeader: boolean },
@@ -111,6 +114,5 @@ async function leaseOf(name: string, { client }: ControlParts): Promise<Lease | 
 }
 
 function tell(parts: ControlParts, node: Node, reason: string, message: string, author: Author): void {
-  // Events about a Node bear its name as uid: kubectl and the kubelet look for them by that.
   tellOf(parts, { ...refTo(nodes, node) }, { reason, message }, author);
 }

@@ -17,7 +17,7 @@ import { type ControlParts, tellOf } from "./parts.ts";
 export interface DrainOptions {
   readonly timeout: Millis;
   readonly gracePeriod?: number;
-  /** Also pods that nobody makes anew. */
+  /** Also evicts pods without a controller. */
   readonly force: boolean;
 }
 
@@ -29,14 +29,14 @@ export interface DrainOrder {
   readonly dryRun: boolean;
 }
 
-/** How soon a disruption budget is asked again, and whether what was evicted is gone. */
+/** Interval between rounds: retries blocked evictions and checks which pods are gone. */
 const round: Millis = 5000;
 const pageSize = 100;
 const mostNamed = 20;
 
 /**
- * Empties this board, as `kubectl drain` does: cordoned first, then each pod is evicted as far as disruption budgets allow,
- * until its time is over or somebody calls it off. Daemon pods and static ones stay: they belong to the board.
+ * Drains this board as `kubectl drain` does: cordons it, then evicts each pod as disruption budgets allow, until the
+ * timeout or a cancellation. Daemon and static pods stay.
  */
 export async function drain(
   { options, author, progress, signal, dryRun }: DrainOrder,
@@ -92,7 +92,7 @@ export async function drain(
   }
 }
 
-/** The board stays cordoned: what left it must not come back while somebody works on it. */
+/** The board stays cordoned: evicted pods must not return during maintenance. */
 function unfinished(isCancelled: boolean, isBlocked: boolean, result: JsonRecord): Effect {
   const failure = { outcome: "failed", result } as const;
   if (isCancelled)
@@ -101,7 +101,7 @@ function unfinished(isCancelled: boolean, isBlocked: boolean, result: JsonRecord
   return { ...failure, code: 504, error: "timeout", message: "pods were still there when the time was over" };
 }
 
-/** Asked of the API itself: a board that does not lead has no cache of its pods. */
+/** Reads pods from the API: a board that does not lead has no cache of its pods. */
 async function podsOn(
   board: string,
   { client }: ControlParts,
@@ -121,7 +121,7 @@ async function podsOn(
   return { leaving, skipped };
 }
 
-/** `undefined`: there was no answer. A link that is gone for a moment costs a drain that moment, and no more. */
+/** `undefined`: no answer. A short interruption of the link only delays a drain. */
 async function again<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   try {
     return await ask();
@@ -132,7 +132,7 @@ async function again<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T |
   }
 }
 
-/** A mirror pod only shows what the kubelet runs from a file; a DaemonSet would make its pod anew, right here. */
+/** The kubelet runs a mirror pod from a file, and a DaemonSet would recreate its pod on this board. */
 const staysWith = (pod: Pod): boolean =>
   pod.metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined || controllerOf(pod)?.kind === "DaemonSet";
 

@@ -5,7 +5,7 @@ import { FencedError } from "../../election/fence.ts";
 import { LeaseNotWrittenError } from "../../election/lease-write.ts";
 import type { Effect } from "../desk/controls.ts";
 
-/** Whatever an attempt ended with: it may have been half done. */
+/** The result of a failed attempt, which may have taken partial effect. */
 export function failed(error: unknown, result: JsonRecord = {}): Effect {
   const [code, word] = kindOf(error);
   return { outcome: "failed", code, error: word, message: sentenceOf(error), result };

@@ -24,7 +24,9 @@ import { isEffect, scopeNamed, zoneNamed } from "./places.ts";
 
 type Edit = (holds: Holds, now: Instant) => Holds;
 
-/** What lasts for a while and for the whole site. Answered once the Lease holds it, for whichever board leads next. */
+/**
+ * Holds: temporary orders for the site. Answers once the Lease carries them, so that they survive a change of leader.
+ */
 export class HoldControls {
   readonly #parts: ControlParts;
 
@@ -58,7 +60,7 @@ export class HoldControls {
   async thaw(where: Scope, author: Author, dryRun: boolean): Promise<Effect> {
     const { caches, config } = this.#parts;
     const scope = scopeNamed(where, caches);
-    // A zone whose last board is gone can be thawed all the same.
+    // A zone can be thawed even after its last board is gone.
     const key = isEffect(scope) ? freezeKey(where) : freezeKey(scope);
     const now = this.#now();
     const freeze = this.#parts.holds.ordered.freezes.get(key);
@@ -101,7 +103,7 @@ export class HoldControls {
   async resume(controller: string, author: Author, dryRun: boolean): Promise<Effect> {
     const pause = this.#parts.holds.ordered.pauses.get(controller);
     const isPaused = pause !== undefined && isRunning(pause, this.#now());
-    // One that the configuration switched off since can be resumed all the same.
+    // A paused controller can be resumed even after the configuration disabled it.
     const unknown = isPaused ? undefined : this.#unknown(controller);
     if (unknown) return unknown;
     const result = () => ({ controller, wasPaused: isPaused });
@@ -153,7 +155,7 @@ export class HoldControls {
     return refused(422, "unknown-controller", `no controller ${controller} runs here`, { known });
   }
 
-  /** Boards in this scope that wait for their turn to be evicted. */
+  /** Number of boards in this scope that wait for eviction. */
   #waiting(scope: HoldScope): number {
     return [...(this.#parts.work.site?.zones ?? [])]
       .flatMap(([zone, { queue }]) => [...queue.waiting.keys()].map((board) => ({ board, zone: zoneName(zone) })))
@@ -174,7 +176,7 @@ export class HoldControls {
   }
 }
 
-/** Why boards cannot be confirmed to be dead: somebody speaks for one of them, or we do not hear well enough to know. */
+/** Why boards cannot be confirmed dead: one is heard or vouched for, or the silence is not proven. */
 export function notSilent(
   boards: readonly Node[],
   { ambient, caches, client, sight }: ControlParts,
@@ -198,7 +200,7 @@ function holdUntil(now: Instant, ttl: Millis, { by, reason }: Author): Hold {
   return { end: shifted(now, ttl), ...text, foreign: {} };
 }
 
-/** Who asks again for less does not end what another asked for: thawing and resuming do that. */
+/** A shorter request never ends a longer hold; only thaw and resume do. */
 const noShorter = (asked: Hold, before: Hold | undefined): Hold =>
   before !== undefined && before.end.mono > asked.end.mono ? { ...asked, end: before.end } : asked;
 

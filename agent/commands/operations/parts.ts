@@ -11,7 +11,7 @@ import type { Term } from "../../loop/controller.ts";
 import type { Caches } from "../../site/site-view.ts";
 import type { Author } from "../desk/controls.ts";
 
-/** What the commands of a site are carried out with. */
+/** Collaborators of the site's commands. */
 export interface ControlParts {
   readonly ambient: Ambient;
   readonly config: Config;
@@ -19,17 +19,17 @@ export interface ControlParts {
   readonly elector: LeaderElector;
   readonly work: Pick<TermWork, "term" | "loops" | "site">;
   readonly holds: HoldBook;
-  /** Without the boards that another site claims. */
+  /** Excludes boards claimed by another site. */
   readonly caches: Caches;
   readonly sight: SightParts;
   readonly executor: Executor;
   readonly announce: (event: EventAction, term: Term) => void;
 }
 
-/** A board's own Node is its own, to change and to tell of, whoever leads. */
+/** A term that always stands: a board may write its own Node, and Events about it, without leading. */
 export const always: Term = { number: 0, signal: new AbortController().signal, standsAt: () => true };
 
-/** An Event of Kubernetes, so that `kubectl describe` tells who did it and why. */
+/** Emits a Kubernetes Event, so that `kubectl describe` shows the author and the reason. */
 export function tellOf(
   { announce, work }: Pick<ControlParts, "announce" | "work">,
   about: ObjectRef | undefined,

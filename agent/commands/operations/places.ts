@@ -5,7 +5,7 @@ import type { HoldScope } from "../../holds/holds.ts";
 import type { Caches } from "../../site/site-view.ts";
 import { type Effect, refused, type Scope } from "../desk/controls.ts";
 
-/** Every zone of the site that has a board, as the status names it. */
+/** The zones of the site that have boards, by their name in the status. */
 export function zonesOf(caches: Caches): ReadonlyMap<string, readonly Node[]> {
   const zones = new Map<string, Node[]>();
   for (const node of caches.informer(nodes).lister.list()) {
@@ -17,7 +17,7 @@ export function zonesOf(caches: Caches): ReadonlyMap<string, readonly Node[]> {
   return zones;
 }
 
-/** "plant7" means "east/plant7" where no other region has such a zone. */
+/** Resolves a zone name; "plant7" stands for "east/plant7" if no other region has a zone of that name. */
 export function zoneNamed(
   name: string,
   caches: Caches,
@@ -43,7 +43,7 @@ export function boardNamed(name: string, caches: Caches): Node | Effect {
   );
 }
 
-/** What is frozen, in the words of the status. */
+/** The scope of a freeze, with the zone's full name. */
 export function scopeNamed(scope: Scope, caches: Caches): HoldScope | Effect {
   if (scope.scope === "site") return { scope: "site" };
   if (scope.scope === "board") {

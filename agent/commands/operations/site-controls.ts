@@ -13,7 +13,7 @@ import { HoldControls } from "./hold-controls.ts";
 import { type ControlParts, toldBy } from "./parts.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
-/** What commands do to the site. What only the leader may do is refused elsewhere, however it came here. */
+/** Executes commands on the site. Commands for the leader only are refused on other boards, whatever their origin. */
 export class AgentSiteControls implements SiteControls {
   readonly #parts: ControlParts;
   readonly #holds: HoldControls;
@@ -98,7 +98,7 @@ export class AgentSiteControls implements SiteControls {
     return refused(421, "not-leader", "another board leads", { leader, term });
   }
 
-  /** As the API has its Node now: it may have come to stand by a moment ago. */
+  /** Reads the Node from the API: the board may have become a standby only a moment ago. */
   async #whyNotReady(to: string): Promise<Effect | undefined> {
     const { caches, client, config } = this.#parts;
     if (to === config.board.node) return refused(409, "already-leader", `${to} leads already`, { to });
