@@ -6,15 +6,15 @@ import type { HttpRequest } from "./http-request.ts";
 
 export interface ControlParts {
   readonly desk: CommandTaker;
-  /** What does not move that should; nothing: all loops live. */
+  /** Loops that make no progress; empty: all are healthy. */
   readonly stuck: () => readonly string[];
-  /** What is missing before the agent can do its work on this board, whatever its links are like. */
+  /** Preconditions of the agent's work that this board lacks, regardless of its links. */
   readonly missing: () => readonly string[];
   readonly status: () => JsonRecord | undefined;
   readonly metrics: () => string;
 }
 
-/** `lines`: what follows is told as it comes, a JSON text on each line. */
+/** `lines`: one JSON document per line, sent as they arrive. */
 export type Reply =
   | { readonly status: number; readonly type: string; readonly text: string; readonly headers?: readonly string[] }
   | { readonly status: number; readonly type: string; readonly lines: AsyncIterable<JsonRecord> };
@@ -23,7 +23,7 @@ const plain = "text/plain; charset=utf-8";
 const json = "application/json";
 const stream = "application/x-ndjson";
 
-/** docs/interfaces.md#ctlsock. */
+/** Answers a request to the control socket (docs/interfaces.md#ctlsock). */
 export async function reply(request: HttpRequest, parts: ControlParts): Promise<Reply> {
   const { method, path } = request;
   if (path === "/v1/cmd") return method === "POST" ? await command(request, parts) : notAllowed("POST");
@@ -60,7 +60,7 @@ const verdict = (problems: readonly string[]): Reply =>
     ? { status: 200, type: plain, text: "ok\n" }
     : { status: 503, type: plain, text: problems.map((problem) => `${problem}\n`).join("") };
 
-/** The same envelope as from the fleet. Its name says which topic it would have come on. */
+/** Takes the same envelope as the fleet sends; the scope follows from the command's name. */
 async function command({ body, headers }: HttpRequest, { desk }: ControlParts): Promise<Reply> {
   const { name, id, by, args } = peeked(body);
   const taken = await desk.take({
@@ -72,7 +72,7 @@ async function command({ body, headers }: HttpRequest, { desk }: ControlParts): 
     payload: body,
     retained: false,
     expirySeconds: undefined,
-    // Who may open the socket is the group's to say; which of them it is, we are told.
+    // The socket's group decides who may connect; the user id is self-reported.
     author: /^local:[0-9]{1,10}$/.test(by) ? by : "local:unknown",
   });
   if (taken === "no answer") {
@@ -99,7 +99,7 @@ async function* bodies(first: Answer, later: AsyncIterable<Answer> | undefined):
   for await (const { body } of later ?? []) yield body;
 }
 
-/** Only to find its place; the desk reads the bytes itself. What is not there makes it malformed there. */
+/** Parsed only to find the scope; the desk parses the bytes itself and refuses malformed ones. */
 function peeked(body: Uint8Array): { name: string; id: string; by: string; args: unknown } {
   const unreadable = { name: "unreadable", id: "unreadable", by: "", args: undefined };
   try {

@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { isRecord, type JsonRecord } from "../../base/json.ts";
 
-/** Nobody listens there, or we may not ask. */
+/** No agent listens on the socket, or this user may not connect. */
 export class SocketError extends Error {
   override readonly name = "SocketError";
   readonly disposition = "drop";
@@ -19,7 +19,7 @@ export class SocketError extends Error {
   }
 }
 
-/** Gives a command to the agent on this board, and tells each answer as it comes. Rejects with a SocketError. */
+/** Sends a command to the agent on this board and passes each answer on. Rejects with a SocketError. */
 export function giveCommand(
   file: string,
   {
@@ -49,7 +49,7 @@ export function giveCommand(
           tell(rest, told);
           resolve();
         });
-        // The process that ends with the connection has said what it could.
+        // If the agent ends with the connection, it has sent all it could.
         response.once("error", () => resolve());
       },
     );
@@ -58,7 +58,7 @@ export function giveCommand(
   });
 }
 
-/** A plain sentence stands where the request itself could not be read. */
+/** The answer is plain text if the request itself could not be read. */
 function tell(line: string, told: (answer: JsonRecord) => void): void {
   if (line === "") return;
   try {

@@ -5,34 +5,34 @@ import { elapsed, type Instant, type Millis, sleep } from "../../base/clock.ts";
 import { type ControlParts, type Reply, reply } from "./control-api.ts";
 import { type HttpRequest, RequestReader, responseHead } from "./http-request.ts";
 
-/** At a time, from the first byte to the last. Who comes beyond that is told to come again. */
+/** Concurrent requests, from first to last byte; further clients get 503. */
 const mostRequests = 16;
 
-/** Who cannot even be told is not let in. */
+/** Further connections are closed without an answer. */
 const mostConnections = 256;
 
-/** A request has this long to arrive. */
+/** Maximum time for a request to arrive. */
 const patience: Millis = 10_000;
 
-/** After that it makes room for one that may be quicker. */
+/** When all places are taken, a request slower than this gives way to a new one. */
 const shortPatience: Millis = 1000;
 
-/** What is being answered when the agent ends has this long. */
+/** Time for pending answers on shutdown. */
 const partingTime: Millis = 1500;
 
 const lingering: Millis = 1000;
 
-/** A path is tried again this often: somebody may clean up a tmpfs, or make room in it. */
+/** How often a path that cannot be used is retried: a tmpfs may have been cleaned up or made room. */
 const retryPause: Millis = 30_000;
 
-/** The socket for the operator on the board. Nothing of it ever ends the agent. */
+/** The control socket for operators on the board. Its failures never end the agent. */
 export class ControlSocket {
   readonly name = "control socket";
   readonly #ambient: Ambient;
   readonly #file: string;
   readonly #parts: ControlParts;
   readonly #open = new Set<Socket>();
-  /** Whose request is not there yet, in the order in which they came. */
+  /** Sockets whose request has not arrived yet, oldest first. */
   readonly #arriving = new Map<Socket, Instant>();
   readonly #answering = new Set<Socket>();
 
@@ -56,7 +56,7 @@ export class ControlSocket {
     }
   }
 
-  /** Until the signal aborts, or the file is gone. Rejects where no client can connect. */
+  /** Serves until the signal aborts or the file is removed. Rejects if no client can connect. */
   async #serve(signal: AbortSignal): Promise<void> {
     const server = createServer({ allowHalfOpen: true }, (socket) => this.#take(socket));
     server.maxConnections = mostConnections;
@@ -71,7 +71,7 @@ export class ControlSocket {
         if (signal.aborted) return;
         signal.removeEventListener("abort", end);
         this.#ambient.log.warn("the control socket's file is gone and is made again", { file: this.#file });
-        // Connections that are open end by themselves.
+        // Open connections end by themselves.
         server.close();
         resolve();
       };
@@ -81,13 +81,13 @@ export class ControlSocket {
     });
   }
 
-  /** A server whose file was removed goes on without an error, and no client finds it. */
+  /** A server whose file was removed sees no error, but clients cannot find it. */
   async #whileThere(signal: AbortSignal): Promise<void> {
     const isThere = (): boolean => lstatSync(this.#file, { throwIfNoEntry: false }) !== undefined;
     while (!signal.aborted && isThere()) await sleep(this.#ambient.clock, retryPause, signal);
   }
 
-  /** Who asked gets the answer that may just be coming; who says nothing does not hold the agent up. */
+  /** Lets pending answers finish; idle connections do not delay the shutdown. */
   async #part(): Promise<void> {
     for (const socket of this.#open) if (!this.#answering.has(socket)) socket.destroy();
     const never = new AbortController();
@@ -95,7 +95,7 @@ export class ControlSocket {
     for (const socket of this.#open) socket.destroy();
   }
 
-  /** What a process left behind that was killed is in the way, and no more than that. */
+  /** Replaces the socket file of a killed process. */
   async #listen(server: Server): Promise<void> {
     try {
       await listening(server, this.#file);
@@ -120,10 +120,10 @@ export class ControlSocket {
       this.#arriving.delete(socket);
       this.#answering.delete(socket);
     });
-    // Who goes away while we write is no fault of ours.
+    // A client that disconnects while we write is not an error.
     socket.on("error", (error) => log.debug("a control connection broke", { error }));
     socket.on("end", () => !this.#answering.has(socket) && socket.end());
-    // Also what is turned away is read: a client that cannot send would not hear why.
+    // Rejected clients are read as well: a client blocked on sending would not read the answer.
     socket.on("data", (chunk) => {
       if (!this.#arriving.has(socket)) return;
       const found = reader.push(chunk);
@@ -138,7 +138,7 @@ export class ControlSocket {
     if (!hasRoom) this.#turnAway(socket, tooMany);
   }
 
-  /** Whoever lets us wait may keep others out for a moment, and no longer. */
+  /** Evicts the slowest client if it has had its time, so that slow clients block others only briefly. */
   #hasRoom(): boolean {
     if (this.#arriving.size + this.#answering.size < mostRequests) return true;
     const [slowest] = this.#arriving;
@@ -168,7 +168,7 @@ export class ControlSocket {
   async #answer(socket: Socket, answer: Reply, withBody: boolean): Promise<void> {
     if (socket.destroyed) return;
     await this.#say(socket, answer, withBody);
-    // Who does not hang up is hung up on, but not before he could read what was said.
+    // Closes connections the client leaves open, after giving it time to read the answer.
     const timer = this.#ambient.clock.after(lingering, () => socket.destroy());
     socket.once("close", () => timer.cancel());
   }
@@ -191,7 +191,7 @@ const plain = "text/plain; charset=utf-8";
 const tooSlow: Reply = { status: 408, type: plain, text: "too slow\n" };
 const tooMany: Reply = { status: 503, type: plain, text: "too many ask at once\n", headers: ["Retry-After: 1"] };
 
-/** For its user and its group from the first moment on: the mode is given where the file is made. */
+/** The umask restricts the socket to its user and group from its creation on. */
 function listening(server: Server, file: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -207,7 +207,7 @@ function listening(server: Server, file: string): Promise<void> {
   });
 }
 
-/** Whether a process listens there. */
+/** Whether a process listens on the socket file. */
 function isAnswered(file: string): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = connect(file);

@@ -1,4 +1,4 @@
-/** One metric, as Prometheus' text format 0.0.4 has it: a name, what it means, and a sample for each set of labels. */
+/** One metric in Prometheus' text format 0.0.4: a name, a help text, and a sample for each set of labels. */
 export interface Metric {
   readonly name: string;
   readonly help: string;
@@ -11,7 +11,7 @@ export interface Sample {
   readonly value: number;
 }
 
-/** What has no sample is left out: a value that is not known is not 0. */
+/** Omits metrics without samples: an unknown value is not 0. */
 export const exposition = (metrics: readonly Metric[]): string =>
   metrics
     .filter(({ samples }) => samples.length > 0)

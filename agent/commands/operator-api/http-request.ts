@@ -1,9 +1,9 @@
-/** As much of HTTP/1.1 as a person with curl and our own commands need: one request for each connection. */
+/** The subset of HTTP/1.1 that curl and our own commands need: one request per connection. */
 export interface HttpRequest {
   readonly method: string;
-  /** Without the query, which nothing here looks at. */
+  /** Without the query, which is ignored. */
   readonly path: string;
-  /** By name in small letters. */
+  /** By lower-case name. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Uint8Array;
 }
@@ -17,14 +17,14 @@ const longestHead = 8 * 1024;
 export const longestBody = 64 * 1024;
 const mostHeaders = 64;
 
-/** The name of a header (RFC 9110). */
+/** Grammar of a header name (RFC 9110). */
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const lineEnd = "\r\n";
 const headEnd = Buffer.from("\r\n\r\n");
 
 /**
- * Takes bytes as they come, and holds no more of them than a request may have. It is not Node's own server: that is 3 MB
- * of memory as soon as it is loaded, for a socket that is asked a few times a day.
+ * Parses a request incrementally, buffering no more than a request may have. Node's own HTTP server costs 3 MB of
+ * memory once loaded, for a socket used a few times a day.
  */
 export class RequestReader {
   #bytes: Buffer<ArrayBufferLike> = Buffer.alloc(0);
@@ -32,7 +32,7 @@ export class RequestReader {
   #bodyAt = 0;
   #bodyLength = 0;
 
-  /** undefined: more has to come. */
+  /** undefined: incomplete. */
   push(chunk: Uint8Array): HttpRequest | HttpFault | undefined {
     const from = Math.max(0, this.#bytes.length - headEnd.length);
     this.#bytes = Buffer.concat([this.#bytes, chunk]);
@@ -89,7 +89,7 @@ const reasons: Readonly<Record<number, string>> = {
   503: "Service Unavailable",
 };
 
-/** A head without a length is followed by what ends with the connection. */
+/** Without a length, the body ends with the connection. */
 export function responseHead(
   status: number,
   type: string,

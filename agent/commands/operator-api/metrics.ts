@@ -3,8 +3,8 @@ import type { Counts } from "../desk/desk-counts.ts";
 import type { Metric, Sample } from "./exposition.ts";
 
 /**
- * The status in numbers. Names stay: one that was released is never given another meaning, and none is taken away. Base
- * units, as Prometheus' conventions ask for: seconds, bytes, ratios.
+ * The status as metrics. Released names are never removed nor given another meaning. Base units, as Prometheus'
+ * conventions require: seconds, bytes, ratios.
  */
 export const metricsOf = (status: Status, counts: Counts): readonly Metric[] => [
   ...ofProcess(status),
