@@ -38,13 +38,13 @@ export interface BoardFleetParts {
   /** Version of the fleet settings in force. */
   readonly remoteVersion: () => number | undefined;
   readonly reload: KeeperParts["reload"];
-  /** What is wrong with settings of the fleet on this board. */
+  /** Validation errors of the fleet's settings on this board; none: they may be applied. */
   readonly judge: (document: Kept) => readonly Fault[];
   readonly clockState: () => ClockState;
   readonly status: () => Status | undefined;
   readonly standing: SiteControls["standing"];
   readonly birth: () => JsonRecord;
-  /** There when the first message comes. */
+  /** Set before the first message arrives. */
   readonly desk: () => CommandTaker;
   readonly news: () => void;
 }
@@ -52,7 +52,7 @@ export interface BoardFleetParts {
 const look: Millis = 2000;
 const failurePause: Millis = 30_000;
 
-/** Everything that ties this board to its fleet, put together. */
+/** Wires up everything that connects this board to its fleet. */
 export class BoardFleet implements FleetEventSink {
   readonly name = "fleet";
   readonly #ambient: Ambient;
@@ -137,7 +137,7 @@ export class BoardFleet implements FleetEventSink {
     });
   }
 
-  /** Until the signal aborts. Whatever fails here is told and tried again: the agent never ends because of its fleet. */
+  /** Runs until the signal aborts. Failures are logged and retried: the fleet link never ends the agent. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([
       this.#lasting("link", signal, () => this.#fleet.run(signal)),
@@ -156,12 +156,12 @@ export class BoardFleet implements FleetEventSink {
     return { mqtt, config: this.#keeper.part(), problems: [...this.#keeper.problems(), ...this.#troubles.list()] };
   }
 
-  /** The birth goes out again. */
+  /** Publishes the birth message again. */
   announce(): JsonRecord {
     return this.#reports.announce();
   }
 
-  /** The number of the fleet's settings in force. */
+  /** The version of the fleet's settings in force. */
   configVersion(): number | undefined {
     return this.#keeper.versionInForce;
   }
@@ -178,7 +178,7 @@ export class BoardFleet implements FleetEventSink {
     return this.#fleet.reloadCredentials(dryRun, new AbortController().signal);
   }
 
-  /** Tells what changes in the status, whether or not the broker is there to hear it. */
+  /** Records changes of the status as events, whether or not the broker is reachable. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
     const events = new StatusEvents();

@@ -3,17 +3,20 @@ import { filtersOf, siteTopic, userNameOf } from "./topics.ts";
 
 export interface AclOptions {
   readonly fleet: string;
-  /** Boards by site: those that are named get the lines of their site. */
+  /** Boards by site; each named board gets the rules of its site. */
   readonly sites: ReadonlyMap<string, readonly string[]>;
-  /** User names of who manages the fleet. */
+  /** User names of the fleet's operators. */
   readonly operators: readonly string[];
 }
 
-/** What a board writes under its own name. */
+/** Topics below the board's own prefix that it may write. */
 const written = ["up", "birth", "status", "res/#", "event/#", "config/reported"] as const;
-/** What a board may read of its own: what it is sent, and the message by which siteward doctor tries the list. */
+/**
+ * Topics below its own prefix that a board may read: its commands and settings, and the probe with which siteward
+ * doctor tests the ACL.
+ */
 const read = ["cmd/#", "config/desired", "res/_doctor"] as const;
-/** What every board of a site writes while it leads: no pattern can say "of the same site". */
+/** Topics of the site that every board writes while it leads. ACL patterns cannot express "of the same site". */
 const siteWritten = ["leader", "status", "res/#", "event/#"] as const;
 
 interface Rights {
@@ -35,7 +38,10 @@ function* boardRights({ fleet, sites }: AclOptions): IterableIterator<Rights> {
   }
 }
 
-/** mosquitto: patterns for what a board owns, lines for what it shares with its site. A certificate's name is the user. */
+/**
+ * mosquitto: patterns for a board's own topics, rules per user for those of its site. The user is the certificate's
+ * name.
+ */
 export function mosquittoAcl(options: AclOptions): string {
   const prefix = "sw1/%u/";
   const lines = [

@@ -1,6 +1,6 @@
 import { type Identity, userNameOf } from "./topics.ts";
 
-/** What an operator can do about what the broker refuses. */
+/** Hints for an operator about a broker's refusals. */
 export const aclHint = (identity: Identity): string =>
   `Give ${userNameOf(identity)} the lines that siteward broker-acl prints.`;
 

@@ -4,13 +4,13 @@ import type { Opening } from "./link.ts";
 import { PacketGuard } from "./packet-guard.ts";
 
 /**
- * The socket that a client speaks through. `tooLarge` is called, and the socket ends, when a packet is announced that is
- * larger than `maxPacket`.
+ * The socket of an MQTT client. Calls `tooLarge` and closes the socket when the peer announces a packet larger than
+ * `maxPacket`.
  */
 export function brokerSocket(opening: Opening, tooLarge: () => void): Socket {
   const socket = socketTo(opening);
   const guard = new PacketGuard(opening.maxPacket);
-  // Before whoever reads packets gets to see them.
+  // Registered before the packet parser's listener.
   socket.on("data", (bytes) => {
     if (guard.accepts(bytes)) return;
     tooLarge();

@@ -24,25 +24,25 @@ import type { FleetEventSink } from "./fleet-events.ts";
 
 export interface KeeperParts {
   readonly read: () => RemoteRecord;
-  /** On disk when it returns. */
+  /** Durable on return. */
   readonly write: (record: RemoteRecord) => void;
-  /** What is wrong with a document; nothing: it could be in force. */
+  /** Validation errors of a document; none: it may be applied. */
   readonly judge: (document: Kept) => readonly Fault[];
-  /** The number of the settings that are in force. */
+  /** The version of the settings in force. */
   readonly versionInForce: () => number | undefined;
-  /** Takes the settings as they are then. begins: this life of the agent ends, and another one begins with them. */
+  /** Applies the current settings. begins: this run of the agent ends and another one starts with them. */
   readonly reload: () => "begins" | "taken" | "unchanged" | "refused";
   readonly vitals: () => Vitals;
   readonly canary: Millis;
   readonly happenings: FleetEventSink;
 }
 
-/** What was said of it goes out before the link does. */
+/** Delay before a reload, so that the report goes out while the link is up. */
 const beforeReload: Millis = 2000;
 
 /**
- * The settings that the fleet desires, from their arrival to the day they are replaced: judged as a whole, tried for a
- * while, then kept or taken back. Each step is on disk before the next begins, so the next start knows where it is.
+ * Handles the settings desired by the fleet from arrival to replacement: validated as a whole, tried for a while, then
+ * kept or rolled back. Each step is persisted before the next, so a restart resumes at the right one.
  */
 export class ConfigKeeper {
   readonly #ambient: Ambient;
@@ -60,12 +60,12 @@ export class ConfigKeeper {
     this.#record = parts.read();
   }
 
-  /** A document of the fleet. Where the disk does not take what follows from it, that is told, and tried again. */
+  /** Takes a document of the fleet. If the disk refuses the result, that is reported, and the write is retried. */
   take(payload: Uint8Array): void {
     this.#intake.take(payload);
   }
 
-  /** Follows a trial to its end, and begins new lives of the agent. */
+  /** Follows a trial to its end, and reloads the agent when the settings change. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#follow(signal), this.#intake.run(signal)]);
   }
@@ -81,12 +81,12 @@ export class ConfigKeeper {
       }
       await sleep(clock, beforeReload, signal);
       this.#mustReload = false;
-      // What no life has to begin with is in force now, and cannot cost the board anything: it needs no trial.
+      // Settings applied without a restart are in force already and cannot break the start: no trial is needed.
       if (!signal.aborted && this.#parts.reload() !== "begins") await this.#conclude(signal);
     }
   }
 
-  /** Tries until it can be written. */
+  /** Retries a step until it is persisted. */
   async #written(step: () => void, signal: AbortSignal): Promise<void> {
     for (let failures = 1; !signal.aborted; failures++) {
       try {
@@ -104,7 +104,7 @@ export class ConfigKeeper {
     if (desired.kind === "malformed") {
       const { version, hash, fault } = desired;
       const isKnown = verdict?.hash === hash && verdict.faults[0]?.message === fault.message;
-      // A slip of the fleet must not hide what is on trial.
+      // A malformed document must not hide the trial in progress.
       if (!trial && !isKnown) this.#keep(rejected(this.#record, { version, hash, state: "rejected", faults: [fault] }));
       return;
     }
@@ -112,17 +112,21 @@ export class ConfigKeeper {
     const known = this.#record.desired?.version ?? 0;
     if (document.version <= known) {
       const isSlip = verdict !== undefined && verdict.version !== known && this.#record.current?.version === known;
-      // The fleet says once more what is in force: its slip is over.
+      // The fleet repeated the version in force: the rejected document is obsolete.
       if (document.version === known && isSlip) this.#keep({ ...this.#record, verdict: undefined });
       return;
     }
-    // One write: a document that is known and not judged would be waited for after a power cut, and never come again.
+    // A single write: a document stored without its verdict would stay pending after a power cut, and not be sent
+    // again.
     const seen = { ...this.#record, desired: document };
     if (seen.trial) this.#keep(seen);
     else this.#consider(document, canaryMs ?? this.#parts.canary, seen);
   }
 
-  /** `config/reported`; `undefined`: the fleet never sent anything. Changes with what it tells, and with nothing else. */
+  /**
+   * The document `config/reported`; `undefined`: the fleet never sent settings. A function of the record alone, so that
+   * it changes only with its content.
+   */
   reported(): JsonRecord | undefined {
     const { desired, verdict } = this.#record;
     const appliedVersion = this.versionInForce ?? null;
@@ -149,7 +153,7 @@ export class ConfigKeeper {
     return { desiredVersion: version, appliedVersion: this.versionInForce, state };
   }
 
-  /** What a person has to hear of. */
+  /** Problems to show to an operator. */
   problems(): readonly ProblemPart[] {
     const { unstored } = this.#intake;
     const { trial, verdict } = this.#record;
@@ -164,7 +168,7 @@ export class ConfigKeeper {
     return this.#parts.versionInForce();
   }
 
-  /** Looks at the newest document once more, at once. */
+  /** Validates the newest document again and applies it at once. */
   async apply(version: number, canary: Millis | undefined, dryRun: boolean): Promise<Effect> {
     const { desired, trial } = this.#record;
     if (desired?.version !== version)
@@ -199,14 +203,14 @@ export class ConfigKeeper {
       return;
     }
     if (JSON.stringify(record.current?.config) === JSON.stringify(config)) {
-      // Nothing changes but its number.
+      // Only the version number changes.
       this.#keep(committed(record, document), true);
       return;
     }
     this.#keep(tried(record, { document, canaryMs, before: this.#parts.vitals() }), true);
   }
 
-  /** The life that began with it is its trial: what was well before must be well at the end. */
+  /** Watches the trial: whatever was healthy before it must be healthy at its end. */
   async #try(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
     const { trial } = this.#record;
@@ -219,7 +223,7 @@ export class ConfigKeeper {
     const isOnTrial = (): boolean => this.#isOnTrial(document);
     for (let left = canaryMs; left > 0 && isOnTrial() && !signal.aborted; left = canaryMs - elapsed(begun, clock.now()))
       await this.#bell.wait(signal, left);
-    // An operator may have gone back meanwhile.
+    // An operator may have rolled back in the meantime.
     if (signal.aborted || !isOnTrial()) return;
     const now = this.#parts.vitals();
     const failing = (["lease", "api", "mqtt"] as const).filter((name) => before[name] && !now[name]);
@@ -231,7 +235,7 @@ export class ConfigKeeper {
     await this.#conclude(signal);
   }
 
-  /** What is on trial is kept, if it is in force; then what came meanwhile has its turn. */
+  /** Commits the settings on trial if they are in force, else rolls back; then considers any newer document. */
   async #conclude(signal: AbortSignal): Promise<void> {
     const { document } = this.#record.trial ?? {};
     if (document) {
@@ -287,7 +291,7 @@ export class ConfigKeeper {
     if (trial) return "applying";
     if (verdict) return verdict.state;
     if (desired?.version === this.versionInForce) return "in-sync";
-    // Until it is in force; or an operator went back, and a newer document is waited for.
+    // Not in force yet; or an operator rolled back, and only a newer document counts.
     return "pending";
   }
 }

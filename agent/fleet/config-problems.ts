@@ -1,7 +1,7 @@
 import type { Fault, Verdict } from "../config/remote-record.ts";
 import type { ProblemPart } from "../status/parts.ts";
 
-/** A desired configuration that is not in force, for a person: each fault at its setting, and what to do about it. */
+/** Describes desired settings that are not in force: each error with its setting, and a hint. */
 export function verdictProblem({ version, state, faults }: Verdict, inForce: number | undefined): ProblemPart {
   const named = `version ${version ?? "(unknown)"} of the fleet's settings`;
   const stays = inForce === undefined ? "this board's own files are in force" : `version ${inForce} is in force`;
@@ -14,7 +14,7 @@ export function verdictProblem({ version, state, faults }: Verdict, inForce: num
   const told = faults.slice(0, mostTold).map(faultText);
   const rest = faults.length - told.length;
   const why = `${told.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}`;
-  // Any other path may name what is no setting.
+  // Only schema errors name a known setting.
   const setting = faults.find(({ path, code }) => code === "schema" && path !== "")?.path;
   const explained = setting === undefined ? "" : ` (siteward config explain ${settingOf(setting)})`;
   return {
@@ -44,7 +44,7 @@ const faultText = ({ path, code, message }: Fault): string =>
     .join(" ")
     .slice(0, longestFault);
 
-/** "/log/level" to "log.level": as settings are named everywhere else. */
+/** Converts "/log/level" to "log.level", the usual name of a setting. */
 const settingOf = (pointer: string): string =>
   pointer
     .slice(1)

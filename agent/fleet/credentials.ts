@@ -9,7 +9,7 @@ export type Tls = NonNullable<Opening["tls"]>;
 
 const ownFolder = "/etc/siteward/credentials";
 
-/** Where the files of the link to the fleet are: as configured, as systemd hands them over, or where `enroll` puts them. */
+/** Paths of the fleet link's credentials: as configured, as passed by systemd, or where `enroll` stores them. */
 export function credentialFiles({ mqtt }: Pick<Config, "mqtt">, env: Readonly<Record<string, string | undefined>>) {
   const folder = env.CREDENTIALS_DIRECTORY ?? ownFolder;
   return {
@@ -21,7 +21,9 @@ export function credentialFiles({ mqtt }: Pick<Config, "mqtt">, env: Readonly<Re
 
 export type CredentialFiles = ReturnType<typeof credentialFiles>;
 
-/** Reads and checks them, so that a half-copied pair is told as what it is. Throws a LinkError of kind "credentials". */
+/**
+ * Reads and checks the files, so that a half-copied pair gets a clear error. Throws a LinkError of kind "credentials".
+ */
 export function readCredentials(files: CredentialFiles, identity: Identity): Tls {
   const certificate = textOf(files.certificate, "certificate");
   const key = textOf(files.key, "key");

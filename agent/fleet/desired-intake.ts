@@ -6,7 +6,7 @@ import { type Desired, parseDesired } from "./desired.ts";
 
 export type Received = Exclude<Desired, { readonly kind: "nothing" }>;
 
-/** A document that is not on disk yet: nothing may follow from it before it is. */
+/** A document that is not persisted yet; it has no effect until it is. */
 export interface Unstored {
   readonly payload: Uint8Array;
   readonly version: number | undefined;
@@ -14,17 +14,17 @@ export interface Unstored {
   readonly why: string;
 }
 
-/** What the disk did not take is tried again. */
+/** Backoff for writes that the disk refused. */
 export const storeAgain = { first: 5000, most: 300_000 } as const;
 
-/** Takes what comes on config/desired. No connection has to end for what comes while the disk is full. */
+/** Receives documents from config/desired. A full disk does not end the connection; the document is retried. */
 export class DesiredIntake {
   readonly #ambient: Ambient;
   readonly #receive: (desired: Received) => void;
   readonly #bell: WakeSignal;
   #unstored: Unstored | undefined;
 
-  /** `receive` throws where what follows from a document cannot be written down. */
+  /** `receive` throws if the result of a document cannot be persisted. */
   constructor(ambient: Ambient, { receive }: { readonly receive: (desired: Received) => void }) {
     this.#ambient = ambient;
     this.#receive = receive;
@@ -39,13 +39,13 @@ export class DesiredIntake {
     if (!this.#isTaken(payload)) this.#bell.ring();
   }
 
-  /** Tries again until the signal aborts. */
+  /** Retries until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     for (let failures = 0; !signal.aborted; ) {
       const { payload } = this.#unstored ?? {};
       failures = payload ? failures + 1 : 0;
       await this.#bell.wait(signal, payload && backoff(failures, storeAgain));
-      // What came meanwhile was tried when it came.
+      // A newer document was tried when it arrived.
       if (!signal.aborted && payload && this.#unstored?.payload === payload) this.#isTaken(payload);
     }
   }

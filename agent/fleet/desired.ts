@@ -3,18 +3,21 @@ import { isRecord } from "../base/json.ts";
 import { type Fault, type Kept, largestVersion } from "../config/remote-record.ts";
 import { memberText } from "./member-text.ts";
 
-/** As much as other fleets allow, and more than every setting takes. */
+/** Larger than all settings together, and a usual limit of fleet systems. */
 const largest = 32 * 1024;
 const deepest = 10;
 
 export type Desired =
   | { readonly kind: "document"; readonly document: Kept; readonly canaryMs: number | undefined }
-  /** It cannot be taken; `version` where at least that could be read. */
+  /** An invalid document; `version` is set if it could be read. */
   | { readonly kind: "malformed"; readonly version: number | undefined; readonly hash: string; readonly fault: Fault }
-  /** Somebody cleared the topic. */
+  /** The topic was cleared. */
   | { readonly kind: "nothing" };
 
-/** What came on config/desired: `{"v":1,"version":43,"config":{…}}`, with `"canarySeconds"` if it is to be tried longer or shorter. */
+/**
+ * Parses a document of config/desired: `{"v":1,"version":43,"config":{…}}`, with an optional `"canarySeconds"` for the
+ * length of the trial.
+ */
 export function parseDesired(payload: Uint8Array): Desired {
   if (payload.byteLength === 0) return { kind: "nothing" };
   let hash = hashOf(payload);
@@ -33,7 +36,7 @@ export function parseDesired(payload: Uint8Array): Desired {
     return malformed("is not JSON");
   }
   if (!isRecord(value)) return malformed("is not an object");
-  // Who sends the same settings under another number sees that they are the same.
+  // Hash of the settings alone, so that the same settings under another version have the same hash.
   hash = hashOf(memberText(text, "config") ?? payload);
   const { v, version, config, canarySeconds, ...more } = value;
   if (typeof version !== "number" || !Number.isInteger(version) || version < 1 || version > largestVersion)

@@ -6,7 +6,7 @@ import type { ClockState } from "../board/clock-sync.ts";
 import type { FleetEvent } from "./fleet-events.ts";
 import { boardTopic, type Identity, siteTopic } from "./topics.ts";
 
-/** When a document was made, and what that time is worth: on a board without a battery clock it may be decades off. */
+/** When a document was made, and whether the clock was synchronised: without a battery clock it may be decades off. */
 export interface Stamp {
   readonly at: string;
   readonly clock: ClockState;
@@ -14,7 +14,7 @@ export interface Stamp {
 
 export const stampOf = (now: Instant, clock: ClockState): Stamp => ({ at: isoTime(now.wall), clock });
 
-/** One connection of one boot. Whoever reads `offline` with a session below that of the last `online` ignores it. */
+/** One connection within one boot. Readers ignore an `offline` with a lower session number than the last `online`. */
 export interface Session {
   readonly number: number;
   readonly bootId: string;
@@ -22,7 +22,7 @@ export interface Session {
 
 export type Cause = "connect" | "stop" | "reload" | "lost";
 
-/** The will's words are fixed when the connection is made, so it has no time. */
+/** The will is fixed at connect time, so it has no timestamp. */
 export const presence = (
   state: "online" | "offline",
   { number, bootId }: Session,
@@ -39,7 +39,7 @@ export const timeToLive = {
 
 export const severities = ["debug", "info", "warning", "critical"] as const;
 
-/** An event as its topic has it. `seq` counts this board's events without gaps: who misses one knows it. */
+/** Builds an event. `seq` numbers this board's events without gaps, so that readers notice lost ones. */
 export function eventDocument(
   identity: Identity,
   { type, severity, subject, detail, isOfSite }: FleetEvent,
@@ -53,12 +53,12 @@ export function eventDocument(
   };
 }
 
-/** Who leads, as the leader itself says. Of several the one with the highest (term, seq) is right. */
+/** The leader's own announcement. Among several, the one with the highest (term, seq) counts. */
 export const leaderDocument = (
   about: { readonly holder: string | null; readonly term: number; readonly seq: number; readonly since?: string },
   stamp: Stamp,
 ): string => JSON.stringify({ v: 1, ...about, ...stamp });
 
-/** The same text for the same content, whatever was written when. */
+/** Equal documents have equal hashes, whenever they were made. */
 export const hashOf = (document: JsonRecord): string =>
   createHash("sha256").update(JSON.stringify(document)).digest("hex");

@@ -11,7 +11,7 @@ export interface EventParts {
   readonly outbox: Outbox;
   readonly bootId: string;
   readonly clockState: () => ClockState;
-  /** Called when there is one more to send. */
+  /** Called after an event was added to the outbox. */
   readonly added: () => void;
 }
 
@@ -21,11 +21,11 @@ interface Noted {
   readonly clock: ClockState;
 }
 
-/** So many events wait in memory where the disk takes none: what fills it is among what has to be told. */
+/** Bound on events kept in memory while the disk takes none: a full disk is itself worth an event. */
 const mostWaiting = 64;
 const writeAgain: Millis = 10_000;
 
-/** Puts what happened into the outbox, numbered. Who tells something is never held up by where it is kept. */
+/** Numbers events and puts them into the outbox. Callers never wait for the disk. */
 export class FleetEvents implements FleetEventSink {
   readonly #ambient: Ambient;
   readonly #parts: EventParts;
@@ -43,7 +43,7 @@ export class FleetEvents implements FleetEventSink {
     if (this.#waiting.length > mostWaiting) this.#drop();
   }
 
-  /** Writes what could not be written before, in the order in which it happened. */
+  /** Writes pending events in order. */
   retry(): void {
     const now = this.#ambient.clock.now();
     if (this.#unwritable && elapsed(this.#unwritable, now) < writeAgain) return;
@@ -63,14 +63,14 @@ export class FleetEvents implements FleetEventSink {
     }
   }
 
-  /** The oldest of those that matter least. */
+  /** Drops the oldest event of the lowest severity. */
   #drop(): void {
     const ranks = this.#waiting.map(({ event }) => severities.indexOf(event.severity));
     const [dropped] = this.#waiting.splice(ranks.indexOf(Math.min(...ranks)), 1);
     this.#ambient.log.warn("an event for the fleet is lost", { type: dropped?.event.type });
   }
 
-  /** What had to go to make room is told as one event, as soon as there is room for that. */
+  /** Reports dropped messages as one event, as soon as there is room for it. */
   readonly tellDropped = (): void => {
     const { outbox, bootId, clockState } = this.#parts;
     const at = this.#ambient.clock.now();

@@ -26,7 +26,7 @@ export interface FleetParts {
   readonly identity: Identity;
   readonly url: URL;
   readonly open: OpenLink;
-  /** The files as they are now. Throws a LinkError. */
+  /** Reads the credential files. Throws a LinkError. */
   readonly credentials: () => Tls;
   readonly outbox: Outbox;
   readonly states: States;
@@ -39,7 +39,7 @@ export interface FleetParts {
   readonly standing: SiteControls["standing"];
   readonly ear: SiteCommandGate;
   readonly troubles: LinkProblems;
-  /** Something changed that the status tells. */
+  /** Called when the link's part of the status changes. */
   readonly news: () => void;
 }
 
@@ -47,14 +47,14 @@ const willDelay: Millis = 30_000;
 const connectTimeout: Millis = 30_000;
 const filesLook: Millis = 60_000;
 const clockLook: Millis = 2000;
-/** New files have so long to prove themselves. */
+/** How long new credentials may take to connect. */
 const reloadLimit: Millis = 60_000;
-/** Our own storage fails: the agent says so, and goes on as long as it can. */
+/** Pause after an error of our own storage. */
 const storagePause: Millis = 30_000;
 
 /**
- * The link to the fleet, over many connections. Nothing of it ever holds the agent up or ends it: whatever fails here is
- * told in the status, and tried again.
+ * The fleet link over many connections. Its failures never block or end the agent; they appear in the status and are
+ * retried.
  */
 export class Fleet {
   readonly #ambient: Ambient;
@@ -64,9 +64,9 @@ export class Fleet {
   #since: Instant;
   #session = 0;
   #error: LinkError | undefined;
-  /** Of the connection that is up, or that stood last. */
+  /** Of the current connection, or of the last one that came up. */
   #tls: Tls | undefined;
-  /** Files that proved wrong a moment ago are not taken although they are there. */
+  /** Credentials to keep after newer files failed to connect. */
   #keeps: Tls | undefined;
   #again = new AbortController();
 
@@ -104,7 +104,7 @@ export class Fleet {
     };
   }
 
-  /** What the last failure was; `undefined` while the link is up, or before the first. */
+  /** The last error; `undefined` while the link is up and before the first failure. */
   get error(): LinkError | undefined {
     return this.#error;
   }
@@ -114,8 +114,8 @@ export class Fleet {
   }
 
   /**
-   * Takes the credential files anew. Where no connection comes up with them within a minute, the former ones are used
-   * again: a bad copy must not cost the link.
+   * Reloads the credential files. Unless a connection comes up with them within a minute, the former ones are restored:
+   * a bad copy must not cost the link.
    */
   async reloadCredentials(dryRun: boolean, signal: AbortSignal): Promise<Effect> {
     const { clock } = this.#ambient;
@@ -183,7 +183,7 @@ export class Fleet {
     }
   }
 
-  /** A certificate may only seem to be too young or too old: as soon as the clock is right it is tried again. */
+  /** A certificate may only seem expired or not yet valid; retries as soon as the clock is synchronised. */
   async #pause({ kind }: LinkError, pause: Millis, signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
     const { clockState } = this.#parts;
@@ -195,7 +195,7 @@ export class Fleet {
     }
   }
 
-  /** One connection, from the files to its end. */
+  /** Runs one connection, from reading the credentials to its end. */
   async #connection(signal: AbortSignal): Promise<{ readonly error: LinkError; readonly upFor: Millis | undefined }> {
     const { clock, log } = this.#ambient;
     const { open, bootId, url } = this.#parts;
@@ -205,9 +205,9 @@ export class Fleet {
       const tls = url.protocol === "mqtts:" ? (this.#keeps ?? this.#parts.credentials()) : undefined;
       const session = { number: this.#nextSession(), bootId };
       this.#session = session.number;
-      // Before as well: what waits at the broker may come together with the answer to our CONNECT.
+      // Also before connecting: queued messages may arrive together with the CONNACK.
       this.#parts.ear.begin(clock.now());
-      // What had come when the connection ended is still taken, and proves nothing any more.
+      // Messages received before the end are still handled, but no longer prove that the link is up.
       const ready = (): void => {
         if (!isOver) this.#ready(tls);
       };
@@ -237,7 +237,7 @@ export class Fleet {
     }
   }
 
-  /** A full disk must not keep the board from its fleet: the number goes on in memory, and is written when there is room. */
+  /** A full disk must not keep the board from its fleet: the number advances in memory and is persisted later. */
   #nextSession(): number {
     const { outbox } = this.#parts;
     try {
@@ -254,7 +254,7 @@ export class Fleet {
     if (!this.isUp) this.#is("up", undefined);
   }
 
-  /** What could not be written when the connection began. */
+  /** Persists session numbers that could not be written before. */
   #keepSession(): void {
     const { outbox } = this.#parts;
     while (outbox.last("session") < this.#session) outbox.count("session");
@@ -275,14 +275,14 @@ export class Fleet {
       connectTimeout,
       will: { topic: boardTopic(identity, "up"), payload: will, delay: willDelay },
       receive: (message) => {
-        // What came over the link proves it as well, and may come before the last acknowledgement was looked at.
+        // A received message proves the link as well, and may be handled before the last acknowledgement.
         ready();
         return intake.receive(message);
       },
     };
   }
 
-  /** A renewed certificate is used within a minute, and given up where the broker does not want it. */
+  /** Uses renewed certificates within a minute, and reverts if the broker refuses them. */
   async #watchFiles(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#ambient;
     while (!signal.aborted && this.#parts.url.protocol === "mqtts:") {
@@ -292,7 +292,7 @@ export class Fleet {
       try {
         if (isSame(used, this.#parts.credentials())) continue;
       } catch {
-        // Half copied, perhaps. They are looked at again.
+        // Perhaps half copied; checked again in the next round.
         continue;
       }
       const { outcome } = await this.reloadCredentials(false, signal);

@@ -1,19 +1,19 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
-/** What was sent last, and when. */
+/** The last document sent, and when. */
 export interface Sent {
   readonly text: string;
   readonly at: Instant;
 }
 
 export interface GateLimits {
-  /** Changes come at most this often. */
+  /** Minimum interval between changes. */
   readonly gap: Millis;
-  /** What has not changed comes at least this often. */
+  /** Maximum interval between unchanged documents. */
   readonly heartbeat: Millis;
 }
 
-/** Whether a document goes out now: the first, a change, or a sign of life. */
+/** Whether to send a document now: the first one, a change, or a heartbeat. */
 export function isDue(last: Sent | undefined, text: string, now: Instant, { gap, heartbeat }: GateLimits): boolean {
   if (last === undefined) return true;
   const since = elapsed(last.at, now);

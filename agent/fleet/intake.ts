@@ -18,21 +18,21 @@ import {
 
 export interface IntakeParts {
   readonly identity: Identity;
-  /** Where commands are taken; there when the first one comes. */
+  /** Receives commands; set before the first one arrives. */
   readonly desk: () => CommandTaker;
   readonly outbox: Outbox;
-  /** For answers that the disk does not take. */
+  /** Takes answers that the disk refuses. */
   readonly states: States;
   readonly bootId: string;
   readonly standing: SiteControls["standing"];
   readonly ear: SiteCommandGate;
-  /** A configuration that the fleet desires. It is retained there, and sent again with the next connection. */
+  /** Receives the desired settings. The topic is retained, so the broker sends them again on the next connection. */
   readonly desired: (payload: Uint8Array) => void;
-  /** There is one more answer to send. */
+  /** Called after an answer was added to the outbox. */
   readonly added: () => void;
 }
 
-/** Answers of a command are told where its sender asked for them. */
+/** Where the answers to a command are published. */
 interface Place {
   readonly topic: string;
   readonly retain: boolean;
@@ -40,18 +40,18 @@ interface Place {
 }
 
 /**
- * What goes last where there is no room for all answers: the end of a command that was accepted. Refusals and reads without
- * number must not cost it.
+ * Priority of answers when the outbox is full: refusals and reads must not displace the terminal answer of an accepted
+ * command.
  */
 const ranks = { progress: 0, reply: 1, end: 2 } as const;
 
-/** A message that could not be taken so often is given up: it must not keep the link from ever standing. */
+/** A message that fails this often is acknowledged, or it would end every connection. */
 const mostTries = 3;
 
-/** So many answers wait in memory where the disk takes none; a link that is up needs a few. */
+/** Bound on answers in memory while the disk takes none; a working link needs only a few. */
 const mostInMemory = 64;
 
-/** What a sender wants to have back waits with the answer, on disk. */
+/** Correlation data is stored with the answer, so it is limited. */
 const longestCorrelation = 1024;
 
 const keptOf = ({ correlation }: Incoming): string | undefined =>
@@ -59,7 +59,7 @@ const keptOf = ({ correlation }: Incoming): string | undefined =>
 
 const nameless = { origin: "mqtt", scope: "board", name: "", id: "" } as const;
 
-/** Takes what the broker delivers: commands to the desk, the desired configuration to its keeper. */
+/** Receives messages from the broker: commands go to the desk, the desired settings to the ConfigKeeper. */
 export class Intake {
   readonly #ambient: Ambient;
   readonly #parts: IntakeParts;
@@ -71,7 +71,7 @@ export class Intake {
     this.#parts = parts;
   }
 
-  /** Resolves when the message is durable, or not wanted: it may be acknowledged then. Rejects: it is to come again. */
+  /** Resolves when the message may be acknowledged: durable or not wanted. Rejects to have it delivered again. */
   async receive(message: Incoming): Promise<void> {
     const { topic } = message;
     try {
@@ -87,17 +87,17 @@ export class Intake {
     }
   }
 
-  /** Answers to commands of the process before this one. */
+  /** Publishes answers to commands of the previous process. */
   async leftover(signal: AbortSignal): Promise<void> {
     const { desk, identity, standing } = this.#parts;
     for await (const answer of desk().leftover(signal)) {
-      // What was not carried out to its end here may have been sent again, to the leader after us.
+      // An unfinished site command may have been sent again, to the next leader, whose answer must stay retained.
       const isLast = answer.scope !== "site" || standing().isLeader || answer.body.state === "succeeded";
       this.#tell(answer, { topic: resultTopic(identity, answer), retain: isLast, correlation: undefined }, ranks.end);
     }
   }
 
-  /** Until what is under way has been answered, or the process ends first. */
+  /** Resolves when all running commands have been answered. */
   async settled(): Promise<void> {
     await Promise.all(this.#answering);
   }
@@ -107,7 +107,7 @@ export class Intake {
     const { topic, payload, retained, expirySeconds, userProperties } = message;
     const found = parseCommandTopic(identity, topic);
     if (found === undefined) {
-      // There is no place to answer (docs/interfaces.md#order-of-checks, row 3); the desk counts it.
+      // No topic to answer on (docs/interfaces.md#order-of-checks, row 3); the desk counts it.
       await desk().take({ ...nameless, topic, payload, retained, expirySeconds });
       return;
     }
@@ -135,9 +135,9 @@ export class Intake {
   }
 
   /**
-   * A place of the sender's own choice is his alone: nothing is retained there. Nor is what a board says to a command of the
-   * site that it does not lead: the broker may have kept it for a leader of the past, and the answer of the one who
-   * carried it out must stand.
+   * Never retain on a response topic chosen by the sender. Nor retain answers to site commands from a board that does
+   * not lead: the broker may have queued the command for a former leader, and the answer of the leader that executed it
+   * must stay.
    */
   #placeOf(message: Incoming, found: CommandTopic, hearing: Admission): Place {
     const { identity, standing } = this.#parts;
@@ -180,7 +180,7 @@ export class Intake {
   }
 
   /**
-   * What was refused because nothing can be written down has to be told all the same, and reads go on
+   * A command refused because nothing can be persisted still gets its answer, as do reads
    * (docs/interfaces.md#order-of-checks, row 23).
    */
   #tellUnwritten(message: Message, error: unknown): void {

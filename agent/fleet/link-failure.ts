@@ -1,6 +1,6 @@
 import { LinkError } from "./link.ts";
 
-/** Reason codes of a CONNACK with which the broker turns this very board away (MQTT 5, 3.2.2.2; 4 and 5 are MQTT 3.1.1's). */
+/** Reason codes of a CONNACK that refuses this board in particular (MQTT 5, 3.2.2.2; 4 and 5 are MQTT 3.1.1's). */
 const turnedAway: ReadonlySet<number> = new Set([4, 5, 0x85, 0x86, 0x87, 0x8a, 0x8c]);
 const otherProtocol: ReadonlySet<number> = new Set([1, 0x84]);
 const takenOver = 0x8e;
@@ -30,10 +30,10 @@ const wordsOf: Readonly<Record<number, string>> = {
 export const reasonOf = (code: number): string =>
   `${wordsOf[code] ?? "no reason that we know"} (0x${code.toString(16).padStart(2, "0")})`;
 
-/** TLS: one of both certificates is not what the other side expects. */
+/** TLS errors about a certificate of either side. */
 const certificateCode = /^(CERT_|ERR_TLS_CERT|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|ERR_OSSL_|EPROTO$)/;
 
-/** What the library or the socket said before the connection was up. */
+/** Maps an error of the library or the socket before the connection was up. */
 export function openingFailure(where: string, error: unknown): LinkError {
   const { code, message } = parts(error);
   if (typeof code === "number") {
@@ -52,13 +52,13 @@ export function openingFailure(where: string, error: unknown): LinkError {
 export const olderProtocol = (where: string): LinkError =>
   new LinkError("protocol", `the broker ${where} does not speak MQTT 5`, { hint: protocolHint });
 
-/** The broker hung up before it answered: many do so who meet a protocol that they do not know. */
+/** The broker closed without a CONNACK, as many do on an unknown protocol version. */
 export const silentEnd = (where: string): LinkError =>
   new LinkError("unreachable", `the broker ${where} closed the connection before it answered`, {
     hint: "If this lasts: does it speak MQTT 5, is this its port for TLS, and is its max_packet_size 65536 or more?",
   });
 
-/** Why a connection that was up ended: the broker's own word, or the last error. */
+/** Maps the end of an established connection: the broker's reason code, or the last error. */
 export function endOf(where: string, error: unknown, disconnect: number | undefined): LinkError {
   if (disconnect === takenOver)
     return new LinkError("taken", `another client took over our session at the broker ${where}`);
@@ -69,7 +69,7 @@ export function endOf(where: string, error: unknown, disconnect: number | undefi
   if (error instanceof LinkError) return error;
   if (error === undefined) return new LinkError("lost", `the connection to the broker ${where} ended`);
   const { code, message } = parts(error);
-  // What the network or TLS says has a word as its code. The rest is the library's, about what the broker sent.
+  // Network and TLS errors have string codes. All others come from the library, about malformed packets.
   return typeof code === "string"
     ? new LinkError("lost", `the connection to the broker ${where} ended: ${message}`)
     : new LinkError("protocol", `the broker ${where} does not keep to MQTT 5: ${message}`);

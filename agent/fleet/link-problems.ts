@@ -1,6 +1,6 @@
 import type { ProblemPart } from "../status/parts.ts";
 
-/** What is wrong with the fleet's link although it is up, for the status: one of each type, until it is over. */
+/** Problems of a link that is up, for the status: one per type, until it is solved. */
 export class LinkProblems {
   readonly #found = new Map<string, ProblemPart>();
 

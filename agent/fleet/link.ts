@@ -1,32 +1,32 @@
 import type { Millis } from "../base/clock.ts";
 
-/** One message to the broker, at QoS 1. */
+/** A message to publish at QoS 1. */
 export interface Message {
   readonly topic: string;
   readonly payload: string;
   readonly retain: boolean;
   readonly expiry?: Millis | undefined;
-  /** Repeats the answer's number, so that a rule of the broker can route without reading JSON. */
+  /** Repeats the answer's code, so that broker rules can route without parsing JSON. */
   readonly code?: string | undefined;
-  /** base64 */
+  /** base64. */
   readonly correlation?: string | undefined;
 }
 
-/** One message of the broker. */
+/** A message received from the broker. */
 export interface Incoming {
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly retained: boolean;
   readonly expirySeconds: number | undefined;
   readonly responseTopic: string | undefined;
-  /** base64 */
+  /** base64. */
   readonly correlation: string | undefined;
   readonly userProperties: ReadonlyMap<string, string>;
 }
 
 /**
- * What a connection is opened with. `receive` is awaited before the message is acknowledged; where it fails, the message is
- * not, and the connection ends: the broker delivers it again.
+ * Parameters of a connection. `receive` is awaited before the message is acknowledged; if it rejects, the connection
+ * ends unacknowledged, and the broker delivers the message again.
  */
 export interface Opening {
   readonly url: URL;
@@ -36,7 +36,7 @@ export interface Opening {
   readonly sessionExpiry: Millis;
   readonly receiveMaximum: number;
   readonly maxPacket: number;
-  /** A topic is sent in full once for each connection, as far as the broker can remember it, and as a number from then on. */
+  /** Sends each topic in full once per connection, as far as the broker allows, then as a topic alias. */
   readonly topicAliases: boolean;
   readonly connectTimeout: Millis;
   readonly will: { readonly topic: string; readonly payload: string; readonly delay: Millis };
@@ -45,24 +45,27 @@ export interface Opening {
 
 /** An open connection. */
 export interface Link {
-  /** The broker remembers our subscriptions, and what came for us in between. */
+  /** Whether the broker has kept our subscriptions and queued messages. */
   readonly sessionPresent: boolean;
-  /** Messages that may wait for their acknowledgement at the same time. */
+  /** Maximum number of unacknowledged messages. */
   readonly window: number;
   readonly ended: Promise<LinkError>;
-  /** Resolves when the broker has it; rejects with a PublishError. Where no answer comes for long, the connection ends. */
+  /**
+   * Resolves when the broker has acknowledged; rejects with a PublishError. A missing acknowledgement ends the
+   * connection.
+   */
   publish(message: Message): Promise<void>;
   subscribe(filters: readonly Subscription[]): Promise<void>;
   unsubscribe(filter: string): Promise<void>;
-  /** Says goodbye; the will is discarded by that. Never fails, and never takes longer, whatever the broker does. */
+  /** Disconnects cleanly, which discards the will. Never fails, nor takes longer than the limit. */
   close(limit: Millis): Promise<void>;
-  /** Ends at once, without a word. */
+  /** Closes at once, without a DISCONNECT. */
   abandon(error: LinkError): void;
 }
 
 export interface Subscription {
   readonly filter: string;
-  /** Whether what is retained there is sent now. */
+  /** Whether the broker sends retained messages now. */
   readonly retained: boolean;
 }
 
@@ -70,10 +73,10 @@ export interface Subscription {
 export type OpenLink = (opening: Opening, signal: AbortSignal) => Promise<Link>;
 
 /**
- * unreachable: no connection, or no answer · lost: it was up · dismissed: it was up, and the broker said why not any more ·
- * taken: another client came with our identity · refused: the broker does not want this board, or not what it has to say ·
- * protocol: it does not speak MQTT 5, or not as it must · certificate: one of both sides is not trusted · credentials: our
- * files · stopped: we ended it.
+ * unreachable: no connection, or no answer · lost: it was up · dismissed: it was up, and the broker gave a reason ·
+ * taken: another client connected with our identity · refused: the broker refuses this board or its messages ·
+ * protocol: no MQTT 5, or a violation of it · certificate: one side does not trust the other · credentials: our files
+ * are unusable · stopped: we ended it.
  */
 export type LinkErrorKind =
   | "unreachable"
@@ -98,11 +101,11 @@ export class LinkError extends Error {
   }
 }
 
-/** refused: the broker has it not, and says so · oversize: it was not even sent · lost: nobody knows. */
+/** refused: rejected by the broker · oversize: not sent · lost: outcome unknown. */
 export class PublishError extends Error {
   override readonly name = "PublishError";
   readonly kind: "refused" | "oversize" | "lost";
-  /** The broker's reason code; for an oversize message its limit. */
+  /** The broker's reason code; for an oversize message the broker's limit. */
   readonly code: number;
 
   constructor(kind: PublishError["kind"], code: number, message: string) {

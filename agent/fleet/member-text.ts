@@ -1,8 +1,8 @@
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s"{}[\],:]+/g;
 
 /**
- * A member of the outermost object as it was written, to the letter; `undefined`: there is none. Of several with its name
- * the last one counts, as for JSON.parse. `json` is known to be an object that can be parsed.
+ * Returns the exact source text of a top-level member; `undefined`: absent. Of duplicates the last one counts, as in
+ * JSON.parse. `json` must be a valid object.
  */
 export function memberText(json: string, name: string): string | undefined {
   let found: string | undefined;

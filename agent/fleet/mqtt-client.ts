@@ -1,8 +1,8 @@
 import library from "mqtt/lib/client";
 
 /**
- * The library's client without its ways to connect, which bring WebSockets and proxies along. It is CommonJS: Node hands
- * over its exports, a loader that knows of ES modules the class itself.
+ * MQTT.js's client without its transports, which would load WebSockets and proxies. The module is CommonJS: Node
+ * provides its exports, ESM-aware loaders the class itself.
  */
 export const MqttClient = "default" in library ? library.default : library;
 export type MqttClient = InstanceType<typeof MqttClient>;

@@ -8,18 +8,18 @@ import { incomingOf, publishOptionsOf, sizeOf } from "./mqtt-messages.ts";
 import { inTurn, optionsOf } from "./mqtt-options.ts";
 import { ReadDelay } from "./read-delay.ts";
 
-/** Never more, whatever the broker allows: what waits for its acknowledgement is on disk, and on the heap. */
+/** Upper bound whatever the broker allows: unacknowledged messages take up heap as well as disk. */
 const mostInFlight = 4;
-/** Bytes of a CONNACK that has properties, as MQTT 5's always has. */
+/** Size of the smallest MQTT 5 CONNACK, which always has properties. */
 const shortestAnswer = 3;
-/** A broker may answer pings and nothing else: it has so long for each acknowledgement. */
+/** Time limit for each acknowledgement: a broker may answer pings and nothing else. */
 const answerLimit: Millis = 30_000;
-/** Each keeps its topic on the heap, and some brokers allow 65535. Few topics of a board come again. */
+/** Each alias keeps a topic on the heap, some brokers allow 65535, and few topics of a board recur. */
 const mostAliases = 16;
-/** Of a SUBACK: from here on a code says no. */
+/** SUBACK codes from here on are failures. */
 const firstFailure = 0x80;
 
-/** Opens connections through MQTT.js. A client is used for one connection only: when to try again is our business. */
+/** Opens connections through MQTT.js. Each client serves one connection only; retrying is up to the caller. */
 export const mqttLinks =
   (clock: Clock): OpenLink =>
   (opening, signal) =>
@@ -44,19 +44,19 @@ export const mqttLinks =
       };
       const giveUp = (): void => fail(stopped());
       signal.addEventListener("abort", giveUp, { once: true });
-      // Its listeners stay to the end: an error that nobody listens to would end the process. And the library goes on after
-      // an error of its own; an unacknowledged message would then never come again.
+      // Stays registered to the end: an unhandled error event would end the process. Errors end the connection, because
+      // the library would continue, and an unacknowledged message would never come again.
       client.on("error", fail);
       client.onKeepaliveTimeout = () => fail(new LinkError("lost", `the broker ${where} does not answer any more`));
-      // Before the library sees it.
+      // Runs before the library reads the packet.
       client.on("packetreceive", allowFewerAliases);
-      // What came with an acknowledgement to give has been taken by then (see optionsOf).
+      // Messages with an acknowledgement have been handled already (see optionsOf).
       client.handleMessage = (packet, taken) => {
         if (packet.qos > 0) taken();
         else
           inTurn(opening.receive, incomingOf(packet, unread)).then(
             () => taken(),
-            // It does not come again.
+            // QoS 0 is not delivered again.
             () => taken(),
           );
       };
@@ -98,10 +98,7 @@ function allowFewerAliases(packet: Packet): void {
 
 const stopped = (): LinkError => new LinkError("stopped", "the connection is no longer wanted");
 
-/**
- * Without a word, and at once. Once the library was asked to end in good order it waits for every acknowledgement, and a
- * second order, to end by force, is not heard.
- */
+/** Closes at once. After a graceful end the library waits for every acknowledgement and ignores a later forced end. */
 function cut(client: MqttClient): void {
   client.stream.destroy();
   client.end(true);
@@ -136,7 +133,7 @@ class MqttLink implements Link {
 
   end(error: LinkError): void {
     this.#end ??= error;
-    // The library keeps such callbacks for a next connection, which there is not.
+    // The library would keep these callbacks for a reconnect that never comes.
     for (const settle of this.#waiting) settle(lost(this.#end));
     this.#resolveEnded(this.#end);
   }
@@ -161,7 +158,7 @@ class MqttLink implements Link {
   }
 
   subscribe(filters: readonly Subscription[]): Promise<void> {
-    // Retained as published: a command that was sent retained must be told from one that was not.
+    // Retain as published: the desk must see which commands were sent retained.
     const wanted = Object.fromEntries(
       filters.map(({ filter, retained }) => [filter, { qos: 1 as const, rap: true, rh: retained ? 0 : 2 }]),
     );
@@ -195,7 +192,7 @@ class MqttLink implements Link {
     cut(this.#client);
   }
 
-  /** One exchange with the broker. It fails where the connection ends first, and ends the connection where nothing comes. */
+  /** One request to the broker. Rejects if the connection ends first; ends the connection on a missing answer. */
   #answered(begin: (settle: (error: PublishError | undefined) => void) => void): Promise<void> {
     if (this.#end) return Promise.reject(lost(this.#end));
     return new Promise((resolve, reject) => {
@@ -211,7 +208,7 @@ class MqttLink implements Link {
     });
   }
 
-  /** The library tells that a subscription was refused, and not which and why. */
+  /** Finds the refused subscription and its code, which the library's error lacks. */
   #refused(filters: readonly Subscription[], answer: ISubackPacket | undefined): PublishError | undefined {
     for (const [at, code] of answer?.granted.entries() ?? [])
       if (typeof code === "number" && code >= firstFailure)

@@ -2,7 +2,7 @@ import type { IClientPublishOptions, IPublishPacket } from "mqtt";
 import type { Incoming, Message } from "./link.ts";
 import type { ReadDelay } from "./read-delay.ts";
 
-/** What goes beside the payload. */
+/** Options and properties of a PUBLISH. */
 export function publishOptionsOf({ retain, expiry, code, correlation }: Message): IClientPublishOptions {
   const properties = {
     ...(expiry !== undefined && { messageExpiryInterval: Math.max(1, Math.ceil(expiry / 1000)) }),
@@ -12,7 +12,7 @@ export function publishOptionsOf({ retain, expiry, code, correlation }: Message)
   return { qos: 1, retain, properties };
 }
 
-/** Not less than the packet takes: 5 bytes of header, then all of its parts with their lengths, and a topic alias. */
+/** Upper bound on the packet's size: 5 bytes of header, all parts with their lengths, and a topic alias. */
 export function sizeOf({ topic, payload, expiry, code, correlation }: Message): number {
   const properties =
     (expiry === undefined ? 0 : 5) +
@@ -21,7 +21,7 @@ export function sizeOf({ topic, payload, expiry, code, correlation }: Message): 
   return 5 + 2 + Buffer.byteLength(topic) + 2 + 4 + 3 + properties + Buffer.byteLength(payload);
 }
 
-/** A message of the broker, with what is left of its time now. */
+/** Converts a received packet; the expiry is reduced by the possible read delay. */
 export function incomingOf({ topic, payload, retain, properties }: IPublishPacket, unread: ReadDelay): Incoming {
   const { messageExpiryInterval, responseTopic, correlationData, userProperties = {} } = properties ?? {};
   const named = Object.entries(userProperties).flatMap(([name, value]) =>

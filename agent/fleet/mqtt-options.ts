@@ -4,13 +4,13 @@ import { type Incoming, LinkError, type Opening } from "./link.ts";
 import { incomingOf } from "./mqtt-messages.ts";
 import type { ReadDelay } from "./read-delay.ts";
 
-/** One message in each turn of the loop: a queue that waited for this board comes many in one piece. */
+/** Handles one message per turn of the event loop: a queue kept by the broker arrives in one chunk. */
 export async function inTurn(receive: Opening["receive"], message: Incoming): Promise<void> {
   await nextTurn();
   await receive(message);
 }
 
-/** How the library is to connect, and how it takes what comes at QoS 1 and 2. */
+/** Options of the MQTT client, and the handling of messages at QoS 1 and 2. */
 export function optionsOf(opening: Opening, unread: ReadDelay): IClientOptions {
   const { clientId, keepalive, sessionExpiry, receiveMaximum, maxPacket, topicAliases, connectTimeout, will, receive } =
     opening;
@@ -26,7 +26,7 @@ export function optionsOf(opening: Opening, unread: ReadDelay): IClientOptions {
     resubscribe: false,
     queueQoSZero: false,
     timerVariant: "native",
-    // All numbers up to 65535 as buffers of their own would take 8 MB.
+    // The cache of all 16-bit numbers as buffers would take 8 MB.
     writeCache: false,
     autoAssignTopicAlias: topicAliases,
     properties: {
@@ -41,8 +41,8 @@ export function optionsOf(opening: Opening, unread: ReadDelay): IClientOptions {
       retain: true,
       properties: { willDelayInterval: Math.round(will.delay / 1000) },
     },
-    // The acknowledgement follows when this calls back: what came is durable then. An error ends the connection, and the
-    // broker sends the message again.
+    // The library acknowledges when `done` is called, so the message is durable by then. An error ends the connection,
+    // and the broker delivers the message again.
     customHandleAcks: (_topic, _payload, packet: IPublishPacket, done) => {
       inTurn(receive, incomingOf(packet, unread)).then(
         () => done(0),

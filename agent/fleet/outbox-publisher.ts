@@ -17,28 +17,26 @@ export interface DrainParts {
   readonly bootId: string;
   readonly happenings: FleetEventSink;
   readonly troubles: LinkProblems;
-  /** Tells what was dropped while there was no room for it. */
+  /** Writes the event about messages dropped for lack of room. */
   readonly tellDropped: () => void;
 }
 
-/**
- * Messages per second: what a broker of many boards can take when all of them come back (docs/interfaces.md#outbox).
- */
+/** Messages per second: bearable for a broker when all boards reconnect (docs/interfaces.md#outbox). */
 const rate = 10;
-/** After an outage the boards begin to send events somewhere in this time. */
+/** After an outage each board starts sending events at a random moment in this interval. */
 const startJitter: Millis = 10_000;
 const refusal = { first: 30_000, most: 3_600_000 } as const;
-/** A refusal of the same kind is told once in so long. */
+/** Minimum interval between reports of the same kind of refusal. */
 const deniedQuiet: Millis = 3_600_000;
 const tooLarge = "BrokerPacketLimit";
-/** So many topics are remembered as too large. */
+/** Bound on remembered topics with oversize messages. */
 const mostTooLarge = 16;
 const expireEvery: Millis = 60_000;
-/** A disk that takes nothing is tried again this often. */
+/** Retry interval while the disk refuses writes. */
 const writeAgain: Millis = 10_000;
 const critical = severities.indexOf("critical");
 
-/** One thing to send. Of events the whole class stands behind one key: they go in order or not at all. */
+/** One message to send. All events share one `block` key: they go out in order or not at all. */
 interface Item {
   readonly key: string;
   readonly block: string;
@@ -48,9 +46,9 @@ interface Item {
 }
 
 /**
- * Sends what waits: states, then answers, then events by their number. At most as many unacknowledged as the link allows,
- * one where it is critical; a row is deleted when the broker has it. Where the disk takes nothing, what was sent is known in
- * memory until it does. Lives as long as the fleet, and sends while a link is up.
+ * Publishes pending messages: states, then answers, then events by number. Keeps at most the link's window
+ * unacknowledged, and a critical event alone; deletes a row once acknowledged. While the disk refuses the deletion,
+ * acknowledged rows are remembered. Lives as long as the fleet link, and sends while a connection is up.
  */
 export class OutboxPublisher {
   readonly #ambient: Ambient;
@@ -59,9 +57,9 @@ export class OutboxPublisher {
   readonly #underway = new Set<string>();
   readonly #blocked = new Map<string, { readonly failures: number; readonly until: Instant }>();
   readonly #denied = new Map<string, Instant>();
-  /** Documents that the broker has no room for, by topic: its limit. */
+  /** The broker's packet limit by topic of the documents that exceed it. */
   readonly #tooLarge = new Map<string, number>();
-  /** Rows that the broker has, and that could not be deleted yet. */
+  /** Acknowledged rows that could not be deleted yet. */
   readonly #delivered = new Set<number>();
   #unwritable: Instant | undefined;
   #alone = false;
@@ -75,22 +73,22 @@ export class OutboxPublisher {
     this.#bell = new WakeSignal(ambient.clock);
   }
 
-  /** From the last message to its acknowledgement. */
+  /** Round trip of the last message, from PUBLISH to acknowledgement. */
   get rtt(): Millis | undefined {
     return this.#rtt;
   }
 
-  /** There is something new to send. */
+  /** Signals that there is something new to send. */
   ring(): void {
     this.#bell.ring();
   }
 
-  /** What is told now or never. */
+  /** Messages held only in memory, to be sent before the connection ends. */
   unwritten(): readonly Message[] {
     return [...this.#parts.states.list()].filter(({ isUnwritten }) => isUnwritten);
   }
 
-  /** Until the signal aborts, which is when the link ends. Throws where the outbox cannot be read. */
+  /** Sends until the signal aborts, at the end of the connection. Throws if the outbox cannot be read. */
   async run(link: Link, signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#ambient;
     const hasBacklog = this.#parts.outbox.next("event", 1).length > 0;
@@ -133,7 +131,7 @@ export class OutboxPublisher {
     this.#delivered.delete(id);
   }
 
-  /** A disk that is full or read-only is no reason to be silent: whoever could free it has to hear of it. */
+  /** A full or read-only disk must not silence the board: its operators need to learn of it. */
   #write(work: () => void): boolean {
     try {
       work();
@@ -158,15 +156,15 @@ export class OutboxPublisher {
     if (response) return this.#itemOf(response, now);
     if (!mayTellEvents || this.#isBlocked("event", now)) return undefined;
     const [event] = this.#next("event", now);
-    // What is critical is sent by itself: it is with the broker before anything that follows is under way.
+    // A critical event is sent alone: acknowledged before anything after it is sent.
     if (event?.rank === critical && this.#underway.size > 0) return undefined;
     return event && this.#itemOf(event, now);
   }
 
-  /** The first that may be sent now: however many are refused, those behind them have their turn. */
+  /** The first row that may be sent now; refused rows do not block those behind them. */
   #next(of: OutboxClass, now: Instant): readonly OutboxRow[] {
     const refused = [...this.#blocked.keys()].filter((block) => this.#isBlocked(block, now));
-    // Other keys are topics, or the class of events.
+    // Other keys are topics or the class "event".
     const rows = [...this.#underway, ...refused].map(Number).filter(Number.isInteger);
     return this.#parts.outbox.next(of, 1, [...rows, ...this.#delivered]);
   }
@@ -215,7 +213,7 @@ export class OutboxPublisher {
 
   #unsent(item: Item, error: unknown): void {
     if (!(error instanceof PublishError)) throw error;
-    // Nobody knows whether the broker has it: it is sent again with the next link.
+    // The outcome is unknown: sent again on the next connection.
     if (error.kind === "lost") return;
     if (error.kind === "oversize") this.#bury(item, error);
     else this.#hold(item, error);
@@ -230,14 +228,14 @@ export class OutboxPublisher {
     }
     if (state) {
       states.forget(topic);
-      // The next document is as large as this one: that is a state of things, and told as one.
+      // The next document will be as large: report it once as a lasting problem.
       const isKnown = this.#tooLarge.get(topic) === error.code;
       if (this.#tooLarge.size < mostTooLarge) this.#tooLarge.set(topic, error.code);
       this.#tellTooLarge();
       if (isKnown) return;
     }
     this.#ambient.log.warn("a message is larger than the broker takes and is not sent", { error: error.message });
-    // The event that tells of it could be too large itself; nobody tells of that one.
+    // The event about it could be too large itself; do not report that one.
     if (topic.endsWith("/event/outbox.oversize")) return;
     const detail = { topic, bytes: Buffer.byteLength(payload), limit: error.code };
     happenings.note({ type: "outbox.oversize", severity: "warning", detail });
@@ -259,7 +257,7 @@ export class OutboxPublisher {
     });
   }
 
-  /** The broker says no: the row stays, and its turn comes later and later. */
+  /** Refused by the broker: the row stays, with a growing backoff. */
   #hold({ block, row, message }: Item, error: PublishError): void {
     const now = this.#ambient.clock.now();
     const failures = (this.#blocked.get(block)?.failures ?? 0) + 1;
@@ -282,7 +280,10 @@ export class OutboxPublisher {
     return found !== undefined && elapsed(now, found.until) > 0;
   }
 
-  /** Until the first of: a blocked one is free, events may be told, letters expire. Anything new rings. */
+  /**
+   * Time until a blocked item is free, events may start, or rows expire, whichever is first. New messages wake the
+   * loop.
+   */
   #pause(now: Instant, eventsFrom: Instant): Millis {
     const waits = [...this.#blocked.values()].map(({ until }) => elapsed(now, until));
     const soonest = this.#unwritable ? writeAgain : expireEvery;

@@ -5,14 +5,14 @@ import type { LinkErrorKind } from "./link.ts";
 export interface PaceLimits {
   readonly first: Millis;
   readonly most: Millis;
-  /** The first pause where more tries do not help until a person does something. */
+  /** First pause if only an operator can help. */
   readonly refused: Millis;
 }
 
-/** What decides when to try again. */
+/** State of the reconnect backoff. */
 export interface Pace {
   readonly failures: number;
-  /** Connections that ended as soon as they were up: when. */
+  /** When connections ended right after they were up. */
   readonly short: readonly Instant[];
 }
 
@@ -20,24 +20,24 @@ export const rested: Pace = { failures: 0, short: [] };
 
 export interface Ended {
   readonly kind: LinkErrorKind;
-  /** How long it was up; `undefined`: it never was. */
+  /** How long it was up; `undefined`: never. */
   readonly upFor: Millis | undefined;
 }
 
-/** A connection that stood for so long was a good one: the next failure is the first. */
+/** A connection that lasted this long resets the backoff. */
 const stable: Millis = 60_000;
 
 /**
- * Two boards with one certificate throw each other out: so many ends within so long, each so soon
- * (docs/interfaces.md#session).
+ * Two boards with one certificate disconnect each other: this many ends within the interval, each within `soon` of its
+ * start (docs/interfaces.md#session).
  */
 const duplicate = { ends: 4, within: 60_000, soon: 5000 } as const;
 
 const needsPerson: ReadonlySet<LinkErrorKind> = new Set(["refused", "protocol", "credentials"]);
 
 /**
- * How long to wait after a connection ended. `chance` is uniform in [0, 1): after a broker's restart its boards come back at
- * any moment of a time that doubles, not all in one second.
+ * Decides the pause after a connection ended. `chance` is uniform in [0, 1): after a broker's restart its boards
+ * reconnect spread over a doubling interval.
  */
 export function afterEnd(
   pace: Pace,
@@ -47,7 +47,7 @@ export function afterEnd(
   chance: number,
 ): { readonly pace: Pace; readonly pause: Millis; readonly isDuplicate: boolean } {
   const failures = (upFor !== undefined && upFor >= stable ? 0 : pace.failures) + 1;
-  // Only an end without a word: not one that the broker gave a reason for, nor one of ours because of what it sent.
+  // Counts only ends without a reason: neither the broker's DISCONNECT nor our own reaction to a malformed packet.
   const isShort = kind === "taken" || (kind === "lost" && upFor !== undefined && upFor < duplicate.soon);
   const recent = pace.short.filter((at) => elapsed(at, now) < duplicate.within);
   const short = isShort ? [...recent, now] : recent;

@@ -1,20 +1,22 @@
 /**
- * Follows MQTT's packets by their headers alone: one that is larger than we said we take is known by its first bytes.
- * Whoever reads whole packets would have had all of it in memory by the time it could look.
+ * Tracks MQTT packet headers in a byte stream, to detect an oversize packet from its first bytes. A packet parser would
+ * buffer all of it before it could check.
  */
 export class PacketGuard {
   readonly #most: number;
-  /** Bytes of the header that came so far, and the length that they tell. */
+  /** Header bytes read so far, and the length decoded from them. */
   #header = 0;
   #length = 0;
-  /** Bytes of the packet that are still to come, once its header is whole. */
+  /** Bytes left of the current packet, once its header is complete. */
   #rest = 0;
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Takes the next bytes of the connection. False: they announce a packet that is too large, and it ends here. */
+  /**
+   * Takes the next bytes of the connection. false: they announce a packet that is too large; the connection must end.
+   */
   accepts(bytes: Uint8Array): boolean {
     for (let at = 0; at < bytes.length; ) {
       if (this.#rest > 0) {
@@ -25,7 +27,7 @@ export class PacketGuard {
       }
       const byte = bytes[at++] ?? 0;
       this.#header++;
-      // The first says what kind of packet it is; then come seven bits each, the lowest first.
+      // The first byte is the packet type; the length follows, seven bits per byte, lowest first.
       if (this.#header === 1) continue;
       this.#length += (byte & 0x7f) * 128 ** (this.#header - 2);
       if (this.#header + this.#length > this.#most) return false;

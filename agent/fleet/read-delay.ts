@@ -1,16 +1,16 @@
 import { type Clock, elapsed, type Instant, type Millis, type Timer } from "../base/clock.ts";
 
 const look: Millis = 1000;
-/** Two looks, and what a busy board adds to them. */
+/** Two ticks, plus the usual delay of a busy board. */
 const usual: Millis = 3000;
 
 /**
- * How long what is read now may have lain in this machine. The broker counts a message's time until it is sent; a process
- * that is stopped, or swapped out, reads it much later, and nothing in the message says so.
+ * Upper bound on how long received data may have waited in this machine. The broker counts a message's expiry until it
+ * sends; a stopped or swapped-out process reads much later, and the message does not show it.
  */
 export class ReadDelay {
   readonly #clock: Clock;
-  /** What had come by the look before the last one has been read, whichever of looking and reading came first since. */
+  /** All data that arrived before this tick has been read, in whatever order timer and socket ran since. */
   #before: Instant;
   #last: Instant;
   #timer: Timer | undefined;
@@ -31,7 +31,7 @@ export class ReadDelay {
     this.#timer?.cancel();
   }
 
-  /** At most so long; 0 in a process that runs as it should. */
+  /** The bound in milliseconds; 0 in a process that is not delayed. */
   get longest(): Millis {
     const longest = elapsed(this.#before, this.#clock.now());
     return longest > usual ? longest : 0;

@@ -19,30 +19,30 @@ export interface ReportParts {
   readonly clockState: () => ClockState;
   readonly status: () => Status | undefined;
   readonly standing: SiteControls["standing"];
-  /** Inventory, capabilities and limits; what is in it changes rarely. */
+  /** Inventory, capabilities and limits; changes rarely. */
   readonly birth: () => JsonRecord;
-  /** What is said of the desired configuration; undefined: there never was one. */
+  /** The report on the desired settings; undefined: there never were any. */
   readonly reported: () => JsonRecord | undefined;
 }
 
 const area = "fleet";
 const birthEvery: Millis = 86_400_000;
-/** What is in a birth changes rarely, and takes some reading. */
+/** The birth changes rarely and is costly to collect. */
 const birthLook: Millis = 60_000;
 const statusLook: Millis = 5000;
-/** The session's number survives restarts, so what is counted within one need not. */
+/** The session number survives restarts, so numbers within a session need not. */
 const messagesPerSession = 1_000_000;
 
-/** Documents that the broker keeps until they change. */
+/** Documents that stay retained until they change. */
 const lasting = ["birth", "reported"] as const;
 type Lasting = (typeof lasting)[number];
 
-/** What this board says of itself and, while it leads, of its site. `look` puts what is due among the states. */
+/** Produces the documents about this board and, while it leads, about its site. `look` queues those that are due. */
 export class Reports {
   readonly #parts: ReportParts;
   readonly #sent = new Map<string, Sent>();
   #numbers = 0;
-  /** Whatever the memo says: the broker has none of ours. */
+  /** Documents missing at the broker, whatever the memo says. */
   readonly #forgotten = new Set<Lasting>();
   #bornAt: Instant | undefined;
   #seen: { readonly status: Status | undefined; readonly at: Instant } | undefined;
@@ -52,7 +52,7 @@ export class Reports {
     this.#parts = parts;
   }
 
-  /** A connection is up. Where the broker knows nothing of us any more, everything is told anew. */
+  /** Resets for a new connection. If the broker lost our session, all documents are sent again. */
   begin(session: number, sessionPresent: boolean): void {
     this.#numbers = session * messagesPerSession;
     if (!sessionPresent) for (const name of lasting) this.#forget(name);
@@ -63,7 +63,7 @@ export class Reports {
     this.#seen = undefined;
   }
 
-  /** The birth goes out again although nothing changed. */
+  /** Publishes the birth again although nothing changed. */
   announce(): JsonRecord {
     this.#forget("birth");
     this.#bornAt = undefined;
@@ -85,7 +85,7 @@ export class Reports {
     this.#site(now);
   }
 
-  /** The goodbye of the leader, if this board was one: the next one will say who it is. */
+  /** The former leader's goodbye, if this board led; the next leader announces itself. */
   resignation(now: Instant): State | undefined {
     const led = this.#led;
     this.#led = undefined;
@@ -105,7 +105,10 @@ export class Reports {
     if (document) this.#lasting("reported", document, now, { topic, expiry: undefined, every: undefined });
   }
 
-  /** What the broker keeps, over connections and processes too: it is told again only where it changed, or now and then. */
+  /**
+   * Queues a lasting document, also remembered over connections and restarts: sent again only on change or after
+   * `every`.
+   */
   #lasting(
     name: Lasting,
     document: JsonRecord,
@@ -129,14 +132,14 @@ export class Reports {
     });
   }
 
-  /** It is to be told again although nothing changed; also over a restart, where that can be written down. */
+  /** Forces a document to be sent again although nothing changed; survives a restart if the disk allows. */
   #forget(name: Lasting): void {
     this.#sent.delete(name);
     this.#forgotten.add(name);
     try {
       this.#parts.memo.delete(area, name);
     } catch {
-      // The disk takes nothing. This process knows it.
+      // The disk refuses writes; this process remembers.
     }
   }
 
@@ -167,7 +170,7 @@ export class Reports {
     this.#siteStatus(status(), term, now);
   }
 
-  /** What was put together before the term began tells of a site that nobody led yet, or of another term's. */
+  /** A status from before the term describes an unled site or another term. */
   #siteStatus(found: Status | undefined, term: number, now: Instant): void {
     const { identity, config } = this.#parts;
     if (found?.leader?.role !== "leader" || found.leader.term !== term) return;
@@ -179,7 +182,7 @@ export class Reports {
   #leader(holder: string | null, term: number, now: Instant, since?: Instant): State {
     const { identity, config, clockState } = this.#parts;
     const { leader: told } = this.#parts.status() ?? {};
-    // A connection may be younger than the term.
+    // The term may be older than the connection.
     const isTold = told?.role === "leader" && told.term === term && told.since !== undefined;
     const begun = since && { since: isTold ? told.since : stampOf(since, clockState()).at };
     const stamp = stampOf(now, clockState());

@@ -23,17 +23,17 @@ export interface SessionParts {
   readonly standing: SiteControls["standing"];
   readonly ear: SiteCommandGate;
   readonly troubles: LinkProblems;
-  /** The broker has our presence, and sends what comes for us: from now on the link is of use. */
+  /** Called once presence is published and subscriptions stand: the link is usable. */
   readonly ready: () => void;
 }
 
 const look: Millis = 1000;
-/** Each for the goodbye and for the end of the connection: the agent never waits longer for a broker that says nothing. */
+/** Time limit for the goodbye and again for closing: the shutdown never waits longer for a silent broker. */
 const farewell: Millis = 1500;
 
 /**
- * One connection from its CONNACK to its end: presence first, then our subscriptions, then what waits. Answers why it ended;
- * throws where our own storage fails. When `stop` aborts it ends within twice the farewell, whatever waits for the broker.
+ * Runs one connection from its CONNACK to its end: presence, subscriptions, then pending messages. Returns why it
+ * ended; throws if our own storage fails. When `stop` aborts it ends within twice the farewell.
  */
 export async function live(ambient: Ambient, parts: SessionParts, stop: AbortSignal): Promise<LinkError> {
   const { link, identity } = parts;
@@ -41,7 +41,7 @@ export async function live(ambient: Ambient, parts: SessionParts, stop: AbortSig
   let parting: Promise<void> | undefined;
   const part = (): void => {
     tasks.stop();
-    // At once: whoever waits for an acknowledgement is let go by the end of the connection, which this brings.
+    // Started at once: pending acknowledgements are rejected by the end of the connection that it brings about.
     parting = leave(ambient, parts, stop);
   };
   void link.ended.then((error) => tasks.stop(error));
@@ -53,7 +53,7 @@ export async function live(ambient: Ambient, parts: SessionParts, stop: AbortSig
   try {
     await tasks.join();
   } catch (thrown) {
-    // A task group names the task; what it failed with decides.
+    // The task group wraps errors; the cause decides.
     const error = thrown instanceof Error && thrown.cause instanceof PublishError ? thrown.cause : thrown;
     link.abandon(endFor(error, identity));
     if (!(error instanceof PublishError)) throw error;
@@ -64,7 +64,7 @@ export async function live(ambient: Ambient, parts: SessionParts, stop: AbortSig
   return await link.ended;
 }
 
-/** Where the link itself is at fault it has ended already, and said it better. */
+/** For errors of the link itself this has no effect: the link has ended with a better error. */
 function endFor(error: unknown, identity: Identity): LinkError {
   if (!(error instanceof PublishError)) return new LinkError("stopped", "this board cannot go on", { cause: error });
   switch (error.kind) {
@@ -79,7 +79,7 @@ function endFor(error: unknown, identity: Identity): LinkError {
   }
 }
 
-/** What comes first, and then, for the rest of the connection, what waits and what is due. */
+/** Publishes presence and subscribes; then starts the outbox and the reports. */
 async function greet(ambient: Ambient, parts: SessionParts, tasks: TaskGroup, signal: AbortSignal): Promise<void> {
   const { link, drain, reports, session, ready } = parts;
   const { clock } = ambient;
@@ -98,13 +98,13 @@ async function subscribe({ identity, link, standing, ear }: SessionParts, now: I
   await link.subscribe([
     { filter: commands, retained: false },
     { filter: broadcast, retained: false },
-    // The newest one is sent again: what was applied meanwhile is known by its number.
+    // The newest document is retained and comes again; versions already applied are ignored.
     { filter: desired, retained: true },
   ]);
   if (link.sessionPresent && !ear.wants(standing(), now)) await link.unsubscribe(site);
 }
 
-/** Puts what is due among the states, and follows the election: only the leader listens to the site's commands. */
+/** Queues due documents every second and follows the election: only the leader subscribes to the site's commands. */
 async function report({ clock }: Ambient, parts: SessionParts, signal: AbortSignal): Promise<void> {
   const { drain, reports } = parts;
   const site = new SiteSubscription(parts);
@@ -116,14 +116,14 @@ async function report({ clock }: Ambient, parts: SessionParts, signal: AbortSign
   }
 }
 
-/** A clean DISCONNECT discards the will, so the board says itself that it goes. Never fails. */
+/** A clean DISCONNECT discards the will, so the board publishes its own goodbye. Never fails. */
 async function leave(ambient: Ambient, parts: SessionParts, stop: AbortSignal): Promise<void> {
   const { link, drain, reports } = parts;
   const now = ambient.clock.now();
   const cause: Cause = stop.reason instanceof Reconnect ? "reload" : "stop";
   const goodbyes = [...drain.unwritten(), reports.resignation(now), upMessage(parts, "offline", cause, now)];
   const said = Promise.allSettled([
-    // Commands of the site are for the next leader: the broker must not keep them for this board.
+    // Site commands are for the next leader: the broker must not queue them for this board.
     cause === "stop" ? link.unsubscribe(filtersOf(parts.identity).site) : undefined,
     ...goodbyes.map((message) => message && link.publish(message)),
   ]);
@@ -133,7 +133,7 @@ async function leave(ambient: Ambient, parts: SessionParts, stop: AbortSignal): 
   await link.close(farewell);
 }
 
-/** The connection is begun anew, with other files. */
+/** Abort reason: reconnect with other credentials. */
 export class Reconnect extends Error {
   override readonly name = "Reconnect";
 }

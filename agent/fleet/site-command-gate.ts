@@ -2,35 +2,35 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { Standing } from "../commands/desk/controls.ts";
 
 /**
- * A new leader listens this much later: by then the former one, who looks at the election each second, does not any more.
- * Whoever sends in between is told by the broker that nobody listens.
+ * Delay before a new leader subscribes: by then the former one, which checks the election every second, has
+ * unsubscribed. In between the broker tells senders that there is no subscriber.
  */
 const handOver: Millis = 2500;
 
 /**
- * take: it is this board's to carry out, or to refuse. late: it may have been sent to a leader of the past, who carried it
- * out. ignore: it was, or it is to be sent again: another board leads, and answers.
+ * take: this board executes or refuses it. late: it may have been sent to, and executed by, a former leader. ignore:
+ * another board leads, and answers it.
  */
 export type Admission = "take" | "late" | "ignore";
 
 /**
- * When this board listens to commands of the site, over many connections, so that each is carried out and answered by one
- * board. The broker keeps them for a leader that is away, also those that the next leader has had meanwhile.
+ * Decides when this board listens to site commands, across connections, so that one board executes and answers each.
+ * The broker queues them for an absent leader, including those that the next leader has received since.
  */
 export class SiteCommandGate {
-  /** The term in which this board listened last. */
+  /** The last term in which this board listened. */
   #term: number | undefined;
   #led: { readonly term: number; readonly since: Instant } | undefined;
   #connected: Instant | undefined;
   #isOpen = false;
 
-  /** A connection is up. */
+  /** Resets for a new connection. */
   begin(now: Instant): void {
     this.#connected = now;
     this.#isOpen = false;
   }
 
-  /** Whether this board is to listen now. */
+  /** Whether this board should be subscribed now. */
   wants({ isLeader, term }: Standing, now: Instant): boolean {
     if (!isLeader || term === undefined) return false;
     if (this.#led?.term !== term) this.#led = { term, since: now };
@@ -39,13 +39,13 @@ export class SiteCommandGate {
     return elapsed(since, now) >= handOver && elapsed(this.#connected ?? since, now) >= handOver;
   }
 
-  /** From now on this connection listens. */
+  /** Records that this connection is subscribed. */
   open({ term }: Standing): void {
     this.#term = term;
     this.#isOpen = true;
   }
 
-  /** What becomes of a command of the site that came. */
+  /** How to treat a site command that arrived. */
   hear({ isLeader, leader, term }: Standing, board: string): Admission {
     if (isLeader) return term !== undefined && term === this.#term ? "take" : "late";
     const isElsewhere = leader !== undefined && leader !== board;

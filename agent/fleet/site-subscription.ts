@@ -15,12 +15,12 @@ export interface SiteSubscriptionParts {
 }
 
 const trouble = "SiteCommandsRefused";
-/** A broker that refused is asked again this often. */
+/** Retry interval after a refused subscription. */
 const askAgain: Millis = 300_000;
 
 /**
- * Of one connection: the leader's subscription to the commands of its site. A broker that refuses it costs this board
- * nothing else: commands to itself come, and the status tells that those to the site do not.
+ * The leader's subscription to its site's commands on one connection. A refusal affects nothing else: the board's own
+ * commands still arrive, and the status shows the problem.
  */
 export class SiteSubscription {
   readonly #parts: SiteSubscriptionParts;
@@ -31,7 +31,7 @@ export class SiteSubscription {
     this.#parts = parts;
   }
 
-  /** Follows the election. Rejects with a PublishError where the connection is lost. */
+  /** Subscribes or unsubscribes as the election requires. Rejects with a PublishError if the connection is lost. */
   async follow(now: Instant): Promise<void> {
     const { identity, link, ear, standing, troubles } = this.#parts;
     const { site } = filtersOf(identity);

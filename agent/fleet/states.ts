@@ -1,15 +1,15 @@
 import type { Message } from "./link.ts";
 
 export interface State extends Message {
-  /** The broker has it. */
+  /** Called when the broker has acknowledged. */
   readonly delivered?: () => void;
-  /** No disk took it: with this life it would be gone. */
+  /** Not on disk: lost if the process ends. */
   readonly isUnwritten?: boolean;
 }
 
 /**
- * What is to be true at the broker, by topic: the newest document replaces one that still waits. In memory alone: what was
- * true yesterday must not be told today, and each is made anew when a connection is up.
+ * Documents to publish, by topic: a newer one replaces one still pending. In memory only: a state must not be published
+ * once outdated, and each is rebuilt on connecting.
  */
 export class States {
   readonly #waiting = new Map<string, State>();
@@ -30,7 +30,7 @@ export class States {
     return this.#waiting.values();
   }
 
-  /** It is with the broker, unless there is a newer one meanwhile. */
+  /** Acknowledged by the broker; a newer document stays pending. */
   done(state: State): void {
     if (this.#waiting.get(state.topic) === state) this.#waiting.delete(state.topic);
     state.delivered?.();

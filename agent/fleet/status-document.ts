@@ -2,8 +2,8 @@ import type { JsonRecord } from "../base/json.ts";
 import type { Status } from "../status/schema.ts";
 
 /**
- * What the fleet is told of a board: a few hundred bytes, of which each change is worth a message. Numbers are rounded to
- * steps that mean something, so that noise is not sent (docs/interfaces.md#topics).
+ * The board's status for the fleet: a few hundred bytes, in which every change is worth a message. Numbers are rounded
+ * so that noise is not sent (docs/interfaces.md#topics).
  */
 export function boardStatus(status: Status): JsonRecord {
   const { health, identity, leader, link, eviction, controllers = [], memory, board, config, version, bootId } = status;
@@ -39,7 +39,7 @@ export function boardStatus(status: Status): JsonRecord {
   };
 }
 
-/** What the leader tells of the site. */
+/** The leader's status of the site. */
 export function siteStatus(status: Status): JsonRecord {
   const { zones = [], boards, eviction, controllers = [], leader, holds } = status;
   return {
@@ -67,7 +67,7 @@ export function siteStatus(status: Status): JsonRecord {
   };
 }
 
-/** Without its times: they are counted back from now, and a step of the clock would be sent as news. */
+/** Without timestamps: they are computed back from now, so a clock step would look like a change. */
 export const outageStatus = ({ number, from, to, boardsHeld, podsHeld }: ApiOutage): JsonRecord => ({
   number,
   seconds: Math.round((Date.parse(to) - Date.parse(from)) / 1000),
@@ -89,7 +89,7 @@ const mostZones = 100;
 
 const inSteps = (value: number, step: number): number => Math.round(value / step) * step;
 
-/** To the nearest of the numbers that lie `share` apart: a change of less is not seen. */
+/** Rounds to a logarithmic scale with steps of `share`, which hides smaller changes. */
 function inShares(value: number, share: number): number {
   if (value < 0.1) return 0;
   return Math.round((1 + share) ** Math.round(Math.log(value) / Math.log(1 + share)));

@@ -3,18 +3,18 @@ import type { Status } from "../status/schema.ts";
 import type { FleetEvent, Severity } from "./fleet-events.ts";
 import { outageStatus } from "./status-document.ts";
 
-/** What flaps is told once in so long, and then as it is. */
+/** Minimum interval between events about one fact; a flapping fact is then reported in its current state. */
 const quiet: Millis = 60_000;
 const mostKeys = 500;
 
 interface Fact {
   readonly key: string;
   readonly value: string;
-  /** The event that tells of it; `before`: what was told last, undefined where nothing was. */
+  /** The event for a change; `before` is the value last reported, or undefined. */
   readonly happening: (before: string | undefined) => FleetEvent | undefined;
 }
 
-/** What changes in the status between one look and the next, as events: conditions, zones, who leads. */
+/** Derives events from changes between two statuses: conditions, zones, leadership. */
 export class StatusEvents {
   readonly #told = new Map<string, { readonly value: string; readonly at: Instant | undefined; readonly fact: Fact }>();
   #isFirst = true;
@@ -32,7 +32,7 @@ export class StatusEvents {
     const last = this.#told.get(key);
     if (last?.value === value) return [];
     if (last?.at !== undefined && elapsed(last.at, now) < quiet) return [];
-    // What could not be remembered would be told again at each look. It has its turn when there is room.
+    // A fact that does not fit would be reported on every call; it waits for room.
     if (!last && this.#told.size >= mostKeys) return [];
     if (value === "" && last) this.#told.delete(key);
     else this.#told.set(key, { value, at: this.#isFirst ? undefined : now, fact });
@@ -41,7 +41,7 @@ export class StatusEvents {
   }
 }
 
-/** It is no longer in the status. */
+/** The fact is no longer in the status. */
 const gone = ({ key, happening }: Fact): Fact => ({
   key,
   value: "",
@@ -66,7 +66,7 @@ function factsOf({ health, leader, link, eviction, zones = [] }: Status): Fact[]
     ({ name, state, nodes, ready }): Fact => ({
       key: `zone ${name}`,
       value: state,
-      // What a zone is at first sight is no news, unless it is bad.
+      // A zone's first state is reported only if it is bad.
       happening: (before) =>
         before === undefined && calm.has(state)
           ? undefined
@@ -93,7 +93,9 @@ function factsOf({ health, leader, link, eviction, zones = [] }: Status): Fact[]
   return [role, ...conditions, ...states, ...outageOf(link?.api.lastOutage, eviction)];
 }
 
-/** Once what it held back is known: a leader still holds silent boards for a while. */
+/**
+ * Reported once the hold has ended, when its extent is known: a leader holds silent boards for a while after an outage.
+ */
 function outageOf(
   outage: NonNullable<Status["link"]>["api"]["lastOutage"],
   eviction: Status["eviction"],

@@ -1,23 +1,23 @@
 import { identityName } from "../config/identity-name.ts";
 
-/** Who this board is to the fleet; its certificate's name is `fleet/site/board`. */
+/** This board's identity in the fleet; its certificate's name is `fleet/site/board`. */
 export interface Identity {
   readonly fleet: string;
   readonly site: string;
   readonly board: string;
 }
 
-/** The API's major version is the first level, and every document stands at a fixed depth. */
+/** The first level is the API's major version; each document has a fixed depth. */
 const root = "sw1";
 const pseudoSite = "_site";
 const everybody = "_all";
 const replies = "_reply";
 
 const commandPattern = /^[a-z][a-z0-9-]*(\.[a-z][a-z0-9-]*)*$/;
-/** The desk's own, so that no id is dropped here that is one there. */
+/** Same as the desk's, so that no valid id is dropped here. */
 const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
 const longestCommand = 64;
-/** Levels of letters, digits and what names consist of: no wildcard, no control character, nothing that begins with $. */
+/** A topic level: no wildcard, no control character, no leading $. */
 const levelPattern = /^[A-Za-z0-9_.:@-]{1,128}$/;
 
 export const isName = (text: string): boolean => identityName.pattern.test(text);
@@ -33,7 +33,7 @@ export const siteTopic = ({ fleet, site }: Identity, rest: string): string =>
 
 export type CommandScope = "board" | "site" | "fleet";
 
-/** Everything that is sent to this board; the site's commands only while it leads. */
+/** Topic filters of everything sent to this board; `site` only while it leads. */
 export const filtersOf = (identity: Identity) => ({
   commands: boardTopic(identity, "cmd/#"),
   desired: boardTopic(identity, "config/desired"),
@@ -48,8 +48,7 @@ export interface CommandTopic {
 }
 
 /**
- * What a command's topic says; `undefined`: it is none of ours, or not of the grammar
- * (docs/interfaces.md#order-of-checks, row 3).
+ * Parses a command's topic; `undefined`: not ours, or not of the grammar (docs/interfaces.md#order-of-checks, row 3).
  */
 export function parseCommandTopic(identity: Identity, topic: string): CommandTopic | undefined {
   const scopes: readonly (readonly [string, CommandScope])[] = [
@@ -66,13 +65,13 @@ export function parseCommandTopic(identity: Identity, topic: string): CommandTop
   return undefined;
 }
 
-/** Where a command is answered unless its sender named a place. */
+/** The default topic for answers to a command. */
 export const resultTopic = (identity: Identity, { scope, name, id }: CommandTopic): string =>
   scope === "site" ? siteTopic(identity, `res/${name}/${id}`) : boardTopic(identity, `res/${name}/${id}`);
 
 /**
- * A response topic that may be used: the fleet's replies, or our own results. Anything else would let a sender have boards
- * speak where he may not (docs/interfaces.md#order-of-checks, row 28).
+ * Accepts a response topic below the fleet's replies or our own results. Any other would let senders publish, through
+ * boards, where they may not (docs/interfaces.md#order-of-checks, row 28).
  */
 export function allowedResponseTopic(identity: Identity, wanted: string): string | undefined {
   const prefixes = [`${root}/${identity.fleet}/${replies}/`, boardTopic(identity, "res/")];
