@@ -2,7 +2,7 @@ import { elapsed, type Millis } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import type { HoldsPart, Parts, ProblemPart } from "./parts.ts";
 
-/** What is wrong beside the site itself: with the fleet's broker, the clock, the place of the state, and what is held. */
+/** Problems other than the site's own: the fleet's broker, the clock, the state folder, WAL growth, and holds. */
 export const besideProblems = (parts: Parts): readonly ProblemPart[] => [
   ...brokerProblems(parts),
   ...clockProblems(parts),
@@ -12,8 +12,8 @@ export const besideProblems = (parts: Parts): readonly ProblemPart[] => [
 ];
 
 /**
- * The certificates of an API server are judged by a clock that is off by less, by most servers
- * (docs/interfaces.md#clocks).
+ * Clock skew above which it is reported (`told`), and above which it is a failure (`grave`), as certificates may then be
+ * refused (docs/interfaces.md#clocks).
  */
 export const clockSkewLimits: { readonly told: Millis; readonly grave: Millis } = { told: 30_000, grave: 300_000 };
 
@@ -44,7 +44,7 @@ function clockProblems({ clock }: Parts): readonly ProblemPart[] {
   ];
 }
 
-/** SQLite cannot write the log back past what the oldest reader sees. */
+/** A long-running reader keeps SQLite from checkpointing the WAL. */
 function logProblems({ journal }: Parts): readonly ProblemPart[] {
   const { walBytes = 0, walExpected = Number.POSITIVE_INFINITY, path = "" } = journal ?? {};
   if (walBytes <= walExpected) return [];
@@ -76,7 +76,7 @@ function placeProblems({ journal, memory }: Parts): readonly ProblemPart[] {
   return found;
 }
 
-/** No faults: somebody ordered them. But whoever wonders why nothing is evicted must find them at once. */
+/** Holds are not faults, but must be easy to find for an operator who wonders why nothing is evicted. */
 function holdProblems({ freezes, pauses, quietUntil }: HoldsPart, { now }: Parts): readonly ProblemPart[] {
   const told = (until: Parts["now"], by?: string, reason?: string): string =>
     `for ${formatDuration(Math.max(0, elapsed(now, until)))} more${by ? `, by ${by}` : ""}${reason ? ` (${reason})` : ""}`;

@@ -4,8 +4,8 @@ import type { Parts, ProblemPart } from "./parts.ts";
 import type { NamedBoard, NamedBoards } from "./site-parts.ts";
 
 /**
- * Boards that are not in use: one line for each cause, which names the first few boards and counts the rest. The lines
- * give times of day and no durations: their text is sent to the fleet, which need not be told every second.
+ * Boards not in use: one line per cause, which names the first few boards and counts the rest. Gives times rather than
+ * durations, so that the text, which is sent to the fleet, does not change every second.
  */
 export function boardProblems({ boards, now }: Parts): readonly ProblemPart[] {
   if (boards === undefined) return [];
@@ -53,7 +53,7 @@ function sentence(
   return `${count} ${several}: ${names.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
 }
 
-/** Counted back from now, and in UTC: the reader may be in another time zone than the board. */
+/** Computed back from now; in UTC, as the reader may be in another time zone than the board. */
 export const timeOf = (instant: Instant, now: Instant): string =>
   `${isoTime(now.wall - elapsed(instant, now))
     .slice(0, 16)

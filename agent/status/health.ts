@@ -6,12 +6,12 @@ import { lagProblems } from "./judge-problems.ts";
 import type { ApiProblem, Parts, ProblemPart, SelectionConflictPart } from "./parts.ts";
 import type { Level } from "./schema.ts";
 
-/** How long a rebuilt cache is worth a line. */
+/** How long a rebuilt cache is reported, in milliseconds. */
 const rebuiltIsNews = 3_600_000;
-/** And a restored server: a warning, for as long as a person may still wonder what happened. */
+/** How long a restored server is reported as a warning, in milliseconds. */
 const restoredIsNews = 900_000;
 
-/** What is wrong, the gravest first. One line for each cause: what follows from a dead link is not listed beside it. */
+/** All problems, most severe first, one per cause: consequences of a dead link are not listed beside it. */
 export function problems(parts: Parts): readonly ProblemPart[] {
   const found = [
     ...linkProblems(parts),
@@ -27,7 +27,7 @@ export function problems(parts: Parts): readonly ProblemPart[] {
   return found.sort((a, b) => rankOf(a) - rankOf(b));
 }
 
-/** An agent that is held or ended does nothing, whatever its links are like: that comes before all else. */
+/** A held or ended agent does nothing, whatever the state of its links: listed first. */
 const rankOf = ({ type, severity }: ProblemPart): number =>
   type === "AgentHeld" || type === "AgentEnded" ? -1 : gravity[severity];
 
@@ -38,7 +38,7 @@ export function levelOf(found: readonly ProblemPart[]): Level {
   return found.some(({ severity }) => severity === "warning") ? "degraded" : "ok";
 }
 
-/** Ready: the API answers, somebody leads, and the leader sees the site. */
+/** Ready: the API answers, the site has a leader, and on the leader all watches are live. */
 export function isReady({ api, leader, watches = [] }: Parts): boolean {
   if (api?.state !== "up" || !leader?.holder) return false;
   return leader.role === "standby" || watches.every(({ state }) => state === "live");
@@ -77,7 +77,7 @@ const linkTexts: Readonly<Record<ApiProblem["kind"], Pick<ProblemPart, "type" | 
 };
 
 function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
-  // Without a link nothing is known about leaders; that is one problem, not two.
+  // Without a link nothing is known about the leader: one problem, not two.
   if (!leader || leader.role === "leader" || api?.state !== "up") return [];
   const { leaderlessSince, renewed, duration } = leader;
   const last = leaderlessSince ?? renewed;
@@ -94,7 +94,7 @@ function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
   ];
 }
 
-/** A follower that sleeps until the term it saw would end looks late by its retry period and the jitter on it. */
+/** A follower that sleeps until the end of the observed term may be late by its retry period and jitter. */
 const slackOfFollowers = 30_000;
 
 function watchProblems({ watches = [], api, now }: Parts): readonly ProblemPart[] {
@@ -128,7 +128,7 @@ function siteProblems({ zones = [], eviction, selectionConflicts = [], now }: Pa
   const found: ProblemPart[] = [];
   for (const { name, state, ready, nodes, rate } of zones) {
     if (state !== "PartialDisruption" && state !== "FullDisruption") continue;
-    // Boards that report themselves not ready still have their turn while silent ones are held.
+    // Boards that report themselves not ready are still evicted while silent ones are held.
     const who = eviction?.held ? "evicting no silent board" : `evicting at ${rate}/s`;
     const pace = rate === 0 ? "evicting nothing" : who;
     found.push({

@@ -3,10 +3,10 @@ import { formatDuration } from "../base/duration.ts";
 import { timeOf } from "./board-problems.ts";
 import type { Parts, ProblemPart } from "./parts.ts";
 
-/** Which flags take the judgement of boards from kube-controller-manager, and from those who carry it inside. */
+/** Flags that disable node lifecycle and taint eviction in kube-controller-manager and its distributions. */
 export const flagsAgainst = (manager: string): string => {
   const off = "-node-lifecycle-controller,-taint-eviction-controller";
-  // With "+" k3s adds to its own list; without it the list of k3s is lost.
+  // "+" appends to k3s's own list; without it that list is replaced.
   if (manager.startsWith("k3s")) return `start k3s server with --kube-controller-manager-arg=controllers+=${off}`;
   if (manager === "kubelite")
     return `add --controllers=*,${off} to the arguments of kube-controller-manager (microk8s)`;
@@ -15,7 +15,7 @@ export const flagsAgainst = (manager: string): string => {
   return `turn off whatever writes as ${manager}`;
 };
 
-/** Two judges undo each other's work, and the other one evicts what this one would have spared. */
+/** Two judges undo each other's writes, and the other one evicts pods that this one would have spared. */
 export const judgeProblem = (
   {
     manager,
@@ -32,10 +32,12 @@ export const judgeProblem = (
   hint: `${flagsAgainst(manager)}; two judges undo each other's work, and it evicts without asking this site`,
 });
 
-/** So many monitor periods without a conclusion are no mere jitter. */
+/** More monitor periods than this without a verdict are not mere jitter. */
 const latePeriods = 3;
 
-/** The text goes to the fleet: it changes a few times while the backlog melts, and not with every board. */
+/**
+ * Rounded, because the text goes to the fleet: it changes a few times while the backlog shrinks, not with every board.
+ */
 function roughly(count: number): string {
   const step = [1, 2, 5].flatMap((digit) => [1, 10, 100, 1000, 10_000].map((power) => digit * power));
   const least = Math.max(0, ...step.filter((one) => one < count));
@@ -43,8 +45,8 @@ function roughly(count: number): string {
 }
 
 /**
- * More boards are silent than the allowance of requests lets through in a pass, or the passes themselves are late. While the
- * API does not answer that is the problem, and this is none.
+ * Reports that judging lags: more silent boards than the request allowance lets through in a pass, or late passes. Not
+ * reported while the API is unreachable, which is then the problem.
  */
 export function lagProblems({ judgement, api, now }: Parts): readonly ProblemPart[] {
   if (judgement?.at === undefined || judgement.isPaused || api?.state !== "up") return [];

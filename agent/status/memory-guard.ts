@@ -2,40 +2,40 @@ import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 
 export interface MemoryLimits {
-  /** Beyond it the agent gives back what it can. */
+  /** In bytes; above it the agent sheds caches. */
   readonly soft: number;
-  /** Beyond it the agent starts anew. */
+  /** In bytes; above it the agent restarts. */
   readonly hard: number;
 }
 
 /**
- * tidy: give back what a calm process grew by. relieve: give back what can be read or made again. restart: only a new process
- * is small.
+ * tidy: collect garbage of a calm process. relieve: also drop caches that can be rebuilt. restart: only a new process
+ * is small. in vain: above the hard limit, but a restart would not help.
  */
 export type MemoryStep = "fine" | "tidy" | "relieve" | "restart" | "in vain";
 
-/** What the step rests on. */
+/** The input of `memoryStep`. */
 export interface MemoryView {
   readonly rss: number;
   readonly startedAt: Instant;
   readonly relievedAt: Instant | undefined;
-  /** By how much a process that has little to do grew since it was last tidied; undefined: it has work to do. */
+  /** Bytes grown since the last tidying of a calm process; undefined: it is not calm. */
   readonly grown: number | undefined;
 }
 
-/** What was given back is needed again soon: it is not taken away at every look. */
+/** Minimum interval between reliefs: dropped caches are soon needed again. */
 const reliefEvery: Millis = 300_000;
 
 /**
- * Both halves of V8's young generation stay in memory once they were full, 1 MB each, however little is in use. A board that
- * follows fills them in half a minute, and needs 25 ms to give them back: 1.2 MB for a thousandth of a core.
+ * V8 keeps both semispaces of the young generation, 1 MB each, once they were full. A standby fills them in half a
+ * minute and takes 25 ms to return them: 1.2 MB for a thousandth of a core.
  */
 const worthTidying = 512 * 1024;
 
-/** A process that is too large so soon after its start would be so again: the limit is wrong, or the site too large for it. */
+/** A process too large this soon after its start would be so again: the limit is too low for the site. */
 const worthRestart: Millis = 900_000;
 
-/** What to do about a process of this size. */
+/** Decides what to do about a process of this size. */
 export function memoryStep(view: MemoryView, limits: MemoryLimits, now: Instant): MemoryStep {
   const { rss, startedAt, relievedAt, grown } = view;
   if (rss <= limits.soft) return grown !== undefined && grown >= worthTidying ? "tidy" : "fine";
@@ -47,31 +47,31 @@ export function memoryStep(view: MemoryView, limits: MemoryLimits, now: Instant)
 export interface MemoryGuardParts {
   readonly limits: () => MemoryLimits;
   readonly startedAt: Instant;
-  /** The process' resident memory; undefined: the system does not tell. */
+  /** Resident memory in bytes; undefined: unknown on this system. */
   readonly rss: () => number | undefined;
-  /** The process has little to do: another board leads. */
+  /** Whether the process has little to do: another board leads. */
   readonly isCalm: () => boolean;
-  /** Has collected what nobody needs any more. */
+  /** Collects garbage. */
   readonly tidy: () => void;
-  /** Drops what can be read or made again. */
+  /** Drops caches that can be rebuilt. */
   readonly shed: () => void;
-  /** Asks the process to end in good order, and to be started anew. */
+  /** Ends the process in good order, to be started again. */
   readonly restart: (why: string) => void;
 }
 
 const sampleEvery: Millis = 15_000;
 
 /**
- * Looks at the process' own memory, because on many boards nobody else does: Raspberry Pi kernels leave the memory cgroup
- * off (docs/interfaces.md#systemd).
+ * Enforces the memory limits from within, as on many boards nothing else does: Raspberry Pi kernels disable the memory
+ * cgroup (docs/interfaces.md#systemd).
  */
 export class MemoryGuard {
   readonly #ambient: Ambient;
   readonly #parts: MemoryGuardParts;
   #relievedAt: Instant | undefined;
-  /** Its size when it was last tidied, where it has been calm since. */
+  /** Resident bytes after the last tidying; undefined unless calm since. */
   #tidied: number | undefined;
-  /** Larger than the hard limit, and a restart would not help. */
+  /** Above the hard limit, and a restart would not help. */
   #inVain = false;
 
   constructor(ambient: Ambient, parts: MemoryGuardParts) {
@@ -118,7 +118,7 @@ export class MemoryGuard {
     }
   }
 
-  /** What its start or a term left behind is tidied up at the first look that finds it calm. */
+  /** The first calm sample counts in full, so that leftovers of the start or a term are tidied. */
   #growth(rss: number): number | undefined {
     if (!this.#parts.isCalm()) {
       this.#tidied = undefined;

@@ -2,8 +2,8 @@ import type { Instant, Millis } from "../base/clock.ts";
 import type { BoardsPart, EvictionPart, JudgementPart, ZonePart } from "./site-parts.ts";
 
 /**
- * What the status is made from: plain values that the parts of the program hand over when they are asked. Times are
- * instants of this process; a part that does not exist yet is left out.
+ * Input of the status: plain values that components provide on request. Times are instants of this process; components
+ * that do not exist yet are left out.
  */
 export interface Parts {
   readonly now: Instant;
@@ -23,31 +23,31 @@ export interface Parts {
   readonly board?: BoardPart;
   readonly config?: ConfigPart;
   readonly clock?: ClockPart;
-  /** Left out: no fleet is configured. */
+  /** Absent: no fleet is configured. */
   readonly mqtt?: MqttPart;
-  /** What an operator or the calendar holds back at present, as far as this board knows. */
+  /** Holds and quiet hours in force, as far as this board knows. */
   readonly holds?: HoldsPart;
-  /** The last few, newest first. */
+  /** The last few commands, newest first. */
   readonly commands?: readonly CommandPart[];
-  /** The cache was thrown away and listed anew. */
+  /** Set after the cache was dropped and listed again. */
   readonly rebuilt?: {
     readonly at: Instant;
     readonly why: string;
-    /** The API server's store went back to an earlier state. */
+    /** The API server's store was restored to an earlier state. */
     readonly restored?: { readonly hint: string };
   };
-  /** Sites that were here first and claim boards of this site too: nothing is done with those. */
+  /** Earlier sites that claim boards or namespaces of this one too; this site leaves those alone. */
   readonly selectionConflicts?: readonly SelectionConflictPart[];
-  /** Whatever else a part wants a person to know: what does not follow from the members above (see health.ts). */
+  /** Further problems, which do not follow from the members above (see health.ts). */
   readonly problems?: readonly ProblemPart[];
 }
 
 export interface SelectionConflictPart {
   readonly site: string;
-  /** "namespace/name" of its Lease. */
+  /** "namespace/name" of the other site's Lease. */
   readonly lease: string;
   readonly boards: number;
-  /** The first few. */
+  /** Names of the first few. */
   readonly some: readonly string[];
   readonly namespaces?: "every" | { readonly count: number; readonly some: readonly string[] } | undefined;
 }
@@ -57,20 +57,20 @@ export interface ProcessPart {
   readonly version: string;
   readonly startedAt: Instant;
   readonly bootId: string;
-  /** The board's boot clock at `now`. */
+  /** The boot clock at `now`. */
   readonly bootMs: Millis;
-  /** Readers call the file stale when it is older. */
+  /** Age from which readers consider the file stale. */
   readonly staleAfter: Millis;
   readonly invocationId: string | undefined;
   readonly writeFailures: number;
-  /** Why this process ends, as soon as that is certain. */
+  /** Why this process ends, once that is certain. */
   readonly ending?: EndingPart | undefined;
-  /** How the former process of this boot ended. */
+  /** How the previous process of this boot ended. */
   readonly previous?: EndingPart | undefined;
 }
 
 export interface EndingPart {
-  /** stop, memory, command, failure; watchdog, unclean: it had no time to say. */
+  /** stop, memory, storage, command, failure; watchdog and unclean if the process could not record it. */
   readonly cause: string;
   readonly message?: string | undefined;
 }
@@ -86,7 +86,7 @@ export interface IdentityPart {
 export interface ClockPart {
   readonly state: "synced" | "unsynced";
   readonly source?: string | undefined;
-  /** The API server's clock less ours, by the Date header of an answer. */
+  /** The API server's clock minus ours, from the Date header of an answer. */
   readonly apiSkew?: Millis | undefined;
 }
 
@@ -102,24 +102,27 @@ export interface MqttPart {
     readonly event: number;
     readonly oldest?: Millis | undefined;
   };
-  /** Messages that the outbox had no room for, since it was made. */
+  /** Messages dropped for lack of room since the outbox was created. */
   readonly dropped: number;
-  /** The last failure, while the state is not up. */
+  /** The last failure; absent while the state is up. */
   readonly error?: { readonly message: string; readonly hint?: string | undefined } | undefined;
 }
 
-/** `until` may lie ahead of `now`: an instant of this process, whatever the wall clock said when it was ordered. */
+/**
+ * `until` may lie after `now`; it is an instant of this process, independent of the wall clock when the hold was
+ * ordered.
+ */
 export interface HoldsPart {
   readonly freezes: readonly FreezePart[];
   readonly pauses: readonly PausePart[];
-  /** Zones whose silent boards an operator confirmed to be dead. */
+  /** Zones whose silent boards an operator confirmed dead. */
   readonly confirmed?: readonly HeldPart[];
-  /** Quiet hours: nothing is evicted until then. */
+  /** End of the quiet hours. */
   readonly quietUntil?: Instant | undefined;
 }
 
 interface HeldPart {
-  /** A zone's or a board's name. */
+  /** Name of the zone or board. */
   readonly target?: string | undefined;
   readonly until: Instant;
   readonly by: string;
@@ -149,21 +152,23 @@ export interface BoardPart {
   readonly compatible?: string | undefined;
   readonly tempC?: number | undefined;
   readonly tempZone?: string | undefined;
-  /** What slows the board down now, and what did since its boot: "undervoltage", "frequency-capped", "throttled", "soft-temperature-limit". */
+  /**
+   * Throttling causes, now and since boot: "undervoltage", "frequency-capped", "throttled", "soft-temperature-limit".
+   */
   readonly throttled?: { readonly now: readonly string[]; readonly sinceBoot: readonly string[] } | undefined;
   readonly storage?: StoragePart | undefined;
-  /** Of a Jetson's power monitors. */
+  /** A Jetson's power monitors. */
   readonly rails?: readonly { readonly label: string; readonly milliwatts: number }[] | undefined;
-  /** Share of the last ten seconds in which something waited for a disk, in percent. */
+  /** I/O pressure (PSI "some"), percent of the last ten seconds. */
   readonly ioPsiSome10?: number | undefined;
   readonly load1?: number | undefined;
 }
 
-/** Where the state folder lies. */
+/** The storage of the state folder. */
 export interface StoragePart {
   readonly dev: string | undefined;
   readonly kind: string | undefined;
-  /** Share of the expected life that is used up, 0 to 1; only eMMC tells. */
+  /** Used share of the expected life, 0 to 1; eMMC only. */
   readonly wear?: number | undefined;
   readonly freeBytes: number | undefined;
   readonly readOnly: boolean;
@@ -172,7 +177,7 @@ export interface StoragePart {
 export interface ConfigPart {
   readonly files: readonly string[];
   readonly warnings: readonly string[];
-  /** Of the configuration that the fleet desires; left out where it never sent one. */
+  /** Version of the settings desired by the fleet; absent if it never sent any. */
   readonly desiredVersion?: number | undefined;
   readonly appliedVersion?: number | undefined;
   readonly state?: string | undefined;
@@ -180,19 +185,19 @@ export interface ConfigPart {
 
 export interface LeaderPart {
   readonly role: "leader" | "standby";
-  /** The board that leads; undefined: nobody is known to. */
+  /** The leading board; undefined: none known. */
   readonly holder: string | undefined;
   readonly term: number;
-  /** Since when this board knows the holder as such. */
+  /** Since when this board has known this holder. */
   readonly since: Instant | undefined;
-  /** When the Lease was last seen to change. */
+  /** When the Lease was last observed to change. */
   readonly renewed: Instant | undefined;
   readonly duration: Millis;
   readonly renewP95?: Millis | undefined;
   readonly missedRenewals?: number | undefined;
-  /** Since when the Lease names nobody. */
+  /** Since when the Lease has had no holder. */
   readonly leaderlessSince: Instant | undefined;
-  /** How the last term of this board ended, while it does not lead. */
+  /** How this board's last term ended; absent while it leads. */
   readonly ended?: { readonly at: Instant; readonly why: string } | undefined;
 }
 
@@ -201,28 +206,31 @@ export interface ApiPart {
   readonly since: Instant;
   readonly server: string | undefined;
   readonly rtt?: { readonly p50: Millis; readonly p95: Millis } | undefined;
-  /** Requests of the last hour, and those of them that had no answer. */
+  /** Requests in the last hour, in total and without an answer. */
   readonly requests1h?: number | undefined;
   readonly failed1h?: number | undefined;
-  /** How often a watch was opened again in the last hour. */
+  /** Watch restarts in the last hour. */
   readonly restarts1h?: number | undefined;
-  /** The last failure, while the state is not up. */
+  /** The last failure; undefined while the state is up. */
   readonly error: ApiProblem | undefined;
-  /** The last outage that is over. */
+  /** The last outage that has ended. */
   readonly lastOutage?: OutagePart | undefined;
 }
 
 export interface OutagePart {
-  /** Counted since the process began. */
+  /** Counted from the start of the process. */
   readonly number: number;
   readonly began: Instant;
   readonly ended: Instant;
-  /** The most boards and pods that it held back at one time, as far as this board led. */
+  /** Peak number of boards and pods held back, as far as this board led. */
   readonly held: { readonly boards: number; readonly pods: number };
 }
 
 export interface ApiProblem {
-  /** credentials: refused, expired or missing. certificate: theirs is not trusted. forbidden: a permission is missing. */
+  /**
+   * credentials: refused, expired or missing. certificate: the server's is not trusted. forbidden: a permission is
+   * missing.
+   */
   readonly kind: "unreachable" | "credentials" | "certificate" | "forbidden";
   readonly message: string;
   readonly hint?: string | undefined;
@@ -230,7 +238,7 @@ export interface ApiProblem {
 
 export interface WatchPart {
   readonly resource: string;
-  /** failing: it cannot be opened at present. off: a cold standby does not listen. */
+  /** failing: cannot be opened at present. off: not watched by a cold standby. */
   readonly state: "live" | "syncing" | "silent" | "failing" | "off";
   readonly objects: number;
   readonly heard: Instant | undefined;
@@ -238,7 +246,7 @@ export interface WatchPart {
   readonly lastList: Instant | undefined;
   readonly restarts: number;
   readonly rejected: number;
-  /** Why the last few could not be used. */
+  /** Reasons of the last few rejections. */
   readonly rejectedWhy: readonly string[];
 }
 
@@ -264,13 +272,13 @@ export interface JournalPart {
   readonly depth: number;
   readonly dbBytes: number;
   readonly walBytes: number;
-  /** What the log may have grown to where nobody keeps it from being written back. */
+  /** Largest expected WAL, in bytes, while no reader blocks checkpoints. */
   readonly walExpected?: number | undefined;
   readonly lastCommit?: Instant | undefined;
   readonly fsyncP95?: Millis | undefined;
-  /** volatile: the state folder is lost when the board is switched off. */
+  /** volatile: the state folder is lost at power-off. */
   readonly persistence?: "persistent" | "volatile" | undefined;
-  /** Written within the last day, or within the shorter time since the process began. */
+  /** Bytes written in the last day, or since the process started if that is shorter. */
   readonly writtenBytes24h?: number | undefined;
   readonly writtenSpan?: Millis | undefined;
 }
@@ -280,18 +288,18 @@ export interface MemoryPart {
   readonly anonymousBytes: number | undefined;
   readonly peakBytes: number | undefined;
   readonly heapUsedBytes: number;
-  /** Beyond the first the agent gives back what it can, beyond the second it starts anew. */
+  /** Above `softBytes` the agent sheds caches, above `hardBytes` it restarts. */
   readonly softBytes?: number | undefined;
   readonly hardBytes?: number | undefined;
-  /** off: the kernel limits no memory, whatever the unit says. */
+  /** off: the kernel enforces no memory limit, whatever the unit says. */
   readonly cgroup?: "on" | "off" | undefined;
-  /** Share of the last ten seconds in which something waited for memory, in percent. */
+  /** Memory pressure (PSI "some"), percent of the last ten seconds. */
   readonly psiSome10?: number | undefined;
 }
 
 export interface ProblemPart {
   readonly type: string;
-  /** Where there may be several of a type: the one that it is about. */
+  /** Tells several problems of one type apart. */
   readonly subject?: string | undefined;
   readonly severity: "critical" | "warning" | "info";
   readonly message: string;

@@ -2,16 +2,16 @@ import { closeSync, constants, fchmodSync, openSync, renameSync, writeFileSync }
 import { basename, dirname, join } from "node:path";
 
 /**
- * Replaces a file in one step: a reader sees the old text or the new one, never a part. Not synced to the medium: the
- * file lies on a tmpfs, and says nothing worth keeping about a boot that is over.
+ * Replaces a file atomically: readers see the old text or the new one. Not synced: the file lies on a tmpfs, and is
+ * worthless after the boot.
  */
 export function replaceFile(file: string, text: string): void {
   const beside = join(dirname(file), `.${basename(file)}.tmp`);
-  // A link that somebody planted there is not followed: what it points to is not ours to truncate.
+  // Never follow a planted symlink: its target is not ours to truncate.
   const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
   const handle = openSync(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o644);
   try {
-    // Whatever the umask: monitoring runs as another user.
+    // Regardless of the umask: monitoring runs as another user.
     fchmodSync(handle, 0o644);
     writeFileSync(handle, text);
   } finally {

@@ -1,6 +1,6 @@
 import { count, list, maybe, record, type TypeOf, text, word, yesNo } from "./shape.ts";
 
-/** Changes are additive only; what cannot be said additively gets the next number. Readers ignore what they do not know. */
+/** Compatible changes only add members; any other change takes the next number. Readers ignore unknown members. */
 export const statusSchema = "siteward.status/1";
 
 export type Severity = "critical" | "warning" | "info";
@@ -8,20 +8,20 @@ export type Level = "ok" | "degraded" | "critical";
 
 const condition = record({
   type: text,
-  /** Where there may be several of a type: the one that it is about. */
+  /** Tells several conditions of one type apart. */
   subject: maybe(text),
-  /** Always true: a condition that is over is no longer listed. */
+  /** Always true: resolved conditions are not listed. */
   status: yesNo,
   severity: word<Severity>(),
   since: text,
   message: text,
-  /** The next step, where a person can take one. */
+  /** Next step for an operator, if any. */
   hint: maybe(text),
 });
 
 const leader = record({
   role: word<"leader" | "standby">(),
-  /** The board that leads; left out while nobody is known to. */
+  /** The leading board; absent while none is known. */
   holder: maybe(text),
   term: count,
   since: maybe(text),
@@ -29,7 +29,7 @@ const leader = record({
   leaseDurationMs: count,
   renewP95Ms: maybe(count),
   missedRenewals: maybe(count),
-  /** How the last term of this board ended, while it does not lead. */
+  /** How this board's last term ended; absent while it leads. */
   ended: maybe(record({ at: text, why: text })),
 });
 
@@ -39,11 +39,11 @@ const api = record({
   since: text,
   rttP50Ms: maybe(count),
   rttP95Ms: maybe(count),
-  /** Requests of the last hour, and those of them that had no answer. */
+  /** Requests in the last hour, in total and without an answer. */
   requests1h: maybe(count),
   failed1h: maybe(count),
   lastError: maybe(text),
-  /** The last outage that is over, and the most boards and pods that it held back at one time. */
+  /** The last outage that has ended, with the peak number of boards and pods held back. */
   lastOutage: maybe(record({ number: count, from: text, to: text, boardsHeld: count, podsHeld: count })),
   watch: record({ open: count, restarts: count, restarts1h: maybe(count), lastRelist: maybe(text) }),
 });
@@ -64,10 +64,10 @@ const watch = record({
   state: word<"live" | "syncing" | "silent" | "failing" | "off">(),
   objects: count,
   heardMs: maybe(count),
-  /** How often the collection was listed, and how often its watch was opened again. */
+  /** Number of lists and of watch restarts. */
   lists: count,
   restarts: count,
-  /** Objects that the API sent and that could not be used, and why: the last few sentences. */
+  /** Objects from the API that could not be used, and the last few reasons. */
   rejected: count,
   rejectedWhy: list(text),
 });
@@ -85,7 +85,7 @@ const zone = record({
   state: text,
   nodes: count,
   ready: count,
-  /** Boards per second that may be evicted; 0 also while the zone is frozen. */
+  /** Boards per second that may be evicted; 0 while the zone is frozen. */
   rate: count,
   frozenUntil: maybe(text),
 });
@@ -105,40 +105,40 @@ const confirmed = record({ target: maybe(text), until: text, by: text, reason: m
 const named = record({ count, some: list(record({ name: text, since: text, neverHeard: maybe(yesNo) })) });
 
 const boards = record({
-  /** Boards that are silent beyond their grace period. */
+  /** Silent beyond their grace period. */
   lost: named,
-  /** Silent as well, but cordoned: an operator took them out of use. */
+  /** Silent as well, but cordoned: taken out of use by an operator. */
   off: named,
-  /** Boards that are heard while their Ready condition is not True. */
+  /** Heard from, but their Ready condition is not True. */
   notReady: named,
-  /** Boards that carry a NoExecute taint of ours. */
+  /** Boards with a NoExecute taint set by the agent. */
   tainted: count,
 });
 
 const judgement = record({
-  /** So old is what is said of boards and zones. */
+  /** Age of the verdicts on boards and zones. */
   ageMs: maybe(count),
-  /** Silent boards whose conditions in the API do not say so yet. */
+  /** Silent boards whose conditions in the API have not been updated yet. */
   unwritten: count,
 });
 
 const eviction = record({
-  /** Boards that wait for their NoExecute taint. */
+  /** Boards waiting for their NoExecute taint. */
   queue: count,
-  /** Those of them whose turn is held back. */
+  /** Boards in the queue that are held back. */
   queueHeld: maybe(count),
   /** Pods whose toleration time is running. */
   pending: count,
-  /** Pods whose toleration time is over and that are still there: their eviction is held, or did not go through. */
+  /** Pods whose toleration time is over and that still exist: held, or not deleted yet. */
   due: maybe(count),
   /** Pods evicted in the last hour. */
   evicted1h: maybe(count),
-  /** The harmful acts of this process, each kind by itself. */
+  /** Harmful acts of this process, by kind. */
   acts: maybe(list(record({ act: text, lastHour: count, total: count }))),
   oldestMs: maybe(count),
-  /** Why nothing harmful is done at present. */
+  /** Why harmful acts are held at present. */
   held: maybe(text),
-  /** What an operator froze. */
+  /** Freezes ordered by operators. */
   frozen: maybe(list(freeze)),
 });
 
@@ -149,7 +149,7 @@ const controller = record({
   syncP95Ms: maybe(count),
   errors1h: maybe(count),
   lastError: maybe(text),
-  /** Of a pause. */
+  /** Members of a pause. */
   until: maybe(text),
   by: maybe(text),
   reason: maybe(text),
@@ -163,7 +163,7 @@ const journal = record({
   lastCommitMs: maybe(count),
   fsyncP95Ms: maybe(count),
   persistence: maybe(word<"persistent" | "volatile">()),
-  /** Written within the last day, or since the process began: within writtenSpanMs. */
+  /** Bytes written in the last writtenSpanMs: a day, or the time since the process started. */
   writtenBytes24h: maybe(count),
   writtenSpanMs: maybe(count),
 });
@@ -190,7 +190,7 @@ const board = record({
     record({
       dev: maybe(text),
       kind: maybe(text),
-      /** Share of the expected life that is used up, 0 to 1. */
+      /** Used share of the expected life, 0 to 1. */
       wear: maybe(count),
       freeBytes: maybe(count),
       readOnly: yesNo,
@@ -205,11 +205,11 @@ const command = record({ id: text, name: text, state: text, at: text, by: maybe(
 
 const ending = record({ cause: text, message: maybe(text) });
 
-/** What status.json holds. Parts that the program does not have yet are left out. */
+/** The content of status.json. Components that do not exist yet are left out. */
 export const status = record({
   schema: text,
   writtenAt: text,
-  /** The board's boot clock at the time of writing: ages are measured with it, whatever the wall clock does. */
+  /** The boot clock when the file was written; ages are computed from it, independent of the wall clock. */
   writtenBootMs: count,
   staleAfterMs: count,
   bootId: text,
@@ -217,9 +217,9 @@ export const status = record({
   pid: count,
   version: text,
   startedAt: text,
-  /** How often the file could not be written since the start. */
+  /** Failed writes of the file since the start. */
   writeFailures: count,
-  /** Why this process ends, and how the former one did. */
+  /** Why this process ends, and how the previous one ended. */
   ending: maybe(ending),
   previous: maybe(ending),
   health: record({ level: word<Level>(), ready: yesNo, conditions: list(condition) }),
@@ -251,7 +251,7 @@ export const status = record({
       freezes: list(freeze),
       pauses: list(pause),
       confirmed: list(confirmed),
-      /** Quiet hours: nothing is evicted until then. */
+      /** End of the quiet hours. */
       quietUntil: maybe(text),
     }),
   ),
@@ -261,7 +261,7 @@ export const status = record({
 export type Status = TypeOf<typeof status>;
 export type Condition = TypeOf<typeof condition>;
 
-/** A status file's text as a value; a sentence where it is none that this version understands. */
+/** Parses a status file; returns a sentence if this version cannot read it. */
 export function readStatus(source: string): Status | string {
   let value: unknown;
   try {

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { writeSync } from "node:fs";
 
-/** Where messages to the service manager go. Never waits, never throws: what cannot be told now is not told. */
+/** Sends messages to the service manager. Never waits or throws: a message that cannot be sent now is dropped. */
 export interface Notifier {
   /** Lines of sd_notify(3), such as "READY=1". */
   tell(message: string): void;
@@ -11,11 +11,14 @@ export interface NotifierEdges {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
   readonly write?: (fd: number, text: string) => void;
-  /** Starts a program and says when it has ended. */
+  /** Starts a program and calls `ended` when it has exited. */
   readonly start?: (program: string, args: readonly string[], env: Record<string, string>, ended: () => void) => void;
 }
 
-/** The cheapest way there is. Node itself has no datagram sockets, so that somebody else must have opened one for us. */
+/**
+ * Picks the cheapest channel. Node has no datagram sockets, so an inherited descriptor is preferred to running
+ * systemd-notify.
+ */
 export function notifierOf(edges: NotifierEdges): Notifier {
   const { env, pid, write = writeText, start = startProgram } = edges;
   const fd = passedSocket("notify", env, pid) ?? numberIn(env.SITEWARD_NOTIFY_FD);
@@ -27,7 +30,9 @@ export function notifierOf(edges: NotifierEdges): Notifier {
   );
 }
 
-/** A socket that the service manager opened under this name (`OpenFile=`, sd_listen_fds_with_names(3)). */
+/**
+ * Descriptor of a socket that the service manager opened under this name (`OpenFile=`, sd_listen_fds_with_names(3)).
+ */
 export function passedSocket(name: string, env: NotifierEdges["env"], pid: number): number | undefined {
   const { LISTEN_PID: ofPid, LISTEN_FDNAMES: names = "" } = env;
   if (numberIn(ofPid) !== pid) return undefined;
@@ -40,10 +45,10 @@ export const numberIn = (text: string | undefined): number | undefined =>
 
 const firstPassed = 3;
 
-/** Messages that wait for a program that hangs: the newest are worth more. */
+/** Bound on messages waiting for a program that hangs; the oldest are dropped. */
 const mostWaiting = 8;
 
-/** Messages keep their order; what comes while a program runs goes with the next one. */
+/** Keeps the order; messages that arrive while the program runs are sent together by the next run. */
 function oneAtATime(start: (message: string, ended: () => void) => void): Notifier {
   let waiting: string[] = [];
   let isRunning = false;
@@ -63,12 +68,12 @@ function oneAtATime(start: (message: string, ended: () => void) => void): Notifi
   };
 }
 
-/** EAGAIN: the service manager is busy, and the next message says the same or something newer. */
+/** On EAGAIN the service manager is busy; the next message repeats or supersedes this one. */
 function writeText(fd: number, text: string): void {
   try {
     writeSync(fd, text);
   } catch {
-    // Nobody can be told that somebody cannot be told.
+    // No channel is left to report this on.
   }
 }
 

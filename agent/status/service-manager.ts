@@ -1,13 +1,10 @@
 import type { Clock, Millis } from "../base/clock.ts";
 import type { Notifier } from "./sd-notify.ts";
 
-/** A line of `systemctl status` that is longer says no more. */
+/** Maximum length of the status line in `systemctl status`. */
 const longestLine = 100;
 
-/**
- * The conversation with systemd: sd_notify(3), docs/interfaces.md#systemd. Without one it is a conversation with
- * nobody.
- */
+/** Talks to systemd: sd_notify(3), docs/interfaces.md#systemd. Without systemd, messages are dropped. */
 export class ServiceManager {
   readonly #clock: Clock;
   readonly #notifier: Notifier;
@@ -19,14 +16,14 @@ export class ServiceManager {
     this.#notifier = notifier;
   }
 
-  /** The configuration is read, the databases are open, the status is written. Says nothing about any link. */
+  /** Configuration read, databases open, status written. Independent of any link. */
   ready(): void {
     if (this.#isReady) return;
     this.#isReady = true;
     this.#notifier.tell("READY=1");
   }
 
-  /** READY=1 has to follow, whatever becomes of it. */
+  /** READY=1 must follow in any case. */
   reloading(): void {
     this.#isReady = false;
     this.#notifier.tell(`RELOADING=1\nMONOTONIC_USEC=${Math.round(this.#clock.now().mono * 1000)}`);
@@ -36,7 +33,7 @@ export class ServiceManager {
     this.#notifier.tell("STOPPING=1");
   }
 
-  /** The start, the reload or the stop that is under way takes so much longer, from now on. */
+  /** Extends the timeout of the current start, reload or stop, counted from now. */
   extend(by: Millis): void {
     this.#notifier.tell(`EXTEND_TIMEOUT_USEC=${Math.round(by * 1000)}`);
   }

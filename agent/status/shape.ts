@@ -1,11 +1,11 @@
 /**
- * What a document may hold, said once: the type follows from it, and what was read from a file is checked against it.
- * Members that are not named are ignored, so that an older reader understands a newer writer.
+ * Describes a document once: its type is derived from it, and input is checked against it. Unknown members are ignored,
+ * so that older readers understand newer writers.
  */
 export interface Shape<T> {
-  /** What is wrong, with its path; `undefined`: nothing. */
+  /** What is wrong, with its path; `undefined`: valid. */
   problem(value: unknown, path: string): string | undefined;
-  /** Never there; it carries the type. */
+  /** Never set: it carries the type. */
   readonly type?: T;
 }
 
@@ -29,7 +29,7 @@ export const text: Shape<string> = simple("text", (value) => typeof value === "s
 export const count: Shape<number> = simple("a number", (value) => typeof value === "number");
 export const yesNo: Shape<boolean> = simple("true or false", (value) => typeof value === "boolean");
 
-/** Not checked against the words: a newer writer may have found another. */
+/** Any text passes: a newer writer may use other words. */
 export const word = <W extends string>(): Shape<W> => text as Shape<W>;
 
 export const list = <T>(item: Shape<T>): Shape<readonly T[]> => ({
@@ -54,7 +54,7 @@ export const record = <M extends Members>(members: M): Shape<RecordOf<M>> => ({
   },
 });
 
-/** A member that may be left out. */
+/** An optional member. */
 export const maybe = <T>(shape: Shape<T>): MaybeShape<T> => ({
   maybe: true,
   problem: (value, path) => (value === undefined ? undefined : shape.problem(value, path)),

@@ -5,41 +5,41 @@ export interface ZonePart {
   readonly state: "Initial" | "Normal" | "PartialDisruption" | "FullDisruption";
   readonly nodes: number;
   readonly ready: number;
-  /** Boards per second that may be evicted; 0 also while the zone is frozen. */
+  /** Boards per second that may be evicted; 0 while the zone is frozen. */
   readonly rate: number;
 }
 
-/** Boards that are not in use, as the leader judges them. */
+/** Boards not in use, by the leader's verdicts. */
 export interface BoardsPart {
   /** Silent beyond their grace period. */
   readonly lost: NamedBoards;
-  /** Silent as well, but cordoned: an operator took them out of use. */
+  /** Silent as well, but cordoned: taken out of use by an operator. */
   readonly off: NamedBoards;
-  /** Heard, but their Ready condition is not True: not ready by their own word, or not reported again yet. */
+  /** Heard from, but their Ready condition is not True: reported not ready, or not reported again yet. */
   readonly notReady: NamedBoards;
-  /** Boards that carry a NoExecute taint of ours. */
+  /** Boards with a NoExecute taint set by the agent. */
   readonly tainted: number;
 }
 
-/** How far the judging of boards has come. */
+/** Progress of judging the boards. */
 export interface JudgementPart {
-  /** What is said of boards and zones was true then; `undefined`: nothing is known yet. */
+  /** When the current verdicts were reached; `undefined`: none yet. */
   readonly at: Instant | undefined;
-  /** How often boards are judged. */
+  /** Interval between passes over the boards. */
   readonly period: Millis;
   readonly isPaused: boolean;
-  /** Silent boards whose conditions in the API do not say so yet, and since when there have been any. */
+  /** Silent boards whose conditions in the API have not been updated yet, and since when there have been any. */
   readonly unwritten: number;
   readonly behindSince: Instant | undefined;
-  /** The allowance of requests per second. */
+  /** Allowed requests per second. */
   readonly qps: number;
 }
 
 export interface NamedBoard {
   readonly name: string;
-  /** When the board was last heard, or became not ready. */
+  /** When the board was last heard from, or became not ready. */
   readonly since: Instant;
-  /** This leader never heard the board: `since` is its first look, and the silence is older than that. */
+  /** This leader never heard from the board: `since` is its first check, and the silence began earlier. */
   readonly neverHeard?: boolean | undefined;
 }
 
@@ -50,24 +50,24 @@ export interface NamedBoards {
 }
 
 export interface EvictionPart {
-  /** Boards that wait for their NoExecute taint, and those of them whose turn is held back. */
+  /** Boards waiting for their NoExecute taint, and how many of them are held back. */
   readonly queue: number;
   readonly queueHeld?: number | undefined;
   /** Pods whose toleration time is running. */
   readonly pending: number;
-  /** Pods whose toleration time is over, and which are still there. */
+  /** Pods whose toleration time is over and that still exist. */
   readonly due?: number | undefined;
-  /** Pods. */
+  /** Pods evicted in the last hour. */
   readonly evicted1h?: number | undefined;
   readonly acts?: readonly ActPart[] | undefined;
   readonly oldest?: Instant | undefined;
-  /** Quarantine after an outage: why harmful acts are held, and since when. */
+  /** Quarantine after an outage: the reason, and since when. */
   readonly held: { readonly why: string; readonly since: Instant } | undefined;
 }
 
 export interface ActPart {
   readonly act: string;
   readonly lastHour: number;
-  /** Since this process began. */
+  /** Since the start of this process. */
   readonly total: number;
 }

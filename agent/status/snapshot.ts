@@ -5,7 +5,9 @@ import type { HoldsPart, Parts, WatchPart } from "./parts.ts";
 import { type Condition, type Status, statusSchema } from "./schema.ts";
 import type { BoardsPart } from "./site-parts.ts";
 
-/** Parts to status; pure. `before` is the last status: what was already wrong then keeps its beginning. */
+/**
+ * Builds the status from its parts; pure. `before` is the last status: a condition that persists keeps its start time.
+ */
 export function snapshot(parts: Parts, before: Status | undefined): Status {
   const { now, process, leader, eviction, controllers, watches, journal, board, clock } = parts;
   const holds = parts.holds && holdsStatus(parts.holds, now);
@@ -97,8 +99,8 @@ export function snapshot(parts: Parts, before: Status | undefined): Status {
 }
 
 /**
- * What makes a new status worth a write before its time: what a person would call news. Ages, counters and sizes move
- * all the time; they ride along.
+ * The members whose change justifies a write before the regular interval. Ages, counters and sizes change all the time
+ * and are left out.
  */
 export function substance(status: Status): string {
   const { health, identity, leader, link, zones, boards, eviction, controllers, config, clock, holds, commands } =
@@ -182,7 +184,7 @@ function holdsStatus({ freezes, pauses, confirmed = [], quietUntil }: HoldsPart,
 
 type HoldsStatus = ReturnType<typeof holdsStatus> | undefined;
 
-/** A zone is frozen with its site too. The end of whichever is longer; ISO times sort as text. */
+/** The later end of the site's freeze and the zone's. ISO times sort as text. */
 function frozenUntil(zone: string, holds: HoldsStatus): string | undefined {
   const ends = holds?.freezes.filter(({ scope, target }) => scope === "site" || (scope === "zone" && target === zone));
   return ends
@@ -200,7 +202,7 @@ const boardStatus = ({ load1, ...rest }: NonNullable<Parts["board"]>) => ({ ...r
 const sinceOf = (type: string, subject: string | undefined, before: readonly Condition[]): string | undefined =>
   before.find((one) => one.type === type && one.subject === subject)?.since;
 
-/** Counted back from now: the wall clock at the time itself may have been years off, and corrected since. */
+/** Computed back from now: the wall clock of that time may have been off by years and corrected since. */
 const iso = (instant: Instant, now: Instant): string => isoTime(Math.round(now.wall - elapsed(instant, now)));
 
 const age = (instant: Instant, now: Instant): number => Math.max(0, Math.round(elapsed(instant, now)));

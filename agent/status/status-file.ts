@@ -7,26 +7,28 @@ import { substance } from "./snapshot.ts";
 
 export interface StatusFileParts {
   readonly file: string;
-  /** The last status of an earlier configuration. */
+  /** The last status of an earlier run. */
   readonly last?: Status | undefined;
-  /** On average at most this often, when something changed; at least this often, whatever happens. */
+  /** `minInterval`: average minimum between writes on change. `every`: maximum between writes. */
   readonly limits: { readonly minInterval: Millis; readonly every: Millis };
-  /** The status as it is now. `before`: the last one taken. `failures`: how often the file could not be written. */
+  /** Takes the current status. `before`: the last one taken. `failures`: number of failed writes. */
   take(before: Status | undefined, failures: number): Status;
-  /** Replaces the file's text in one step. */
+  /** Replaces the file atomically. */
   replace(file: string, text: string): void;
 }
 
-/** News that may be written at once after a quiet time: the start with all its controllers, a link that fails, what follows. */
+/**
+ * Burst of writes allowed after a quiet time, enough for the start of all controllers or the consequences of a broken
+ * link.
+ */
 const promptNews = 6;
 
-/** What happens together is told together. */
+/** Delay that merges changes happening together. */
 const settling: Millis = 100;
 
 /**
- * Keeps status.json true. It looks for news every `minInterval`, and at once where it is told that there is some. A folder
- * that is missing, read-only or full is no reason to stop looking after a site: it is said once in the log, counted, and
- * tried again with the next write.
+ * Keeps status.json current: checks for changes every `minInterval`, and at once after `news()`. A missing, read-only
+ * or full folder does not stop the agent: the failure is logged once, counted, and the write retried.
  */
 export class StatusFile {
   readonly #ambient: Ambient;
@@ -35,7 +37,7 @@ export class StatusFile {
   #last: Status | undefined;
   #written: { readonly at: Instant; readonly substance: string } | undefined;
   #allowance: TokenBucket;
-  /** News that has to wait until the allowance permits a write. */
+  /** A change waits until the bucket grants a write. */
   #waiting = false;
   #failures = 0;
   #failing = false;
@@ -52,7 +54,7 @@ export class StatusFile {
     return this.#failures;
   }
 
-  /** As it was taken last, whether or not that was worth a write. */
+  /** The status taken last, written or not. */
   get last(): Status | undefined {
     return this.#last;
   }
@@ -65,17 +67,17 @@ export class StatusFile {
     }
   }
 
-  /** Something changed that a person may be waiting for. */
+  /** Reports a change that the file should show at once. */
   news(): void {
     this.#bell.ring();
   }
 
-  /** Writes now, whether or not something changed: before the agent says that it is ready, and when it stops. */
+  /** Writes now even without a change: before the agent reports ready, and when it stops. */
   write(): void {
     this.#pass(true);
   }
 
-  /** Until the next look. */
+  /** Time until the next check. */
   #rest(): Millis {
     const now = this.#ambient.clock.now();
     const { minInterval, every } = this.#parts.limits;
@@ -105,7 +107,7 @@ export class StatusFile {
     }
   }
 
-  /** Only news costs of the allowance. */
+  /** Only changes take tokens. */
   #mayWrite(news: string, now: Instant): boolean {
     this.#waiting = news !== this.#written?.substance;
     if (!this.#waiting) return false;

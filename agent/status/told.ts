@@ -1,6 +1,6 @@
 import type { BoardPart, ConfigPart, JournalPart, MemoryPart, Parts } from "./parts.ts";
 
-/** What a part of the program that runs beside the agent tells of itself, and of what others tell of as well. */
+/** The contribution of a companion to the status; memory, board, journal and config may be partial. */
 export interface Told
   extends Partial<Omit<Parts, "now" | "process" | "identity" | "memory" | "board" | "journal" | "config">> {
   readonly memory?: Partial<MemoryPart>;
@@ -9,7 +9,10 @@ export interface Told
   readonly config?: Partial<ConfigPart>;
 }
 
-/** Problems add up. Where two tell the same member, the last one counts; what nobody began is not completed. */
+/**
+ * Merges contributions: problems add up, the last value of a member wins, and partial members only complete existing
+ * ones.
+ */
 export function completed(parts: Parts, told: readonly Told[]): Parts {
   let whole = parts;
   for (const { memory, board, journal, config, problems, ...rest } of told) {

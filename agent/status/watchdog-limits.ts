@@ -1,16 +1,16 @@
 import type { Millis } from "../base/clock.ts";
 
-/** What the longest legitimate silence of a loop follows from. */
+/** Determines the longest legitimate silence of a loop. */
 export interface Patience {
-  /** The longest that a request may take. */
+  /** Longest duration of a request. */
   readonly longestRequest: Millis;
-  /** How long a leader goes on trying to renew: so long its controllers go on trying, too. */
+  /** How long a leader keeps trying to renew, and its controllers with it. */
   readonly renewDeadline: Millis;
 }
 
 /**
- * How long each loop may stand still. Generous: what a request or an outage can hold up ends by itself, and a restart would
- * only cost a term. What these find is a promise that nobody keeps.
+ * How long each loop may make no progress. Generous: a slow request or an outage ends by itself, and a restart would
+ * cost a term. The limits are meant to find promises that never settle.
  */
 export const watchdogLimits =
   ({ longestRequest, renewDeadline }: Patience) =>

@@ -3,16 +3,16 @@ import { elapsed, type Instant, type Millis, nextTurn, sleep } from "../base/clo
 import { formatDuration } from "../base/duration.ts";
 import type { Progress } from "../base/progress.ts";
 
-/** The condition by which a process tells that a loop in it does not move; where systemd watches, it will end it. */
+/** The condition that reports a stuck loop; where its watchdog is enabled, systemd kills the process. */
 export const stuckCondition = "LoopStuck";
 
-/** A loop that does not move, and since when. */
+/** A loop without progress, and since when. */
 export interface Stuck {
   readonly name: string;
   readonly since: Instant;
 }
 
-/** Which loops have not moved for longer than they may. */
+/** Returns the loops that exceed their limit. */
 export const stuckOf = (
   loops: readonly Progress[],
   limitOf: (name: string) => Millis,
@@ -21,24 +21,24 @@ export const stuckOf = (
   loops.flatMap(({ name, at }) => (at !== "idle" && elapsed(at, now) > limitOf(name) ? [{ name, since: at }] : []));
 
 export interface WatchdogParts {
-  /** Within which systemd wants to hear from us; undefined: it does not listen, and we only tell of stuck loops. */
+  /** systemd's watchdog period; undefined: disabled, and stuck loops are only reported. */
   readonly period: Millis | undefined;
   readonly loops: () => readonly Progress[];
   readonly limitOf: (name: string) => Millis;
   readonly alive: () => void;
-  /** Called when other loops are stuck than before. */
+  /** Called when the set of stuck loops changes. */
   readonly changed: () => void;
 }
 
 const wakingUp: Millis = 1000;
 
-/** Where nobody listens. */
+/** Period without systemd's watchdog. */
 const ownPeriod: Millis = 60_000;
 
 /**
- * Says that the program lives, and only while every loop in it moves: a timer that fires proves nothing about them. Four
- * times within the period, so that one message may be lost. What a person or the network has to mend is not its business:
- * a loop that waits for them moves, because each of its attempts ends.
+ * Sends WATCHDOG=1 only while every loop makes progress, which a firing timer alone would not prove. Four times per
+ * period, so that one message may be lost. Loops waiting for an operator or the network do not count as stuck, because
+ * each of their attempts ends.
  */
 export class Watchdog {
   readonly #ambient: Ambient;
@@ -50,7 +50,7 @@ export class Watchdog {
     this.#parts = parts;
   }
 
-  /** Those of the last look. */
+  /** The stuck loops found by the last check. */
   get stuck(): readonly Stuck[] {
     return this.#stuck;
   }
@@ -62,9 +62,9 @@ export class Watchdog {
       this.#look();
       const asleep = clock.now();
       await sleep(clock, pause, signal);
-      // A process that was suspended finds each of its loops late, and about to move.
+      // After a suspension every loop looks late but is about to continue.
       if (elapsed(asleep, clock.now()) > 2 * pause) await sleep(clock, Math.min(pause, wakingUp), signal);
-      // Not only its timers: what waits for the disk or a socket has its turn too.
+      // Lets disk and socket callbacks run too, not only timers.
       await nextTurn();
     }
   }
