@@ -12,23 +12,23 @@ import { BoardWatch } from "./board-watch.ts";
 import type { Companion, CompanionParts } from "./companions.ts";
 import { NodeReport } from "./node-report.ts";
 
-/** Watches over the board, and lets the agent know how it is. */
+/** Starts watching the board and connects the watch to the agent. */
 export function boardWatch({ ambient, config, agent, news }: CompanionParts): BoardWatch {
-  // A certificate that was not valid yet is now (docs/interfaces.md#clocks): the API is asked at once, and not after
-  // the next pause.
+  // A certificate that was not yet valid may be now (docs/interfaces.md#clocks): contact the API at once instead of
+  // after the next pause.
   const watch = new BoardWatch(ambient, {
     config,
     news,
     clockSet: () => agent.elector.look(),
     apiSkew: () => agent.clockSkew,
   });
-  // What the first status says of the board is there with it.
+  // So that the first status already includes the board.
   watch.look();
   agent.heed(watch);
   return watch;
 }
 
-/** What is done by the calendar, and what the board is made of. */
+/** Scheduled maintenance, and the hardware inventory. */
 export interface UpkeepCompanion extends Companion {
   inventory(): Inventory | undefined;
 }
@@ -64,7 +64,7 @@ export function upkeep({ ambient, config, folder, io, bootId }: CompanionParts, 
   };
 }
 
-/** The setting was checked where it was read. */
+/** Unreachable: the setting was validated when it was read. */
 const never = { minutes: [], hours: [], daysOfMonth: [], months: [], daysOfWeek: [] };
 
 export function nodeReport({ ambient, config, agent, folder, version }: CompanionParts, board: BoardWatch): Companion {

@@ -19,22 +19,22 @@ import { type Zone, zoneNamed } from "../upkeep/time-zone.ts";
 
 export interface BoardWatchParts {
   readonly config: Config;
-  /** Called when something changed that a person may be waiting for. */
+  /** Called on changes the status file should show at once. */
   readonly news: () => void;
-  /** Called when the clock is known to be right: what failed because of it may work now. */
+  /** Called when the clock is synchronised: operations that failed because of it may succeed now. */
   readonly clockSet?: () => void;
-  /** How far the API server's clock is ahead of this board's. */
+  /** The API server's clock minus this board's. */
   readonly apiSkew?: () => Millis | undefined;
-  /** Tests put a tree of their own there. */
+  /** Replaced by tests. */
   readonly files?: BoardFiles;
 }
 
-/** The board that the agent lives on: its sensors, its clock and its calendar. There before the agent, which asks it. */
+/** Watches the agent's board: sensors, clock and calendar. Created before the agent, which reads it. */
 export class BoardWatch implements BoardHealth {
   readonly name = "board";
   readonly clock: ClockSync;
   readonly zone: Zone | undefined;
-  /** Whether nothing may be evicted now (quietHours.windows). */
+  /** The quiet hours in force (quietHours.windows), during which nothing is evicted; undefined: none. */
   readonly isQuiet: (now: Instant) => Quiet | undefined;
   readonly #config: Config;
   readonly #sampler: BoardSampler;
@@ -85,12 +85,12 @@ export class BoardWatch implements BoardHealth {
     return this.#sampler.readings();
   }
 
-  /** One look at everything, now. */
+  /** Reads all sensors now. */
   look(): void {
     this.#sampler.look();
   }
 
-  /** What the board's Node should say; undefined: the sensors were not read yet. */
+  /** Wanted conditions of the board's Node; undefined: the sensors have not been read yet. */
   conditions(now: Instant): readonly WantedCondition[] | undefined {
     const readings = this.#sampler.readings();
     return readings && nodeConditions(this.#view(readings), now);
@@ -135,7 +135,7 @@ export class BoardWatch implements BoardHealth {
       },
       problems: [
         ...boardProblems(this.#view(readings), now),
-        // The others are told with the holds of the leader; that they are not known concerns a person on any board.
+        // Known quiet hours are shown with the leader's holds; unknown ones matter on any board.
         ...(quiet && quiet.until === undefined
           ? [{ type: "QuietHoursUnknown", severity: "warning", message: `nothing is evicted: ${quiet.why}` } as const]
           : []),
@@ -162,7 +162,7 @@ const bytesOf = (file: string): Uint8Array | undefined => {
   }
 };
 
-/** Asks systemd-timedated, which asks the kernel. A board without systemd is not asked again: it answers nothing. */
+/** Asks systemd-timedated, which asks the kernel. undefined on a board without systemd. */
 async function askTimedated({ clock }: Ambient, signal: AbortSignal): Promise<string | undefined> {
   const args = ["show", "-p", "NTPSynchronized", "--value"];
   const outcome = await runChild("timedatectl", args, { patience: 10_000, longest: 1000, clock, signal });

@@ -11,12 +11,12 @@ import type { CompanionParts } from "./companions.ts";
 
 const usualLogs: Millis = 2 * 86_400_000;
 
-/** On a card that is almost full the newest are what somebody waits for. */
+/** Only the newest archives are kept: the card may be almost full. */
 const mostArchives = 3;
 
 /**
- * `diagnostics.collect`: the archive of `siteward diag collect`, made by the agent itself. What that takes is loaded for it.
- * The doctor is not asked: he would ask the agent, and the API server besides.
+ * Executes `diagnostics.collect`: builds the archive of `siteward diag collect` within the agent, loading the code on
+ * demand. Leaves the doctor's findings out, as the doctor would query the agent and the API server.
  */
 export const collectDiagnostics =
   ({ ambient, controls, io, version }: CompanionParts) =>
@@ -69,7 +69,7 @@ const failed = (message: string, result: JsonRecord): Effect => ({
   result,
 });
 
-/** The oldest archives go, and what of one is there that was cut short: one is collected at a time. */
+/** Deletes the oldest archives and partial ones; only one collection runs at a time. */
 export function makeRoom(folder: string): void {
   const names = readdirSync(folder).sort();
   const archives = names.filter((name) => name.endsWith(".tar.gz"));
@@ -77,7 +77,7 @@ export function makeRoom(folder: string): void {
   for (const name of [...gone, ...names.filter((one) => one.endsWith(".part"))]) rmSync(join(folder, name));
 }
 
-/** Without Node's fetch, which needs WebAssembly. A redirection is an answer like any other: it may lead anywhere. */
+/** Uploads without Node's fetch, which needs WebAssembly. Redirects are not followed: they may lead anywhere. */
 async function put(url: URL, archive: Uint8Array, signal: AbortSignal): Promise<number> {
   const { request } = await import("node:https");
   return await new Promise((resolve, reject) => {

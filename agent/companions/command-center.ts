@@ -35,7 +35,7 @@ export interface CommandCenterParts
 
 const rulesLook: Millis = 30_000;
 
-/** The desk with everything around it: the log of commands, the operator's socket, and the metrics. */
+/** The command desk with its log, the control socket, and the metrics. */
 export class CommandCenter implements Companion {
   readonly name = "commands";
   readonly desk: CommandDesk;
@@ -87,7 +87,7 @@ export class CommandCenter implements Companion {
     return { commands: this.desk.counts.latest, problems: this.#ruleProblems(now) };
   }
 
-  /** What the fleet is told of commands in the birth message. */
+  /** Facts about commands for the birth message. */
   birth(): JsonRecord {
     const { isInstalled, keys } = readTrust(this.#parts.config.commands.trust);
     const schema = createHash("sha256")
@@ -96,7 +96,7 @@ export class CommandCenter implements Companion {
     return { security: { signing: isInstalled ? "required" : "off", keys: [...keys.keys()] }, commandSchema: schema };
   }
 
-  /** At the pace of the status file, and beside it. */
+  /** Writes the metrics file whenever the status file was written. */
   written(status: Status): void {
     const { ambient, config } = this.#parts;
     const file = join(config.run.folder, "metrics.prom");
@@ -109,7 +109,7 @@ export class CommandCenter implements Companion {
     }
   }
 
-  /** Files that cannot be used close doors: somebody has to hear of it. */
+  /** An unusable file locks commands out, so operators need to know. */
   #ruleProblems(now: Instant): readonly ProblemPart[] {
     if (this.#looked && elapsed(this.#looked.at, now) < rulesLook) return this.#looked.problems;
     const { trust, policy } = this.#parts.config.commands;

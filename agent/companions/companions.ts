@@ -21,27 +21,27 @@ export interface CompanionParts {
   readonly agent: Agent;
   readonly folder: StateFolder;
   readonly io: Io;
-  /** Of the process that all this lives in. */
+  /** Controls of the enclosing process. */
   readonly controls: ProcessControls;
-  /** As it was taken last; undefined: not yet. */
+  /** The status taken last; undefined: none yet. */
   readonly status: () => Status | undefined;
-  /** Called when something changed that a person may be waiting for. */
+  /** Called on changes the status file should show at once. */
   readonly news: () => void;
   readonly bootId: string;
   readonly version: string;
 }
 
-/** Something that runs beside the agent, in the same process and for as long. It must never hold the agent up. */
+/** A task that runs beside the agent, in the same process and for as long. Must never block the agent. */
 export interface Companion {
   readonly name: string;
   run(signal: AbortSignal): Promise<void>;
-  /** What the status says of it; asked every time that a status is taken. */
+  /** Contribution to the status, requested whenever one is taken. */
   told?(now: Instant): Told;
-  /** The status file was written. */
+  /** Called after the status file was written. */
   written?(status: Status): void;
 }
 
-/** What runs beside the agent, one line each. What costs memory is loaded by import(), and only where it is configured. */
+/** Creates all companions. Code that costs memory is loaded by import(), and only if it is configured. */
 export async function companions(parts: CompanionParts): Promise<readonly Companion[]> {
   const { ambient, agent, folder, io } = parts;
   const board = boardWatch(parts);

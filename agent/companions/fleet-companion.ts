@@ -23,11 +23,11 @@ export interface FleetSurroundings {
   readonly standing: SiteControls["standing"];
   readonly desk: () => CommandTaker;
   readonly news: () => void;
-  /** What else is in the birth: inventory, security, persistence. */
+  /** Further facts for the birth: inventory, security, persistence. */
   readonly facts?: () => JsonRecord;
 }
 
-/** The board's part of its fleet. A board without a fleet loads nothing of it. */
+/** The board's fleet link. Without a configured fleet none of its code is loaded. */
 export async function fleetOf(ambient: Ambient, around: FleetSurroundings): Promise<BoardFleet | undefined> {
   const { config, database, env, bootId, controls } = around;
   const { url, fleet } = config.mqtt;
@@ -56,7 +56,7 @@ export async function fleetOf(ambient: Ambient, around: FleetSurroundings): Prom
   });
 }
 
-/** Each setting by itself first; then whether all of them together make a configuration of this board. */
+/** Validates each setting, then all of them together with this board's own. */
 function faultsOf(
   document: Kept,
   { remote }: Config,

@@ -6,7 +6,7 @@ import { SecondJudge } from "../judgement/second-judge.ts";
 import { judgeProblem } from "../status/judge-problems.ts";
 import type { Companion } from "./companions.ts";
 
-/** Looks for another judge of this site's boards while this one is it. */
+/** Detects other judges of this site's boards while this board leads and judges. */
 export function judgeWatch(
   ambient: Ambient,
   { agent, config }: { readonly agent: Agent; readonly config: Config },

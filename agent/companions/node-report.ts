@@ -16,41 +16,41 @@ export interface NodeReportParts {
   readonly client: Pick<KubeClient, "get" | "patch">;
   /** The board's own Node. */
   readonly node: string;
-  /** Of the agent: told to whoever compares the boards of a site. */
+  /** The agent's version, for comparing the boards of a site. */
   readonly version: string;
   /** The key of the site's Lease. */
   readonly lease: string;
-  /** Undefined: the sensors were not read yet. */
+  /** undefined: the sensors have not been read yet. */
   readonly conditions: (now: Instant) => readonly WantedCondition[] | undefined;
   /** Why this board could not take over now; undefined: it could. */
   readonly obstacle: () => string | undefined;
   readonly facts: Facts;
 }
 
-/** What we know to stand at the Node. */
+/** What was last written to the Node. */
 interface Written {
   readonly uid: string;
-  /** Status by type. */
+  /** Condition status by type. */
   readonly conditions: Readonly<Record<string, string>>;
   readonly standby: string | undefined;
 }
 
 const look: Millis = 15_000;
-/** Between two writes of the conditions, but for the first. */
+/** Minimum interval between writes of conditions, except for the first. */
 const betweenWrites: Millis = 300_000;
-/** Between two writes of the annotation. */
+/** Minimum interval between writes of the annotation. */
 const betweenSwitches: Millis = 60_000;
-/** The sensors must have seen so much before what stood there from before is taken back. */
+/** How long the sensors must have run before a condition from before the start is cleared. */
 const settledAfter: Millis = 660_000;
-/** Somebody may have made the Node anew meanwhile. */
+/** The Node may have been recreated in the meantime. */
 const verifyEvery: Millis = 43_200_000;
 const pauses = { first: 30_000, most: 900_000 };
-/** The stop of the agent waits no longer than this for the last word. */
+/** Limit for the last write on shutdown. */
 const lastWord: Millis = 1_500;
 
 /**
- * Writes to the board's own Node how the board is, and whether it could lead: on change only, and then at most every few
- * minutes. What was written is remembered over a restart, which therefore costs one small read and no write.
+ * Reports the board's health and standby state on its own Node: on change only, and at most every few minutes. The last
+ * write is persisted, so that a restart costs one small read and no write.
  */
 export class NodeReport {
   readonly name = "node report";
@@ -72,7 +72,7 @@ export class NodeReport {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#ambient;
     this.#written = parsed(this.#parts.facts.get(area, key));
-    // The boards of a site are switched on together.
+    // The boards of a site are often switched on together.
     await sleep(clock, look * (1 + random.next()), signal);
     while (!signal.aborted) {
       let pause = look;
@@ -83,7 +83,7 @@ export class NodeReport {
         if (signal.aborted) break;
         if (isOvertaken(error) || isNotFound(error)) this.#forget();
         this.#failures++;
-        // Whoever watches over the link tells of it; a board without a Node is told by nobody else.
+        // Link errors are reported elsewhere; a missing Node is reported only here.
         const isFirst = this.#failures === 1;
         log[isFirst && !isOfLink(error) ? "warn" : "debug"]("the board's Node is not written", { error });
         pause = jitter(random, backoff(this.#failures, pauses), 0.5);
@@ -115,7 +115,7 @@ export class NodeReport {
     return before !== status && (!isTakenBack || elapsed(this.#startedAt, now) >= settledAfter);
   }
 
-  /** A Node that was made anew, or that somebody tidied up, has nothing of ours. */
+  /** A recreated or manually cleaned Node lacks what we wrote. */
   async #verify(now: Instant, signal: AbortSignal): Promise<void> {
     const { client, node } = this.#parts;
     const { metadata } = await client.get<Node>(nodes, { name: node, metadataOnly: true }, signal);
@@ -126,7 +126,7 @@ export class NodeReport {
   }
 
   async #writeConditions(changed: readonly WantedCondition[], now: Instant, signal: AbortSignal): Promise<void> {
-    // No heartbeat of it is ever written: who wants to know whether the board lives looks at its Lease.
+    // The heartbeat is never renewed: liveness follows from the board's Lease.
     const time = isoTime(now.wall).replace(/\.\d+Z$/, "Z");
     const conditions = changed.map((one) => ({ ...one, lastTransitionTime: time, lastHeartbeatTime: time }));
     const written = this.#written ?? nothing;
@@ -145,13 +145,18 @@ export class NodeReport {
     this.#remember({ ...written, standby });
   }
 
-  /** By strategic merge: conditions of others stay. The uid makes a Node of the same name that is another one refuse it. */
+  /**
+   * Strategic merge keeps the conditions of others. The uid makes a recreated Node of the same name refuse the patch.
+   */
   async #patch(patch: object, at: { readonly subresource?: "status" }, signal: AbortSignal): Promise<void> {
     const { client, node } = this.#parts;
     await client.patch<Node>(nodes, { name: node, ...at }, "strategic", patch, { signal, metadataOnly: true });
   }
 
-  /** Nobody is to rely on a board whose agent is stopped. Where it cannot be said in time, the site finds out by itself. */
+  /**
+   * Marks the board as stopped, so that no other board counts on it. If this cannot be written in time, the site
+   * notices by itself.
+   */
   async #sayGoodbye(): Promise<void> {
     if (this.#written?.standby !== standsBy || this.#failures > 0) return;
     const bound = deadline(this.#ambient.clock, lastWord, new AbortController().signal, () => new Error("too late"));
@@ -181,7 +186,7 @@ const nothing: Written = { uid: "", conditions: {}, standby: undefined };
 const isOver = (at: Instant | undefined, pause: Millis, now: Instant): boolean =>
   at === undefined || elapsed(at, now) >= pause;
 
-/** What a former process left. Anything else is as good as nothing: the Node is looked at before it is written. */
+/** Parses what a previous process stored. Unusable text counts as absent: the Node is read before it is written. */
 function parsed(text: string | undefined): Written | undefined {
   const { uid, conditions, standby } = recordIn(text ?? "") ?? {};
   if (!isRecord(conditions) || typeof uid !== "string") return undefined;

@@ -13,7 +13,7 @@ import { settingsIn, valueAt } from "../config/values.ts";
 import type { Status } from "../status/schema.ts";
 import type { ProcessControls } from "./process-controls.ts";
 
-/** What the fleet's link does for commands; a board without a fleet has none. */
+/** Operations of the fleet link used by commands; absent without a fleet. */
 export interface FleetControls {
   configVersion(): number | undefined;
   announce(): JsonRecord;
@@ -28,17 +28,19 @@ export interface OwnBoardParts {
   readonly controls: ProcessControls;
   readonly status: () => Status | undefined;
   readonly databases: readonly Database[];
-  /** The commands that are allowed here. */
+  /** Names of the commands allowed here. */
   readonly known: () => readonly string[];
   readonly fleet: FleetControls | undefined;
   readonly collectDiagnostics: BoardControls["collectDiagnostics"];
 }
 
-/** A status that goes over the air is no longer; what is left out first is what the fewest ask for. */
+/**
+ * Maximum size of a status sent to the fleet, in bytes; `leftOut` names members in the order in which they are dropped.
+ */
 const longestStatus = 31 * 1024;
 const leftOut = ["traffic", "watches", "commands", "controllers", "zones"] as const;
 
-/** This board and its agent, as commands see them. */
+/** This board and its agent as seen by commands. */
 export class OwnBoard implements BoardControls {
   readonly version: string;
   readonly bootId: string;
@@ -126,7 +128,7 @@ export class OwnBoard implements BoardControls {
     if (isThorough) {
       const { file } = databases[0] ?? {};
       const { bavail, bsize } = statfsSync(file === undefined ? "/" : dirname(file));
-      // What is live is written anew, beside the old file and into its log.
+      // VACUUM writes all live data again, beside the old file and into its WAL.
       if (bavail * bsize < 2 * before) {
         return refused(507, "free-space", "there is less room on the disk than twice what the databases take", {
           freeBytes: bavail * bsize,
@@ -168,7 +170,10 @@ export class OwnBoard implements BoardControls {
 const total = (databases: readonly Database[]): number =>
   databases.reduce((sum, database) => sum + database.sizes().file + database.sizes().wal, 0);
 
-/** Origins are written for people: "default", "host name", "profile rpi-4", "fleet, version 3", "SITEWARD_X", "FILE:LINE". */
+/**
+ * Parses origins, which are display texts: "default", "host name", "profile rpi-4", "fleet, version 3", "SITEWARD_X",
+ * "FILE:LINE".
+ */
 function sourceOf(origin: string): Source {
   if (origin.startsWith("profile ")) return "profile";
   if (origin.startsWith("fleet, ")) return "remote";
@@ -176,5 +181,5 @@ function sourceOf(origin: string): Source {
   return origin.startsWith("/") || /:\d+$/.test(origin) ? "file" : "default";
 }
 
-/** Settings name files and hold no secrets; only an address may have one in front of its host. */
+/** Settings name files and hold no secrets; only a URL may contain credentials. */
 const redacted = (shown: string): string => shown.replace(/(:\/\/)[^/@\s]+@/g, "$1...@");

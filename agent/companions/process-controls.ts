@@ -3,47 +3,53 @@ import type { Level } from "../base/logger.ts";
 import type { Loaded } from "../config/load.ts";
 import type { Kept } from "../config/remote-record.ts";
 
-/** Why a process ends: a word for programs, and a sentence. */
+/** Why a process ended: a machine-readable cause and a sentence. */
 export interface Ending {
   /** stop, memory, storage, command, failure, watchdog, unclean */
   readonly cause: string;
   readonly message?: string | undefined;
 }
 
-/** The process before this one, in the same boot. */
+/** The previous process in the same boot. */
 export interface PreviousProcess {
   readonly version: string;
   readonly ending: Ending;
 }
 
 /**
- * unchanged: it says what is in force. taken: in force now. begins: the life of the agent ends in good order, and another
- * one begins with it. refused: what was in force stays.
+ * unchanged: the settings equal those in force. taken: in force now. begins: this run of the agent ends in good order,
+ * and another starts with the new settings. refused: the former settings stay.
  */
 export type Reload =
   | { readonly outcome: "unchanged" | "taken" | "begins" }
   | { readonly outcome: "refused"; readonly problems: readonly string[] };
 
-/** Settings that are in force. A level of the log changes without a new life, and so may the number of the fleet's settings. */
+/** Settings in force. The log level changes without a new run, and so may the version of the fleet's settings. */
 export interface InForce extends Pick<Loaded, "config" | "origins"> {
-  /** The number of the fleet's settings. */
+  /** Version of the fleet's settings. */
   readonly remoteVersion: number | undefined;
 }
 
-/** What a part beside the agent may ask of the process that it lives in. */
+/** Operations of the enclosing process for companions. */
 export interface ProcessControls {
   readonly loaded: InForce;
   readonly startedAt: Instant;
-  /** Undefined: there was none in this boot, or it left no word. */
+  /** undefined: there was none in this boot, or it left no record. */
   readonly previous: PreviousProcess | undefined;
-  /** Why settings of the fleet do not go together with this board's own; nothing: they do. */
+  /** Why the fleet's settings conflict with this board's own; empty: they do not. */
   problemsWith(remote: Kept): readonly string[];
-  /** Undefined: as configured. Holds until the process ends, or the next call. `component`: a controller, or a resource. */
+  /**
+   * undefined: the configured level. Holds until the process ends or the next call. `component`: a controller or a
+   * resource.
+   */
   setLogLevel(level: Level | undefined, component?: string): void;
-  /** Ends in good order; the supervisor starts the next process. */
+  /** Ends the process in good order; the service manager starts the next one. */
   restart(ending: Ending): void;
-  /** Reads the configuration again, as SIGHUP does. */
+  /** Reloads the configuration, as SIGHUP does. */
   reload(): Reload;
-  /** Reads the credentials for the API again, for the next connection. What is wrong with them, in a sentence: then the old connection stays. */
+  /**
+   * Reloads the API credentials for the next connection. Returns what is wrong with them; then the old connection
+   * stays.
+   */
   reloadCredentials(): Promise<string | undefined>;
 }

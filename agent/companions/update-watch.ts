@@ -19,7 +19,7 @@ export interface UpdateWatchParts {
 const area = "update";
 const key = "trial";
 
-/** Reports a version that crashes after it was installed. Going back to the former one is for a person to decide. */
+/** Reports a version that crashes after its installation. Rolling back is left to an operator. */
 export class UpdateWatch implements Companion {
   readonly name = "update";
   readonly #ambient: Ambient;
@@ -42,7 +42,7 @@ export class UpdateWatch implements Companion {
     }
     if (after === before) return;
     const { former, crashes } = after;
-    // Noted first: a process that ends in between notes it again, rather than never.
+    // Recorded before the trial is persisted: a process that dies in between reports twice rather than never.
     if (crashes === tooManyCrashes)
       fleet?.note({ type: "update.unhealthy", severity: "critical", detail: { version, former, crashes } });
     try {
@@ -52,7 +52,7 @@ export class UpdateWatch implements Companion {
     }
   }
 
-  /** A package of a pre-release has a tilde where its version has a dash. */
+  /** Reports the unhealthy update with the command for going back. */
   told(now: Instant): Told {
     const trial = this.#unhealthy;
     if (!trial || !isUnhealthy(trial, this.#parts.bootId, now.mono)) return {};
@@ -71,6 +71,6 @@ export class UpdateWatch implements Companion {
   }
 }
 
-/** Where operator.md keeps the packages of a board. A package has its version as Debian writes it. */
+/** Path of a board's packages as in operator.md. Debian versions have a tilde where a pre-release has a dash. */
 const packageFile = (version: string | undefined): string =>
   `/var/cache/siteward/siteward_${version?.replace("-", "~") ?? "VERSION"}_*.deb`;
