@@ -6,9 +6,9 @@ import { runCommand } from "./run-command.ts";
 export { run } from "../process/run.ts";
 
 /**
- * `siteward run`, and nothing of the other commands: the build makes a bundle of its own of this file. Code that is shared
- * with them would come in a hundred small pieces, each with what only they need, and cost a megabyte in each agent.
- * Answers undefined where something else is asked for than the agent, as by `run --help`.
+ * `siteward run` without the other commands; the build bundles this file separately. Code shared with the other
+ * commands would be split into a hundred small chunks and cost a megabyte in each agent. Returns undefined if anything
+ * but the agent is requested, such as `run --help`.
  */
 export async function agentAlone(main: string, argv: readonly string[]): Promise<number | undefined> {
   const request = parseCommand(runCommand, argv);

@@ -3,13 +3,13 @@ import type { Run } from "../base/io.ts";
 export interface Option {
   readonly name: string;
   readonly short?: string;
-  /** How the value is called in the help: `--config FILE`. Without it the option takes no value. */
+  /** Name of the value in the help: `--config FILE`. Absent: a flag without a value. */
   readonly value?: string;
-  /** The value of an option that may stand alone: `--watch` is `--watch 2`. */
+  /** Default of an option whose value may be omitted: `--watch` means `--watch 2`. */
   readonly bare?: string;
-  /** The only values there are. */
+  /** The permitted values. */
   readonly choices?: readonly string[];
-  /** Some of the values, for the shell's completion. */
+  /** Some possible values, for shell completion. */
   readonly known?: readonly string[];
   readonly summary: string;
 }
@@ -18,14 +18,14 @@ export interface Command {
   /** As it is typed: "status", "config show". */
   readonly name: string;
   readonly summary: string;
-  /** More sentences, for the help of the command and the man page. */
+  /** Further text for the command's help and the man page. */
   readonly details?: string;
-  /** What stands after the options, as the help shows it, and how many of them may and must be there. */
+  /** Positional arguments: how the help shows them, and how many are required and allowed. */
   readonly words?: { readonly show: string; readonly least: number; readonly most: number };
   readonly options: readonly Option[];
   readonly exits: readonly number[];
   readonly examples?: readonly string[];
-  /** Loads the command's code, and nothing of the other commands. */
+  /** Loads the code of this command only. */
   load(): Promise<Run>;
 }
 

@@ -4,10 +4,10 @@ import { careCommands } from "./maintenance-commands.ts";
 import { configRollback, operatorCommands } from "./operator-commands.ts";
 import { runCommand } from "./run-command.ts";
 
-/** Those that ship with the program; they themselves are loaded only where they are played. */
+/** Names of the shipped scenarios; the scenarios are loaded on demand. */
 const scenarioNames = ["board-outage", "zone-outage", "leader-loss", "flapping-link", "api-restart", "rolling-update"];
 
-/** One table: parsing, help, completion and the man page are all made from it. */
+/** The single table behind parsing, help, completion and the man page. */
 export const commands: readonly Command[] = [
   runCommand,
   {
@@ -215,7 +215,7 @@ export const commands: readonly Command[] = [
   },
 ];
 
-/** The first words of commands that consist of two. */
+/** First words of two-word commands. */
 export const groups: Readonly<Record<string, string>> = {
   config: "Show, check and explain the configuration.",
   diag: "Collect what a helper needs.",
@@ -223,6 +223,6 @@ export const groups: Readonly<Record<string, string>> = {
   profile: "Show and apply the firmware profile of this board.",
 };
 
-/** The commands whose name begins with these words. */
+/** The commands of a group. */
 export const commandsUnder = (group: string): readonly Command[] =>
   commands.filter(({ name }) => name.startsWith(`${group} `));

@@ -3,7 +3,7 @@ import type { Io } from "../base/io.ts";
 import { parse } from "./parse.ts";
 import { perform } from "./perform.ts";
 
-/** One command line, from words to exit code. Only the code of the command that was asked for is loaded. */
+/** Runs a command line and returns the exit code. Loads only the code of the requested command. */
 export async function dispatch(io: Io, argv: readonly string[]): Promise<number> {
   const request = parse(argv);
   if (request.do === "refuse") {

@@ -1,7 +1,7 @@
 import { exit } from "../base/exit-codes.ts";
 import { type Command, configOption, jsonOption } from "./command.ts";
 
-/** Commands of whoever looks after a board: to set it up, to find out what is wrong, to take siteward off again. */
+/** Maintenance commands: enrolment, diagnosis, release. */
 export const careCommands: readonly Command[] = [
   {
     name: "enroll",

@@ -1,7 +1,7 @@
 import { exit } from "../base/exit-codes.ts";
 import type { Command, Option } from "./command.ts";
 
-/** Of what is given to the agent over its socket. */
+/** Options of commands sent to the agent over its socket. */
 const orderOptions: readonly Option[] = [
   { name: "dry-run", summary: "Check everything and show what would be done, without doing it." },
   {
@@ -37,7 +37,7 @@ export const configRollback: Command = {
   load: async () => (await import("./commands/config-rollback.ts")).rollback,
 };
 
-/** Commands to agents: on the board itself, and signed for boards elsewhere. */
+/** Commands sent to agents: on this board, or signed for other boards. */
 export const operatorCommands: readonly Command[] = [
   {
     name: "cmd",

@@ -3,15 +3,15 @@ import type { Args } from "../base/io.ts";
 import { nearest } from "../base/nearest.ts";
 import { type Command, helpOption, type Option } from "./command.ts";
 
-/** What a command line asks for. */
+/** The parsed command line. */
 export type Request =
   | { readonly do: "run"; readonly command: Command; readonly args: Args }
-  /** Of a command, of a group, or of the program. */
+  /** Help of a command, a group or the whole program. */
   | { readonly do: "help"; readonly of: Command | string | undefined }
-  /** One sentence: what is wrong, and what may have been meant. */
+  /** One sentence: what is wrong, with a suggestion if possible. */
   | { readonly do: "refuse"; readonly problem: string };
 
-/** The words after the command's name, held against its table entry. */
+/** Parses the words after a command's name against its table entry. */
 export function parseCommand(command: Command, argv: readonly string[]): Request {
   const options = [...command.options, helpOption];
   const { tokens } = parseArgs({
@@ -60,7 +60,7 @@ const asNodeHasIt = ({ name, short, value }: Option) =>
     },
   ] as const;
 
-/** `--watch` alone is `--watch=2`, and `--watch 5` is `--watch=5`: parseArgs knows no optional values. */
+/** Rewrites `--watch` to `--watch=2` and `--watch 5` to `--watch=5`, as parseArgs lacks optional values. */
 function withBareValues(argv: readonly string[], options: readonly Option[]): string[] {
   const result: string[] = [];
   for (let at = 0; at < argv.length; at++) {
@@ -79,7 +79,7 @@ function withBareValues(argv: readonly string[], options: readonly Option[]): st
 
 export const refuse = (problem: string): Request => ({ do: "refuse", problem });
 
-/** What may have been meant, as the end of a sentence. */
+/** A suggestion for a mistyped word, as the end of a sentence; "" if none is similar. */
 export function meant(word: string, among: readonly string[], before = ""): string {
   const similar = nearest(word, among);
   return similar === undefined ? "" : `; did you mean ${before}${similar}?`;

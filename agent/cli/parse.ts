@@ -1,7 +1,7 @@
 import { commands, commandsUnder, groups } from "./commands.ts";
 import { meant, parseCommand, type Request, refuse } from "./parse-command.ts";
 
-/** A whole command line, held against the table of commands. */
+/** Parses a whole command line against the table of commands. */
 export function parse(argv: readonly string[]): Request {
   const [first, second] = argv;
   if (first === undefined || first === "--help" || first === "-h") return { do: "help", of: undefined };
@@ -14,7 +14,7 @@ export function parse(argv: readonly string[]): Request {
   return refuse(`${JSON.stringify(first)} is not a command${meant(first, firstWords())}`);
 }
 
-/** All words that a command line may begin with. */
+/** All first words of commands. */
 export const firstWords = (): readonly string[] => [...new Set(commands.map(({ name }) => name.split(" ")[0] ?? name))];
 
 function parseGroup(group: string, word: string | undefined, rest: readonly string[]): Request {

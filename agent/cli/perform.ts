@@ -3,7 +3,7 @@ import { exit } from "../base/exit-codes.ts";
 import type { Args, Io } from "../base/io.ts";
 import type { Command } from "./command.ts";
 
-/** Loads a command and runs it, to its exit code. What it fails with is told in one line, with what to do about it. */
+/** Loads and runs a command, and returns its exit code. A foreseen error is printed in one line with its hint. */
 export async function perform(io: Io, command: Command, args: Args): Promise<number> {
   const run = await command.load();
   try {
@@ -18,7 +18,7 @@ export async function perform(io: Io, command: Command, args: Args): Promise<num
       io.stderr.line(`siteward: ${name}: ${notAllowed(error)}; only root may do this: sudo siteward ${name}`);
       return exit.permission;
     }
-    // Errors that state a disposition were foreseen, and say what was attempted; anything else is a bug of ours.
+    // Errors with a disposition were foreseen and say what was attempted; any other is a bug of ours.
     if (!(error instanceof Error && "disposition" in error)) throw error;
     const hint = hintOf(error);
     io.stderr.line(`siteward: ${sentenceOf(error)}`);
@@ -27,6 +27,6 @@ export async function perform(io: Io, command: Command, args: Args): Promise<num
   }
 }
 
-/** Of what the system says, the place is what a person needs. */
+/** Reduces a system error to the path, which is what a person needs. */
 const notAllowed = (error: unknown): string =>
   sentenceOf(error).replace(/\bE(ACCES|PERM): [\w ]+, \w+ '([^']*)'.*/, "no permission for $2");

@@ -7,7 +7,7 @@ import { serviceVariables } from "../base/service-variables.ts";
 import { lifeline } from "../board/runtime-flags.ts";
 import { terminalOutput } from "./terminal-output.ts";
 
-/** What surrounds this process, for its one command. `main`: the address of the file that was started. */
+/** Provides the environment of this process to its command. `main`: URL of the started file. */
 export function processIo(main: string): Io {
   const interrupt = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -37,8 +37,8 @@ export function processIo(main: string): Io {
 }
 
 /**
- * What the service manager says to this very process. Programs that it starts must not speak in its name: those of systemd do
- * where they find these, even of their own failures.
+ * Takes the service manager's variables out of the environment of child processes. systemd's own programs would
+ * otherwise speak in the agent's name, even about their own failures.
  */
 function ownEnvironment(): Io["env"] {
   const env = { ...process.env };

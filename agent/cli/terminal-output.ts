@@ -1,12 +1,12 @@
 import type { Output } from "../base/io.ts";
 import { jsonText, lineOf, type Text, terminalText } from "../base/terminal-text.ts";
 
-/** A stream as commands write to it. Whatever comes from outside passes here on its way to a terminal. */
+/** A stream for command output; `write` masks control characters in foreign text before it reaches a terminal. */
 export function terminalOutput(
   stream: Pick<NodeJS.WriteStream, "isTTY" | "columns" | "rows"> & { write(text: string): unknown },
   env: Readonly<Record<string, string | undefined>>,
 ): Output {
-  // https://no-color.org: any text in the variable means no.
+  // https://no-color.org: any non-empty value disables colour.
   const write = (text: Text): void => void stream.write(terminalText(text, stream.isTTY && !env.NO_COLOR));
   return {
     write,

@@ -3,7 +3,7 @@ import type { Run } from "../../base/io.ts";
 import { emqxAcl, mosquittoAcl } from "../../fleet/broker-acl.ts";
 import { isName } from "../../fleet/topics.ts";
 
-/** `siteward broker-acl`: what a fleet's broker must know of its boards. Words are site/board[,board…]. */
+/** `siteward broker-acl`: prints a fleet's ACL for its broker. Words are site/board[,board…]. */
 export const run: Run = async (io, { values, words }) => {
   const fleet = values.get("fleet") ?? "";
   const format = values.get("format") ?? "mosquitto";

@@ -6,7 +6,7 @@ import { publishedSchema } from "../../commands/desk/published-schema.ts";
 import { commands } from "../../commands/desk/registry.ts";
 import { give } from "./send-command.ts";
 
-/** `siteward cmd NAME [JSON]`: a command for the agent on this board, over its socket. */
+/** `siteward cmd NAME [JSON]`: sends a command to the agent on this board over its socket. */
 export const run: Run = async (io, args) => {
   const [name, json] = args.words;
   if (args.flags.has("schema")) return printSchema(io, name);

@@ -7,13 +7,13 @@ import type { Command, Option } from "../command.ts";
 import { firstWords } from "../parse.ts";
 import { pathsIn } from "./config.ts";
 
-/** What a shell offers for words and for values: the tables as they are when the script is made. */
+/** Words and values for shell completion, from the tables at the time the script is generated. */
 export interface CompletionWords {
-  /** Words that can only be one of these: "bash|zsh|fish", a command, a setting. */
+  /** The permitted words: "bash|zsh|fish", a command, a setting. */
   choicesOf(command: Command): readonly string[];
-  /** Values that are offered; a value of which none is known is anybody's guess. */
+  /** Suggested values; empty if none are known. */
   valuesOf(command: Command, option: Option): readonly string[];
-  /** Several values may stand there, with commas between them. */
+  /** Whether the option takes several values, separated by commas. */
   isList(option: Option): boolean;
 }
 

@@ -60,7 +60,7 @@ function bashValues(option: Option, words: readonly string[], isList: boolean): 
   if (takesFile(option)) return `COMPREPLY=($(compgen -f -W "${words.join(" ")}" -- "$cur")); `;
   if (words.length === 0) return "";
   if (!isList) return `${bashWords(words)}; `;
-  // What stands before the last comma stays.
+  // Keep everything before the last comma.
   return `local before=; [[ $cur == *,* ]] && before=\${cur%,*},; COMPREPLY=($(compgen -P "$before" -W "${words.join(" ")}" -- "\${cur##*,}")); `;
 }
 
@@ -112,7 +112,7 @@ if [ "$funcstack[1]" = "_siteward" ]; then _siteward "$@"; else compdef _sitewar
 }
 
 function zshValues(option: Option, words: readonly string[], isList: boolean): string {
-  // A word with a colon behind it would have a description.
+  // _values would take a word after a colon as a description.
   return isList ? `_values -s , value ${words.join(" ")}` : zshOffer(words, takesFile(option));
 }
 
@@ -124,7 +124,7 @@ function zshOffer(words: readonly string[], files: boolean): string {
 const summaryOf = (name: string): string =>
   groups[name] ?? commands.find((command) => command.name === name)?.summary ?? "";
 
-/** Inside single quotes, in a description that ends at a bracket or a colon. */
+/** Escapes text for single quotes, and for a description that ends at a bracket or a colon. */
 const zshText = (text: string): string => text.replaceAll("'", "'\\''").replace(/[[\]:]/g, "\\$&");
 
 function fish({ choicesOf, valuesOf, isList }: CompletionWords): string {

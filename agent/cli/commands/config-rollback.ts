@@ -3,7 +3,7 @@ import type { Run } from "../../base/io.ts";
 import type { JsonRecord } from "../../base/json.ts";
 import { give } from "./send-command.ts";
 
-/** `siteward config rollback`: the command config.rollback, given on the board itself. */
+/** `siteward config rollback`: sends config.rollback to the agent on this board. */
 export const rollback: Run = async (io, args) => {
   const to = args.values.get("to");
   const isNumber = to === undefined || /^(0|[1-9][0-9]{0,14})$/.test(to);

@@ -11,7 +11,7 @@ import { settings } from "../../config/settings.ts";
 import { settingsIn, valueAt } from "../../config/values.ts";
 import { configOf } from "../../process/load-config.ts";
 
-/** The configuration in force, as a file that could be used again. */
+/** `siteward config show`: prints the configuration in force, as a usable file. */
 export const show: Run = async (io, { flags, values }) => {
   const loaded = configOf(io, values.get("config"));
   warn(io, loaded);
@@ -85,7 +85,7 @@ function asJson({ config, origins, files, warnings }: Loaded): string {
   return `${jsonText({ settings: Object.fromEntries(values), files, warnings }, 2)}\n`;
 }
 
-/** Durations and sizes as a person writes them; what is a number in the file stays one. */
+/** Shows durations and sizes in their written form; settings that are numbers in the file stay numbers. */
 const numberOf = (setting: Setting<unknown>, value: number): unknown =>
   setting.json.type === "string" ? setting.show(value) : value;
 

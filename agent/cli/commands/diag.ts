@@ -10,7 +10,7 @@ import { runFolder } from "../../process/load-config.ts";
 import { version } from "../../process/version.ts";
 import { patientOf } from "./doctor.ts";
 
-/** One file to send to whoever helps. */
+/** `siteward diag collect`: writes a single archive to send to support. */
 export async function collect(io: Io, { values, flags }: Args): Promise<number> {
   const logsSince = parseDuration(values.get("since") ?? "2d");
   if (logsSince === undefined) {

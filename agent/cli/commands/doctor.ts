@@ -16,7 +16,7 @@ import { configOf, runFolder } from "../../process/load-config.ts";
 import { version } from "../../process/version.ts";
 import { findStatus, thisMachine } from "./status-reader.ts";
 
-/** Looks for what is wrong with this board, its agent and its links, and says what to do. Changes nothing. */
+/** `siteward doctor`: checks this board, its agent and its links, and gives hints. Changes nothing. */
 export async function run(io: Io, args: Args): Promise<number> {
   const only = args.values.get("only")?.split(",");
   const unknown = only?.find((word) => checksNamed(word).length === 0);
@@ -53,7 +53,7 @@ function tell({ stdout }: Io, { flags }: Args, findings: readonly Finding[]): vo
   stdout.line(summaryLine(findings));
 }
 
-/** This board as the checks see it. */
+/** Builds the checks' view of this board. */
 export function patientOf(io: Io, file: string | undefined): { readonly patient: Patient; close(): void } {
   const ambient = { clock: io.clock, random: io.random, log: silent };
   const places = { env: io.env, etc };

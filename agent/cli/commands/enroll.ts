@@ -26,7 +26,7 @@ import { proxiesOf } from "../../process/api-access.ts";
 import { configOf } from "../../process/load-config.ts";
 import { canAsk, promptOf } from "./prompt.ts";
 
-/** Gives this board what it needs to belong to its site: everything is checked before anything is written. */
+/** `siteward enroll`: gives this board its credentials. Checks everything before writing anything. */
 export async function run(io: Io, args: Args): Promise<number> {
   const root = args.values.get("root") ?? "/";
   const { ledger, settings, dropIn } = places(root);
@@ -85,7 +85,7 @@ const next = (root: string): string =>
       "      siteward status --wait ready --timeout 2m\n"
     : `next: put the card into its board; siteward starts with it if its service is enabled\n`;
 
-/** What was said by options, or by a person. */
+/** Input from options or prompts. */
 interface Inputs {
   readonly kubeconfig: { readonly file: string; readonly context: string | undefined } | undefined;
   readonly server: { readonly url: string; readonly token: string; readonly ca: string | undefined } | undefined;
@@ -129,7 +129,7 @@ async function inputs(io: Io, { values }: Args): Promise<Inputs | undefined> {
   };
 }
 
-/** The same from a person, one question after the other. */
+/** Prompts for the same input. */
 async function asked(io: Io): Promise<Inputs> {
   const prompt = await promptOf(io.stdout, io.signal);
   const ask = async (question: string): Promise<string | undefined> => (await prompt.ask(question)) || undefined;
@@ -162,7 +162,7 @@ async function asked(io: Io): Promise<Inputs> {
   }
 }
 
-/** Every file that was named is read now: what cannot be is said before anything is written. */
+/** Reads every named file now, so that an unreadable one is reported before anything is written. */
 async function read({ kubeconfig, server, site, board, fleet }: Inputs): Promise<Enrolment> {
   const text = (file: string | undefined, what: string): Promise<string> | undefined =>
     file === undefined ? undefined : readCredentialFile(file, what);
@@ -182,7 +182,7 @@ async function read({ kubeconfig, server, site, board, fleet }: Inputs): Promise
   };
 }
 
-/** By which the certificate must call this board: as enrolled, or as configured before. */
+/** Names that the certificate must carry: as enrolled, or as configured before. */
 function names(io: Io, { site, board }: Enrolment, root: string): { readonly site: string; readonly board: string } {
   const former = root === "/" ? configured(io) : undefined;
   return {
@@ -191,7 +191,7 @@ function names(io: Io, { site, board }: Enrolment, root: string): { readonly sit
   };
 }
 
-/** What nobody would use must not be taken for the board's credentials. */
+/** Refuses to enrol credentials that the configuration would not use. */
 function checkInForce(io: Io, root: string): void {
   const named = root === "/" ? configured(io)?.api.kubeconfig : undefined;
   if (named === undefined || named === places(root).credentials("kubeconfig")) return;
@@ -211,8 +211,8 @@ function configured(io: Io) {
 }
 
 /**
- * The API server is asked with what is about to be written. One that refuses us, or that we do not trust, ends the
- * enrolment; one that is not reached from here does not: boards are prepared at a bench.
+ * Contacts the API server with the new credentials. A server that refuses them, or that we do not trust, ends the
+ * enrolment; an unreachable one does not, as boards are prepared at a bench.
  */
 async function greet(io: Io, kubeconfig: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "siteward-enroll-"));

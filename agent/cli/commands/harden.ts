@@ -11,7 +11,7 @@ import { configOf } from "../../process/load-config.ts";
 import { type Allowed, hardenedDropIn, hardenedFile, hardenedRoot } from "./hardened-drop-in.ts";
 import { writeSystemFile } from "./system-file.ts";
 
-/** `siteward harden`: the drop-in that makes the service tighter, for this board and those that it speaks to. */
+/** `siteward harden`: prints or writes the drop-in that restricts the service to this board and its peers. */
 export const run: Run = async (io, args) => {
   const hosts = await peersOf(io, args.values.get("config"));
   const allowed: Allowed[] = [];
@@ -24,7 +24,7 @@ export const run: Run = async (io, args) => {
     }
     allowed.push(...addresses.map((address) => ({ address, whose: `${whose}: ${host}` })));
   }
-  // Who is known by address alone is found without them.
+  // Without host names no name server is needed.
   const servers = hosts.some(({ host }) => isIP(host) === 0) ? nameServers(readFact("/etc/resolv.conf") ?? "") : [];
   for (const address of servers) allowed.push({ address, whose: "name server" });
   for (const address of localNetworks(readFact)) allowed.push({ address, whose: "the board's own network" });
@@ -34,7 +34,7 @@ export const run: Run = async (io, args) => {
     return exit.ok;
   }
   writeSystemFile(hardenedFile, text);
-  // At boot tmpfiles.d(5) makes it; a service that is made tighter now must find it too.
+  // tmpfiles.d(5) creates the folder at boot; create it now for a service hardened in between.
   mkdirSync(hardenedRoot, { recursive: true, mode: 0o755 });
   io.stdout.line(`${hardenedFile} is written. It takes effect with:`);
   io.stdout.line("  systemctl daemon-reload && systemctl restart siteward");
@@ -46,11 +46,11 @@ interface Peer {
   readonly whose: string;
 }
 
-/** Whom the agent speaks to by the configuration that is in force. Throws where it is not known how to reach the API. */
+/** The agent's peers by the configuration in force. Throws if the way to the API is unknown. */
 async function peersOf(io: Io, file: string | undefined): Promise<readonly Peer[]> {
   const { config } = configOf(io, file);
   const ambient = { clock: io.clock, random: io.random, log: silent };
-  // Whoever asks: the service knows nothing of his KUBECONFIG and his home folder.
+  // Ignore the caller's KUBECONFIG and home folder, which the service does not have.
   const asService = { env: { ...io.env, KUBECONFIG: undefined, HOME: config.state.folder } };
   const { server, proxy } = await askedCredentials(asService, config, ambient).access();
   const through = proxy ?? (config.api.proxy === undefined ? undefined : new URL(config.api.proxy));

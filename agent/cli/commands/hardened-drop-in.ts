@@ -1,4 +1,4 @@
-/** An address that the service may speak to, and whose it is. */
+/** An address the service may communicate with, and its owner. */
 export interface Allowed {
   /** An address or a network, as IPAddressAllow= takes it. */
   readonly address: string;
@@ -7,18 +7,18 @@ export interface Allowed {
 
 export const hardenedFile = "/etc/systemd/system/siteward.service.d/30-hardened.conf";
 
-/** Multicast DNS and the like are nothing that the agent speaks: there is no more than this. */
+/** Always allowed. The agent does not use multicast DNS or the like. */
 const always: readonly Allowed[] = [
   { address: "127.0.0.0/8", whose: "this board itself" },
   { address: "::1/128", whose: "this board itself" },
 ];
 
-/** The root of the service's own view of the file system: empty, made at boot by the service's tmpfiles.d(5). */
+/** Root directory of the hardened service: empty, created at boot by tmpfiles.d(5). */
 export const hardenedRoot = "/run/siteward-root";
 
 /**
- * What it sees besides its own folders, read-only: the program with its libraries, how names are looked up, which authorities
- * the board trusts, and what systemd tells of the clock and takes for the journal.
+ * Visible read-only besides the service's own folders: program and libraries, name resolution, certificate authorities,
+ * and systemd's clock state and journal.
  */
 const visible = [
   "/usr",
@@ -35,8 +35,8 @@ const visible = [
 ].map((place) => (place === "/usr" ? place : `-${place}`));
 
 /**
- * The unit made tighter: no memory that is both written and executed, for which V8 has to do without its compilers; no file
- * but those that it needs; and no packet to or from anybody but these.
+ * Hardens the unit: no memory both writable and executable, so V8 runs without its compilers; only the necessary files;
+ * packets only to and from the allowed addresses.
  */
 export function hardenedDropIn(allowed: readonly Allowed[]): string {
   const lines = [...always, ...allowed].map(({ address, whose }) => `# ${whose}\nIPAddressAllow=${address}\n`);

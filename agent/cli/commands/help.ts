@@ -24,7 +24,7 @@ export async function run(io: Io, { words }: Args): Promise<number> {
   return exit.usage;
 }
 
-/** The help of a command, of a group of commands, or of the program. */
+/** The help of a command, a group or the whole program. */
 export function helpOf(subject: Command | string | undefined): string {
   if (subject === undefined) return programHelp();
   return typeof subject === "string" ? groupHelp(subject) : commandHelp(subject);
@@ -62,7 +62,7 @@ function groupHelp(group: string): string {
   ].join("\n");
 }
 
-/** The help of one command. `typed`: what a user types to run it. */
+/** The help of a command. `typed`: how a user invokes it. */
 export function commandHelp(command: Command, typed = `siteward ${command.name}`): string {
   const { summary, details, words, options, exits, examples } = command;
   return [
@@ -81,7 +81,7 @@ export function commandHelp(command: Command, typed = `siteward ${command.name}`
   ].join("\n");
 }
 
-/** "-c, --config FILE", "--watch [SECONDS]". */
+/** Formats an option: "-c, --config FILE", "--watch [SECONDS]". */
 export function synopsis({ name, short, value, bare }: Option): string {
   const shown = value === undefined ? "" : bare === undefined ? ` ${value}` : ` [${value}]`;
   return `${short === undefined ? "" : `-${short}, `}--${name}${shown}`;

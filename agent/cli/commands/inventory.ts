@@ -4,8 +4,8 @@ import type { Run } from "../../base/io.ts";
 import { type Inventory, inventoryFrom, inventorySchema } from "../../board/inventory.ts";
 
 /**
- * `siteward inventory`: what the board is made of, by systeminformation. It starts a dozen tools and takes 40 MB while it
- * looks, which is why the agent has a child of its own do this, at its start and once a day, and never loads it itself.
+ * `siteward inventory`: lists the hardware with systeminformation. That starts a dozen tools and takes 40 MB, so the
+ * agent runs it as a child process, at its start and once a day.
  */
 export const run: Run = async (io, { flags }) => {
   const found = await look();
@@ -17,7 +17,7 @@ export const run: Run = async (io, { flags }) => {
 };
 
 async function look(): Promise<object> {
-  // The package is CommonJS, and in the bundle asks a global `require` for Node's own modules.
+  // The package is CommonJS, and in the bundle needs a global `require` for Node's modules.
   Reflect.set(globalThis, "require", createRequire(import.meta.url));
   const { default: of } = await import("systeminformation");
   const [system, os, cpu, memory, disks] = await Promise.all([

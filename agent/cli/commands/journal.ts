@@ -13,11 +13,11 @@ import { size } from "./status-rows.ts";
 
 const files = ["state.db", "cache.db"] as const;
 
-/** Where the databases lie, and whether an agent has them open. */
+/** The folder of the databases, and whether an agent has them open. */
 function place(io: Io, file: string | undefined): { readonly folder: string; readonly isInUse: boolean } {
   const { config } = configOf(io, file);
   const found = findStatus(join(config.run.folder, "status.json"), thisMachine());
-  // Of what this user may not look into nobody can say that it is damaged.
+  // Without permission a database must not be reported as damaged: throw instead.
   if (existsSync(config.state.folder)) accessSync(config.state.folder, constants.R_OK | constants.X_OK);
   return { folder: config.state.folder, isInUse: found.kind === "fresh" };
 }

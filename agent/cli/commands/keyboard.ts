@@ -1,13 +1,13 @@
-/** The keys of a terminal. */
+/** The keyboard of a terminal. */
 export interface Keyboard {
-  /** Each key as it is pressed, Ctrl-C too, until the answer is called. */
+  /** Reports each key, including Ctrl-C, until the returned function is called. */
   listen(pressed: (key: string) => void): () => void;
 }
 
-/** What the keyboard needs of a terminal's input. */
+/** The part of a terminal's input stream that the keyboard needs. */
 type Terminal = Pick<NodeJS.ReadStream, "setRawMode" | "setEncoding" | "on" | "off" | "resume" | "pause">;
 
-/** A terminal whose keys are read one by one while somebody listens, and that is as it was before afterwards. */
+/** Puts the terminal into raw mode while listening, and restores it afterwards. */
 export const keyboardOf = (terminal: Terminal): Keyboard => ({
   listen(pressed) {
     const heard = (keys: string): void => {
@@ -25,7 +25,7 @@ export const keyboardOf = (terminal: Terminal): Keyboard => ({
   },
 });
 
-/** Keys that were pressed quickly come together; an arrow is a sequence of its own. */
+/** Splits input into keys: fast typing arrives in one chunk, and an arrow key is an escape sequence. */
 export function keysIn(text: string): readonly string[] {
   const letters = [...text];
   const keys: string[] = [];

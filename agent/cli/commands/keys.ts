@@ -9,7 +9,7 @@ import { kidPattern, newKeyPair, signatureOf } from "../../commands/desk/signatu
 import { writeNew } from "../../config/durable-file.ts";
 import { readText } from "../../config/read-text.ts";
 
-/** `siteward keygen NAME`: a pair of keys for an operator, on his own machine. */
+/** `siteward keygen NAME`: creates an operator's key pair, on the operator's machine. */
 export const keygen: Run = async (io, { values, words }) => {
   const [kid = ""] = words;
   if (!kidPattern.test(kid))
@@ -32,7 +32,7 @@ export const keygen: Run = async (io, { values, words }) => {
   return exit.ok;
 };
 
-/** `siteward sign`: the signature of a command, for the user properties `sig` and `kid`. */
+/** `siteward sign`: prints a command's signature, for the user properties `sig` and `kid`. */
 export const sign: Run = async (io, { flags, values, words }) => {
   const [keyFile, topic] = [values.get("key"), values.get("topic")];
   const [file = ""] = words;
@@ -51,7 +51,7 @@ export const sign: Run = async (io, { flags, values, words }) => {
   if (exp === undefined && ctr === undefined)
     return refuse(io, exit.failed, `${file}: it needs exp or ctr, or it could be played again`);
   const scope = board === "_site" ? "site" : "board";
-  // The message is not there yet: its expiry is its sender's to give.
+  // The message expiry is set on publishing; assume a valid one here.
   const lack = incomplete({ origin: "mqtt", scope, expirySeconds: 1, signature: { sig: "", kid: "" } }, read.envelope);
   if (lack) return refuse(io, exit.failed, untaken(file, lack));
   try {
@@ -68,7 +68,7 @@ export const sign: Run = async (io, { flags, values, words }) => {
 const untaken = (file: string, { message, field }: Refusal): string =>
   `${file}: no board would take this: ${message}${field === undefined ? "" : ` (${field})`}`;
 
-/** The bytes as they will be published: a line break at the end is part of them. */
+/** The bytes as they will be published, including a final line break. */
 function payloadOf(file: string): Uint8Array | string {
   const source = readText(file === "-" ? "/dev/stdin" : file);
   return "problem" in source ? `${file}: ${source.problem}` : Buffer.from(source.text, "utf8");

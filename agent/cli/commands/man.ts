@@ -10,7 +10,7 @@ export async function run(io: Io, _args: Args): Promise<number> {
   return exit.ok;
 }
 
-/** siteward(8) in roff, made from the table of commands. */
+/** Generates siteward(8) in roff from the table of commands. */
 export function manPage(): string {
   return `${[
     `.TH SITEWARD 8 "" "siteward ${version}" "System administration"`,
@@ -59,7 +59,7 @@ function commandPart({ name, summary, details, words, options, examples }: Comma
 
 const entry = (term: string, sentence: string): string[] => [".TP", `\\fB${plain(term)}\\fR`, plain(sentence)];
 
-/** Text that roff takes as text: a backslash, a dash, and a dot or quote that begins a line mean something to it. */
+/** Escapes text for roff: backslashes, dashes, and a leading dot or quote. */
 const plain = (text: string): string =>
   text
     .replaceAll("\\", "\\e")

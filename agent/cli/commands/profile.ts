@@ -9,7 +9,7 @@ import { readText } from "../../config/read-text.ts";
 import { configOf, factsOf, ownProfiles, profilesOf } from "../../process/load-config.ts";
 import { writeSystemFile } from "./system-file.ts";
 
-/** All profiles there are, the one that is used marked, and where each of them comes from. */
+/** Lists all profiles with their files, and marks the one in use. */
 export const list: Run = async (io, { flags }) => {
   const { profiles, problems } = profilesOf(io);
   const sorted = [...profiles].sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -36,7 +36,7 @@ export const list: Run = async (io, { flags }) => {
 
 const isOwn = (file: string): boolean => dirname(file) === ownProfiles;
 
-/** One profile as it is written; without a name the one that is used. */
+/** Prints one profile; by default the one in use. */
 export const show: Run = async (io, { words: [id] }) => {
   const profile =
     id === undefined ? configOf(io, undefined).profile : profilesOf(io).profiles.find((one) => one.id === id);
@@ -46,7 +46,7 @@ export const show: Run = async (io, { words: [id] }) => {
   return exit.ok;
 };
 
-/** What this board says of itself, and which profile fits that. */
+/** Prints what this board reports about itself, and the profile that fits it. */
 export const detect: Run = async (io, { flags }) => {
   const facts = factsOf(readFact);
   const profile = profileFor(facts, profilesOf(io).profiles);
@@ -66,7 +66,7 @@ export const detect: Run = async (io, { flags }) => {
   return exit.ok;
 };
 
-/** Writes the unit's drop-in, where it does not say the same already. */
+/** Writes the unit's drop-in unless it is up to date. */
 export const apply: Run = async (io, { flags, words: [id] }) => {
   const profile =
     id === undefined ? configOf(io, undefined).profile : profilesOf(io).profiles.find((one) => one.id === id);
@@ -100,7 +100,7 @@ function unknown(io: Io, id: string | undefined): number {
 
 const noEnd = (to: number): boolean => to === Number.MAX_SAFE_INTEGER;
 
-/** As it is written in a profile: without what fits everything. */
+/** The match as written in a profile, without conditions that always hold. */
 const matchOf = ({ compatible, ramMiB }: Profile["match"]): object => ({
   ...(compatible.length > 0 && { compatible }),
   ...(!(ramMiB[0] === 0 && noEnd(ramMiB[1])) && { ramMiB }),

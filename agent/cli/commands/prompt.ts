@@ -2,11 +2,11 @@ import type { HasDisposition } from "../../base/errors.ts";
 import type { Output } from "../../base/io.ts";
 import { cleaned } from "../../base/terminal-text.ts";
 
-/** Asks a person who sits at a terminal. Rejects with `Declined` where the person leaves (Ctrl-C, Ctrl-D). */
+/** Asks questions at a terminal. Rejects with `Declined` on Ctrl-C or Ctrl-D. */
 export interface Prompt {
-  /** "": just Enter. */
+  /** Resolves to "" for a bare Enter. */
   ask(question: string): Promise<string>;
-  /** What is typed is not shown. */
+  /** Does not echo the input. */
   secret(question: string): Promise<string>;
   close(): void;
 }
@@ -20,7 +20,7 @@ export class Declined extends Error implements HasDisposition {
   }
 }
 
-/** Whether somebody can be asked: both ways lead to a terminal. */
+/** Whether prompting is possible: input and output are a terminal. */
 export const canAsk = (stdout: Output): boolean => stdout.isTTY && process.stdin.isTTY === true;
 
 export async function promptOf(stdout: Output, signal: AbortSignal): Promise<Prompt> {

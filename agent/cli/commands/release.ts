@@ -12,12 +12,12 @@ import { version } from "../../process/version.ts";
 import { SiteRelease } from "../../release/site-release.ts";
 import { canAsk, promptOf } from "./prompt.ts";
 
-/** Takes siteward off a site: its boards belong to the next judge afterwards. Restarts nothing. */
+/** `siteward release`: takes siteward off a site, whose boards the next judge then takes over. Restarts nothing. */
 export async function run(io: Io, { flags, values }: Args): Promise<number> {
   const { config } = configOf(io, values.get("config"));
   const ambient = { clock: io.clock, random: io.random, log: silent };
   const credentials = askedCredentials(io, config, ambient);
-  // Before anybody is asked to confirm what could not be done.
+  // Fails on missing credentials before asking for confirmation.
   await credentials.access();
   const dryRun = flags.has("dry-run");
   if (!dryRun && !flags.has("yes") && !(await isConfirmed(io, config.site.name))) return exit.usage;

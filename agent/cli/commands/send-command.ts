@@ -13,7 +13,7 @@ export interface Order {
   readonly args: JsonRecord;
 }
 
-/** Gives a command to the agent on this board, tells how it goes, and answers with the exit code. */
+/** Sends a command to the agent on this board, prints its progress, and returns the exit code. */
 export async function give(
   io: Io,
   { flags, values }: Pick<Args, "flags" | "values">,
@@ -27,7 +27,7 @@ export async function give(
     return exit.usage;
   }
   const envelope = {
-    // Who uses sudo is root to the agent, and named by sudo's own log.
+    // Under sudo the agent sees root; sudo's own log names the user.
     ...{ v: 1, id: io.random.uuid(), name, args, by: `local:${process.getuid?.() ?? 0}` },
     ...(reason !== undefined && { reason }),
     ...(flags.has("dry-run") && { dryRun: true }),
@@ -64,7 +64,7 @@ function codeOf(io: Io, last: JsonRecord | undefined): number {
   return last.name === "agent.restart" ? exit.ok : exit.failed;
 }
 
-/** Results go to standard output; how the command is going, and why not, is for the person. */
+/** Prints results to standard output, progress and errors to standard error. */
 function tell({ stdout, stderr }: Io, answer: JsonRecord, show: (result: JsonRecord) => string): void {
   const { state, message, field, result, tookMs } = answer;
   const isEnd = state !== "accepted" && state !== "running";

@@ -8,15 +8,15 @@ import { programRunner } from "../../doctor/programs.ts";
 import { places } from "../../enroll/enrolment.ts";
 import { configOf } from "../../process/load-config.ts";
 
-/** What stands around an agent that is not there: its service, and whether the board was ever enrolled. */
+/** State of the service around an absent agent, and whether the board was ever enrolled. */
 export interface ServiceSight {
-  /** Undefined: no service manager answers here. */
+  /** undefined: no service manager answers. */
   readonly unit: UnitSight | undefined;
-  /** Undefined: this user cannot tell. */
+  /** undefined: this user may not know. */
   readonly isEnrolled: boolean | undefined;
 }
 
-/** As `systemctl show` has it. */
+/** Properties from `systemctl show`. */
 export interface UnitSight {
   readonly LoadState: string;
   readonly UnitFileState: string;
@@ -33,7 +33,7 @@ export interface Standstill {
 
 const log = "journalctl -u siteward -n 50";
 
-/** What a start may end with that has one remedy. 243 is systemd's own: LoadCredential= names a file that is not there. */
+/** Exit statuses with a single remedy. 243 is systemd's: a file named by LoadCredential= is missing. */
 const causes: Readonly<Record<string, Standstill>> = {
   78: {
     why: "its configuration cannot be used (status 78)",
@@ -84,7 +84,7 @@ export function standstill({ unit, isEnrolled }: ServiceSight): Standstill {
   };
 }
 
-/** Changes nothing, and waits for nobody longer than a person would. */
+/** Queries systemd and the file system, within 3 s. Changes nothing. */
 export async function seeService(io: Io): Promise<ServiceSight> {
   const names = ["LoadState", "UnitFileState", "ActiveState", "Result", "ExecMainStatus"] as const;
   const program = programRunner(io.clock, { path: io.env.PATH, signal: io.signal, limit: 3_000 });
@@ -103,7 +103,7 @@ function isEnrolled(io: Io): boolean | undefined {
   const env = { HOME: "/nonexistent" };
   const meant = meantKubeconfig(configuredKubeconfig(io), "person", { env, etc });
   if (meant === undefined) return false;
-  // Only root may look into the folder of the credentials.
+  // Only root can read the folder of credentials.
   return existsSync("file" in meant ? meant.file : join(etc, "credentials/kubeconfig")) ? true : undefined;
 }
 

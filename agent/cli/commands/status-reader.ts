@@ -6,21 +6,21 @@ import { readFact } from "../../board/read-fact.ts";
 import { codeOf } from "../../config/read-text.ts";
 import { readStatus, type Status } from "../../status/schema.ts";
 
-/** What can be said about an agent from the file that it leaves behind. */
+/** State of an agent according to its status file. */
 export type Finding =
   | { readonly kind: "fresh"; readonly status: Status; readonly age: Millis }
   | { readonly kind: "stale"; readonly status: Status; readonly age: Millis | undefined; readonly why: string }
   | { readonly kind: "absent"; readonly why: string }
   | { readonly kind: "unreadable"; readonly why: string };
 
-/** The machine on which the file is read. */
+/** The machine that reads the file. */
 export interface Reader {
   readonly bootId: string;
   readonly bootMs: Millis | undefined;
   isAlive(pid: number): boolean;
 }
 
-/** A thousand times a usual status file. */
+/** In bytes; a thousand times the usual size. */
 const largestFile = 4 * 2 ** 20;
 
 export function findStatus(file: string, reader: Reader): Finding {
@@ -41,8 +41,8 @@ export function findStatus(file: string, reader: Reader): Finding {
 }
 
 /**
- * Fresh or stale, by what cannot lie: the boot, the boot clock and the process. The wall clock may have jumped by years
- * since the file was written.
+ * Decides between fresh and stale by boot id, boot clock and process. The wall clock may have jumped by years since the
+ * file was written.
  */
 export function judged(status: Status, reader: Reader): Finding {
   if (status.bootId !== reader.bootId)
@@ -62,7 +62,7 @@ export function judged(status: Status, reader: Reader): Finding {
 
 export const thisMachine = (): Reader => ({ bootId: bootId(readFact), bootMs: bootClock(readFact), isAlive });
 
-/** A signal that is none: it only asks. No permission to send means that somebody is there. */
+/** Signal 0 only tests for existence; EPERM means that the process exists. */
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);

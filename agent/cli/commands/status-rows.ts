@@ -3,7 +3,7 @@ import { formatDuration } from "../../base/duration.ts";
 import { wrap } from "../../base/wrap.ts";
 import type { Status } from "../../status/schema.ts";
 
-/** What stands below the problems: one line or more for each part of the agent, behind its name. */
+/** The lines below the problems: one or more for each component, after its label. */
 export function statusRows(status: Status, width: number): readonly string[] {
   const rows = (label: string, texts: readonly string[]): readonly string[] =>
     texts
@@ -30,7 +30,7 @@ export function statusRows(status: Status, width: number): readonly string[] {
 
 const mostCommands = 3;
 
-/** Columns of names are as wide as the longest of them. */
+/** Width of a column of names: the longest of them, at least 16. */
 const wide = (names: readonly string[]): number => Math.max(16, ...names.map(({ length }) => length));
 
 function leaderRows({ leader, identity, link, writtenAt }: Status): readonly string[] {
@@ -53,7 +53,7 @@ function leaderRows({ leader, identity, link, writtenAt }: Status): readonly str
   return [[joined(facts), joined(lease)].filter(Boolean).join("; ") + self];
 }
 
-/** Who does not lead looks rarely: since he saw it last, the Lease may have been renewed many times. */
+/** A standby rarely reads the Lease: it may have been renewed many times since. */
 const leaseText = (role: string, age: string, duration: string): string =>
   role === "leader" ? `lease ${age} old of ${duration}` : `lease of ${duration}, seen ${age} ago`;
 
@@ -64,7 +64,7 @@ function linkRows({ link, writtenAt }: Status): readonly string[] {
   const facts = joined([
     `api ${state} for ${ago(since, writtenAt)}`,
     rttP50Ms === undefined ? undefined : `rtt ${rttP50Ms}/${rttP95Ms ?? "?"} ms p50/p95`,
-    // Lost packets cannot be seen without privileges, unanswered requests can.
+    // Packet loss is invisible without privileges; failed requests are not.
     failed1h === undefined ? undefined : `${failed1h} of ${requests1h} requests failed (1 h)`,
     `${watch.open} ${watch.open === 1 ? "watch" : "watches"} (${again})`,
   ]);
@@ -184,7 +184,7 @@ function journalRow(journal: NonNullable<Status["journal"]>): string {
   ]);
 }
 
-/** A day's wear is not guessed from less than a day. */
+/** Names the time span, as a day's wear must not be extrapolated. */
 const inSpan = (span: Millis | undefined): string => (span === undefined ? "" : ` in ${formatDuration(span)}`);
 
 function memoryRow(memory: NonNullable<Status["memory"]>): string {
@@ -203,7 +203,7 @@ function memoryRow(memory: NonNullable<Status["memory"]>): string {
   ]);
 }
 
-/** All of it, and what costs most. */
+/** Total traffic, and the three largest consumers. */
 function trafficRow(traffic: NonNullable<Status["traffic"]>): string {
   const bytes = (row: (typeof traffic)[number]): number => row.sentBytes + row.receivedBytes;
   const most = [...traffic].sort((a, b) => bytes(b) - bytes(a)).slice(0, 3);
@@ -252,7 +252,7 @@ const joined = (facts: readonly (string | undefined)[]): string =>
 export const sum = <K extends string>(items: readonly { readonly [key in K]: number }[], key: K): number =>
   items.reduce((total, item) => total + item[key], 0);
 
-/** From one time of the writer to another, by its own clock. */
+/** Time between two timestamps of the same writer. */
 export function ago(from: string, to: string): string {
   const passed: Millis = Date.parse(to) - Date.parse(from);
   return Number.isFinite(passed) ? formatDuration(Math.max(0, passed)) : "?";

@@ -7,13 +7,13 @@ import type { Finding } from "./status-reader.ts";
 import { ago, statusRows, sum } from "./status-rows.ts";
 
 export interface Look {
-  /** Lines are no longer than this. */
+  /** Maximum length of a line. */
   readonly width: number;
 }
 
 type Known = Extract<Finding, { readonly status: Status }>;
 
-/** The whole status for people: problems first, each with its next step. */
+/** The full status for people: problems first, each with its next step. */
 export function statusText(found: Known, look: Look, standstill?: Standstill): Text {
   const [first = "", ...more] = headLines(found, look, standstill);
   const head = headWord(found);
@@ -43,7 +43,7 @@ export function shortLine(found: Known, { width }: Look): Text {
   return [toned(...head), cut(parts.filter((part) => part !== undefined).join(" · "), width - head[1].length), "\n"];
 }
 
-/** The first of them stands behind the head word. */
+/** The first line follows the head word. */
 function headLines(found: Known, look: Look, standstill: Standstill | undefined): string[] {
   const { status } = found;
   const { identity, version, health } = status;
@@ -65,7 +65,7 @@ function headLines(found: Known, look: Look, standstill: Standstill | undefined)
 const lastUpdate = ({ age, why }: Extract<Known, { readonly kind: "stale" }>): string =>
   `last update ${age === undefined ? "before a restart of the board" : `${formatDuration(age)} ago`} (${why})`;
 
-/** Behind the longest type of a condition. */
+/** After the longest condition type. */
 const messageColumn = 24;
 
 function conditionLines({ type, severity, message, hint }: Condition, { width }: Look): string[] {
@@ -91,7 +91,7 @@ function headWord(found: Known): readonly [tone: Tone, word: string] {
   return [tones[level], level === "ok" && !ready ? "STARTING" : level.toUpperCase()];
 }
 
-/** Of text from elsewhere no line begins another one. */
+/** Foreign text must not begin a new line. */
 function cut(line: string, width: number): string {
   const one = oneLine(line);
   return one.length > width ? `${one.slice(0, width - 1)}…` : one;

@@ -12,7 +12,10 @@ import { type Look, shortLine, statusText } from "./status-view.ts";
 
 const pollEvery: Millis = 250;
 
-/** Asks nobody but the status file, so that it answers in every state that the agent may be in; of one that is not there systemd. */
+/**
+ * `siteward status`: relies on the status file alone, so that it works whatever the agent's state; asks systemd only if
+ * the agent is absent.
+ */
 export async function run(io: Io, args: Args): Promise<number> {
   const timeout = spanOf(args.values.get("timeout") ?? "60");
   const every = spanOf(args.values.get("watch") ?? "2");
@@ -61,14 +64,14 @@ async function told(io: Io, args: Args, found: Finding): Promise<number> {
   return code;
 }
 
-/** Undefined: a file was named, which may be anybody's, such as that of a simulated board. */
+/** undefined if a file was named: it may belong to another agent, such as one of a simulated board. */
 async function standstillOf(io: Io, { values }: Args): Promise<Standstill | undefined> {
   if (values.has("file") || io.env.SITEWARD_RUN_FOLDER) return undefined;
   const { seeService, standstill } = await import("./service-sight.ts");
   return standstill(await seeService(io));
 }
 
-/** The file's content beside what a reader finds out about it. */
+/** The file's content plus the reader's findings. */
 function asJson(found: Finding): string {
   const known = "status" in found;
   const reader = {
@@ -107,5 +110,5 @@ const lookOf = ({ stdout }: Io): Look => ({
   width: Math.max(40, Math.min(stdout.columns, 100)),
 });
 
-/** "60" are seconds. */
+/** "60" means seconds. */
 const spanOf = (text: string): Millis | undefined => parseDuration(/^\d+(\.\d+)?$/.test(text) ? `${text}s` : text);

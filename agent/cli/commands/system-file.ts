@@ -8,7 +8,7 @@ class NotWritten extends Error implements HasDisposition {
   readonly disposition = "exit";
 }
 
-/** Puts a file that systemd reads into its place: whole, and readable by everybody, as such files are. */
+/** Writes a file for systemd durably in one step, readable for all as usual there. */
 export function writeSystemFile(file: string, text: string): void {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o755 });

@@ -17,21 +17,21 @@ import { parseYaml, type YamlDocument } from "../../config/yaml.ts";
 
 export interface UpOptions {
   readonly scenario: Scenario;
-  /** A story is told and judged; otherwise the site is just there. */
+  /** Whether a scenario is played and judged; otherwise the site just runs. */
   readonly isStory: boolean;
-  /** What the agents of this scenario will find in force. */
+  /** The configuration of the scenario's agents. */
   readonly agents: Config;
   readonly duration: Millis | undefined;
   readonly port: number;
-  /** Undefined: a temporary one. */
+  /** undefined: a temporary folder. */
   readonly folder: string | undefined;
   readonly kubeconfig: string | undefined;
 }
 
-/** Without a scenario: some pods to look at, a service that leads to them, and a daemon. */
+/** The default without a scenario: a few pods, a service for them, and a daemon. */
 const quiet = "name: site\nworkloads: [{ name: web, replicas: 6, port: 80 }]\ndaemons: [{ name: monitor }]\n";
 
-/** What the command line and the scenario ask for. Throws a ConfigError with everything that is wrong. */
+/** Combines the command line and the scenario. Throws a ConfigError with all problems. */
 export function upOptions({ values }: Args): UpOptions {
   const problems: string[] = [];
   const boards = integerOf(values, "boards", [1, mostBoards], problems);
@@ -65,7 +65,7 @@ export function upOptions({ values }: Args): UpOptions {
   };
 }
 
-/** Only the folder of the site, and what is below it, is made: anywhere else a folder that is missing is a mistake. */
+/** Only the site's folder and folders below it are created; any other missing folder is a mistake. */
 function missingFolder(kubeconfig: string, folder: string | undefined): string | undefined {
   const above = dirname(resolve(kubeconfig));
   const isOfSite = folder !== undefined && `${above}${sep}`.startsWith(`${folder}${sep}`);
@@ -87,7 +87,7 @@ function textOf(named: string | undefined): { readonly text: string } | { readon
   return { problem: `${named} ${read.problem}; these scenarios ship with siteward: ${names}` };
 }
 
-/** What is read; undefined where that fails for reasons that are then among the problems. */
+/** Returns what `read` returns; undefined if it fails, with the reasons added to `problems`. */
 function collected<T>(problems: string[], read: () => T): T | undefined {
   try {
     return read();
@@ -98,7 +98,7 @@ function collected<T>(problems: string[], read: () => T): T | undefined {
   }
 }
 
-/** The scenario's `config` is judged here, with its lines, and not by each agent in its log. */
+/** Validates the scenario's `config` here, with line numbers, rather than in each agent's log. */
 function agentsOf(file: string, document: YamlDocument): Config {
   const where = (path: readonly string[]): string => {
     const line = document.lineOf(["config", ...path]);
@@ -108,7 +108,7 @@ function agentsOf(file: string, document: YamlDocument): Config {
   return wholeConfig(values, layTree(values, settings, sectionsIn(document), { where }));
 }
 
-/** Anything else than sections is the reader's complaint. */
+/** The scenario reader reports anything that is not a section. */
 const sectionsIn = ({ value }: YamlDocument): JsonRecord => asRecord(memberOf(value, "config"));
 
 function integerOf(

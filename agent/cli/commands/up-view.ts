@@ -4,19 +4,19 @@ import { changesBetween } from "../../../simulator/timeline.ts";
 import { type Clock, elapsed, type Instant } from "../../base/clock.ts";
 import type { Io } from "../../base/io.ts";
 
-/** Lines of news under the table. */
+/** Lines of news below the table. */
 const newsShown = 8;
-/** Lines of a story that are printed at its end, where a table covered them up. */
+/** Lines of news kept for the end of a scenario, as the table overwrote them. */
 const newsKept = 2000;
 
-/** Assumed where a terminal does not know its own size, or says that it is none. */
+/** Fallback for terminals that report no size, or 0. */
 const usualSize = { columns: 80, rows: 24 };
 
-/** Whether a table can be drawn in place; a dumb terminal, or one that nobody has named, is only written to. */
+/** Whether a table can be redrawn in place; a dumb or unknown terminal only gets lines. */
 export const canDraw = ({ stdout, env }: Pick<Io, "stdout" | "env">): boolean =>
   stdout.isTTY && !["", "dumb"].includes(env.TERM ?? "");
 
-/** What a person sees of the site: a table that is drawn in place, or a line for each change. */
+/** The display of the site: a table redrawn in place, or a line per change. */
 export class UpView {
   readonly #io: Pick<Io, "stdout" | "env">;
   readonly #clock: Clock;
@@ -29,7 +29,7 @@ export class UpView {
   #phase = "";
   #selected: string | undefined;
   #introduction = "";
-  /** Columns and rows of the terminal when the table was drawn last. */
+  /** Terminal size at the last drawing. */
   #size = "";
 
   constructor(
@@ -44,13 +44,13 @@ export class UpView {
     if (canDraw(io) && !parts.plain) this.#table = new LiveTable({ write: (text) => io.stdout.write(text) });
   }
 
-  /** What stands above everything else. */
+  /** Prints the introduction, which stays above everything else. */
   introduce(text: string): void {
     this.#introduction = text;
     this.#io.stdout.write(text);
   }
 
-  /** Times are counted from here on. */
+  /** Restarts the time stamps. */
   begin(phase: string): void {
     this.#begun = this.#clock.now();
     this.#phase = phase;
@@ -64,7 +64,7 @@ export class UpView {
     if (this.#news.length > newsKept) this.#news = this.#news.slice(-newsKept / 2);
   };
 
-  /** Says what has changed since the last time, and draws the table anew. */
+  /** Reports changes since the last call, and redraws the table. */
   show(site: SitePicture): void {
     for (const line of changesBetween(this.#shown, site)) this.say(line);
     this.#shown = site;
@@ -75,13 +75,13 @@ export class UpView {
     const keys = this.#keys === undefined ? undefined : { help: this.#keys, selected: this.#selected };
     const look = { columns, rows, unicode: /utf-?8/i.test(localeOf(env)), keys };
     const size = `${columns} ${rows}`;
-    // A terminal that has changed its size has moved the lines of the old table: nothing can be drawn over them.
+    // After a resize the terminal has moved the old table's lines, so clear it instead of drawing over it.
     if (this.#size !== "" && this.#size !== size) this.#table.clear(this.#introduction);
     this.#size = size;
     this.#table.draw(tableLines(this.#title, site, this.#news.slice(-newsShown), look));
   }
 
-  /** The board to which keys do something; undefined: the first one. */
+  /** The board that keys act on; undefined: the first one. */
   get selected(): string | undefined {
     return this.#selected;
   }
@@ -90,7 +90,7 @@ export class UpView {
     this.#selected = board;
   }
 
-  /** What the table has shown only for a moment. */
+  /** Prints the news that the table showed only briefly. */
   close(): void {
     if (!this.#table) return;
     this.#io.stdout.line("");

@@ -26,10 +26,10 @@ import { canDraw, UpView } from "./up-view.ts";
 
 const glance: Millis = 250;
 const usualBrokerPort = 1883;
-/** From the start to a healthy site; a board takes a moment on a small machine. */
+/** Time limit for the site to become healthy; each board takes a while on a small machine. */
 const patience = (boards: number): Millis => 60_000 + boards * 2000;
 
-/** A whole site on this machine, until Ctrl-C, until `--for` is over, or until the story has been told. */
+/** `siteward up`: runs a whole site on this machine until Ctrl-C, the end of `--for`, or the end of the scenario. */
 export async function run(io: Io, args: Args): Promise<number> {
   let options: UpOptions;
   let folder: string;
@@ -45,7 +45,7 @@ export async function run(io: Io, args: Args): Promise<number> {
   const clean = (): void => {
     if (temporary && !args.flags.has("keep")) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   };
-  // Also where the process ends in the middle: a second Ctrl-C, or a reader that has gone.
+  // Also on an abrupt end: a second Ctrl-C, or a closed pipe.
   process.once("exit", clean);
   try {
     return await play(io, options, folder, args.flags.has("plain"));
@@ -55,7 +55,7 @@ export async function run(io: Io, args: Args): Promise<number> {
   }
 }
 
-/** The folder of the site; what the kubeconfig lies in is there then, too. */
+/** Creates the folder of the site, and the kubeconfig's. */
 function folderOf({ folder, kubeconfig }: UpOptions): string {
   try {
     if (kubeconfig !== undefined) makeFolder(path.dirname(kubeconfig));
@@ -86,7 +86,7 @@ async function play(io: Io, options: UpOptions, folder: string, plain: boolean):
   view.introduce(introduction(io, options, { api: server.port, broker: broker.port }, kubeconfig, folder));
 
   const site = siteOf(io, ambient, options, { server, broker: broker.port }, folder);
-  // The agents are children: where this process ends without a chance to stop them, they end with it.
+  // The agents are child processes and must not outlive this one.
   const killAll = (): void => site.kill();
   process.prependOnceListener("exit", killAll);
   const running = new TaskGroup(io.signal);
@@ -116,7 +116,7 @@ async function play(io: Io, options: UpOptions, folder: string, plain: boolean):
 function press(key: string, site: EmbeddedSite, view: UpView): void {
   const picture = site.picture();
   const wish = wishOf(key, picture, view.selected);
-  // As Ctrl-C, which a terminal does not make a signal while its keys are read.
+  // In raw mode the terminal does not turn Ctrl-C into a signal.
   if (wish?.do === "end") process.kill(process.pid, "SIGINT");
   if (wish?.do === "select") view.select(wish.board);
   if (wish?.do === "perform") {
@@ -126,7 +126,7 @@ function press(key: string, site: EmbeddedSite, view: UpView): void {
   view.show(site.picture());
 }
 
-/** Waits for a healthy site, tells the story if there is one, and answers with the exit code. */
+/** Waits for a healthy site, plays the scenario if there is one, and returns the exit code. */
 async function tell(
   io: Io,
   options: UpOptions,
@@ -134,7 +134,7 @@ async function tell(
   view: UpView,
   signal: AbortSignal,
 ): Promise<number> {
-  // What has changed comes before what is concluded from it.
+  // Changes are printed before the conclusions drawn from them.
   const say = (line: string): void => {
     view.show(site.picture());
     view.say(line);
@@ -198,7 +198,7 @@ function siteOf(
   });
 }
 
-/** What a program needs to run; no setting of this shell's is to reach the agents. */
+/** The variables every program needs; settings of this shell must not reach the agents. */
 function surroundings(env: Io["env"]): Io["env"] {
   const names = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
   return Object.fromEntries(names.map((name) => [name, env[name]]));
@@ -226,7 +226,7 @@ function introduction(
   const { api: port } = ports;
   const moved = options.port !== 0 && port !== options.port ? ` (port ${options.port} is taken)` : "";
   const end = options.isStory || options.duration !== undefined ? "Ctrl-C ends it early" : "Ctrl-C ends it";
-  // In a checkout there is no `siteward` on the path.
+  // A checkout has no `siteward` on the PATH.
   const program = io.env.npm_command === undefined ? "siteward" : "npm run siteward --";
   return (
     `A simulated site with real agents; its API is on http://127.0.0.1:${port}${moved}. Look at it with\n` +
