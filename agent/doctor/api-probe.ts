@@ -11,16 +11,16 @@ import { TransportError } from "../client/transport-error.ts";
 export interface ApiAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined where the answer is no JSON object. */
+  /** undefined if the answer is not a JSON object. */
   readonly body: JsonRecord | undefined;
 }
 
-/** What the first answer of the API server tells. */
+/** The API server's first answer. */
 export interface Greeting {
   readonly status: number;
-  /** "v1.36.3"; undefined: it does not say. */
+  /** "v1.36.3"; undefined: not reported. */
   readonly version: string | undefined;
-  /** The server's time by the Date header, in milliseconds, and when it was received here. */
+  /** The server's time from the Date header, in milliseconds since 1970, and when the answer arrived here. */
   readonly date: Millis | undefined;
   readonly at: Instant;
 }
@@ -28,7 +28,7 @@ export interface Greeting {
 const patience: Millis = 10_000;
 const longestAnswer = 4 * 2 ** 20;
 
-/** A few questions to the API server, with the agent's credentials, over one connection. */
+/** Sends a few requests to the API server with the agent's credentials, over one connection. */
 export class ApiProbe {
   readonly #ambient: Ambient;
   readonly #credentials: Credentials;
@@ -47,18 +47,18 @@ export class ApiProbe {
     this.#transport = new HttpTransport(ambient, { credentials, proxies, health: defaultHealth, timeout: patience });
   }
 
-  /** Throws a CredentialsError where there is none. */
+  /** Throws a CredentialsError if there are no usable credentials. */
   access(): Promise<Access> {
     return this.#credentials.access();
   }
 
-  /** Asked once, whoever wants to know. Throws a TransportError or a CredentialsError. */
+  /** Requested once and shared. Throws a TransportError or a CredentialsError. */
   greeting(): Promise<Greeting> {
     this.#greeting ??= this.#greet();
     return this.#greeting;
   }
 
-  /** Throws a TransportError or a CredentialsError; whatever the server answers is an answer. */
+  /** Throws a TransportError or a CredentialsError; every HTTP status is an answer. */
   async ask(
     method: HttpRequest["method"],
     path: string,
@@ -70,7 +70,7 @@ export class ApiProbe {
       return await this.#ask(method, path, body, { type, accept });
     } catch (error) {
       if (!(error instanceof TransportError) || error.reason !== "Reset") throw error;
-      // Nothing that a doctor asks changes anything, and a connection that broke once is nothing to tell of.
+      // The doctor's requests change nothing, so repeat one whose connection was reset.
       return await this.#ask(method, path, body, { type, accept });
     }
   }

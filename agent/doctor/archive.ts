@@ -7,7 +7,7 @@ import type { Instant } from "../base/clock.ts";
 
 export interface ArchiveEntry {
   readonly name: string;
-  /** Asked for when its turn has come; undefined: there is none. */
+  /** Produced when the entry is written; undefined: skip it. */
   text(): Promise<string | undefined>;
 }
 
@@ -19,8 +19,8 @@ export interface Archive {
 }
 
 /**
- * A .tar.gz, one entry after the other: no more than one of them is in memory. It gets its name when it is whole, and only
- * its owner may read it.
+ * Writes a .tar.gz entry by entry, so that only one is in memory. The file is renamed once complete, and readable for
+ * its owner only.
  */
 export async function writeArchive(
   file: string,
@@ -39,11 +39,11 @@ export async function writeArchive(
     for await (const chunk of chunks) {
       hash.update(chunk);
       bytes += chunk.length;
-      // Unlike a single write, it writes all of it or throws.
+      // Unlike a single write, writeFileSync writes all bytes or throws.
       writeFileSync(handle, chunk);
     }
   });
-  // Heard from the beginning: a disk that becomes full while an entry is still made must not end the process.
+  // Attached at once: an error while an entry is being produced must not become an unhandled rejection.
   const settled = whole.catch(() => {});
   try {
     try {
@@ -60,7 +60,7 @@ export async function writeArchive(
       await whole;
     } finally {
       tar.destroy();
-      // Until then the file is written to.
+      // The pipeline writes to the file until then.
       await settled;
       closeSync(handle);
     }

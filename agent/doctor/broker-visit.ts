@@ -9,11 +9,11 @@ export type BrokerAnswer =
   | { readonly connected: false; readonly why: string; readonly hint?: string | undefined }
   | { readonly connected: true; readonly loop: Loop };
 
-/** closed: it came back. refused: the broker said no. lost: it took the message and delivered nothing. */
+/** closed: the message came back. refused: the broker rejected it. lost: acknowledged but not delivered. */
 export type Loop =
   | { readonly kind: "closed"; readonly topic: string; readonly took: Millis }
   | { readonly kind: "refused" | "lost"; readonly topic: string; readonly why: string }
-  /** Commands wait for the agent: they are not ours to acknowledge, and stand before our message. */
+  /** Commands for the agent are queued before our message, and are not ours to acknowledge. */
   | { readonly kind: "queued" };
 
 export interface Visit extends Pick<Opening, "url" | "tls" | "sessionExpiry"> {
@@ -24,9 +24,9 @@ const patience: Millis = 10_000;
 const roundTrip: Millis = 5_000;
 
 /**
- * A connection as the agent makes it, a message to this board itself, and goodbye. The session may be the agent's own:
- * brokers that name clients by their certificate allow no other. What waits in it is not acknowledged here: the connection
- * ends with it, and it comes again to the agent.
+ * Connects as the agent does, sends a message to this board itself, and disconnects. It may use the agent's own
+ * session, as brokers that name clients by certificate allow no other. Queued messages are not acknowledged: they end
+ * the connection, and the broker delivers them to the agent again.
  */
 export async function visitBroker(ambient: Ambient, visit: Visit, signal: AbortSignal): Promise<BrokerAnswer> {
   const { clock, random } = ambient;
@@ -52,7 +52,7 @@ export async function visitBroker(ambient: Ambient, visit: Visit, signal: AbortS
         maxPacket: 65_536,
         topicAliases: false,
         connectTimeout: patience,
-        // Nobody is to hear of this visit, however it ends.
+        // An empty will on the test topic, so that no subscriber notices the visit.
         will: { topic, payload: "", delay: 0 },
         receive: async ({ topic: from, payload }) => {
           if (from === topic) {

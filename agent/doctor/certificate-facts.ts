@@ -6,10 +6,10 @@ import { isoTime } from "../base/iso-time.ts";
 import { noPermission, readText } from "../config/read-text.ts";
 import { fail, ok, skip, type Verdict, warn } from "./verdict.ts";
 
-/** Whoever looks once a month shall hear of it in time. */
+/** Early enough for a monthly check. */
 const endsSoon: Millis = 30 * 86_400_000;
 
-/** How long a certificate is still good, by this board's calendar: it is the one that TLS uses too. */
+/** Judges a certificate's validity by this board's clock, which TLS uses as well. */
 export function lifeVerdict(what: string, pem: string, now: Instant): Verdict {
   let certificate: X509Certificate;
   try {
@@ -26,7 +26,7 @@ export function lifeVerdict(what: string, pem: string, now: Instant): Verdict {
   return ok(`${what} is good until ${isoTime(end).slice(0, 10)}`);
 }
 
-/** Whether a key is the certificate's; undefined: it is. */
+/** Checks that a key belongs to its certificate; undefined: it does. */
 export function keyProblem(what: string, certificate: string, key: string): Verdict | undefined {
   try {
     if (new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key))) return undefined;
@@ -36,14 +36,14 @@ export function keyProblem(what: string, certificate: string, key: string): Verd
   }
 }
 
-/** What may be read by others is no secret any more; undefined: only its owner and group may. */
+/** Warns if a secret file is readable by others; undefined: only by its owner and group. */
 export function modeProblem(file: string): Verdict | undefined {
   const mode = (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o777;
   if ((mode & 0o007) === 0) return undefined;
   return warn(`${file} can be read by everybody (mode ${mode.toString(8)})`, `chmod 600 ${file}`);
 }
 
-/** The text of a PEM file, or why there is none. `option`: by which `siteward enroll` puts it there. */
+/** Reads a PEM file, or says why it cannot. `option`: the option of `siteward enroll` that installs it. */
 export function pemFile(
   what: string,
   file: string,

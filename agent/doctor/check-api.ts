@@ -5,7 +5,7 @@ import { type Need, neededPermissions } from "./needed-permissions.ts";
 import { configOf, type Patient } from "./patient.ts";
 import { fail, ok, skip, unreached, type Verdict, warn } from "./verdict.ts";
 
-/** A connection, both certificates, and an answer that is one of Kubernetes. */
+/** Checks the connection, the certificates of both sides, and that a Kubernetes API answers. */
 export async function apiTls({ api }: Patient): Promise<Verdict> {
   if (!api) return skip("the configuration cannot be read");
   try {
@@ -34,10 +34,10 @@ const noWay =
 
 const reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
-/** So many questions may wait for their answer at once. */
+/** Maximum number of concurrent requests. */
 const atOnce = 8;
 
-/** Each verb that this configuration needs, one question each: roles that are put together say nothing by themselves. */
+/** Asks for each verb that this configuration needs: the effect of aggregated roles cannot be read from the roles. */
 export async function apiRbac(patient: Patient): Promise<Verdict> {
   const { api } = patient;
   const config = configOf(patient);

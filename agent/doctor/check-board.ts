@@ -5,7 +5,7 @@ import type { Profile } from "../board/profile.ts";
 import type { PowerReading, TemperatureReading } from "../board/readings.ts";
 import { info, ok, skip, type Verdict, warn } from "./verdict.ts";
 
-/** Whether a profile names this very board, and the unit was given what that profile says. */
+/** Checks that a profile names this board, and that the unit was set up from that profile. */
 export function boardProfile(profile: Profile | undefined, read: ReadFact, dropIn: string | undefined): Verdict {
   const [first] = compatibles(read);
   const ram = ramBytes(read);

@@ -22,9 +22,9 @@ import type { ApiProbe } from "./api-probe.ts";
 import { configOf, type Patient } from "./patient.ts";
 import { fail, ok, skip, unreached, type Verdict } from "./verdict.ts";
 
-/** Objects of each kind that are compared at most. */
+/** Maximum number of objects compared per kind. */
 const most = 200;
-/** What the agent receives meanwhile is no difference. */
+/** Pause before the second comparison, in which the agent receives pending changes. */
 const pause: Millis = 5000;
 const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
@@ -41,8 +41,8 @@ const kinds: readonly Resource<KubeObject>[] = [
 ];
 
 /**
- * Whether what the agent has cached is what the API server has: names, uids and versions of the first objects of each kind. A
- * difference counts only if it is still there some seconds later.
+ * Compares the cache with the API server: names, uids and versions of the first objects of each kind. Only differences
+ * that persist for some seconds count.
  */
 export async function cacheCurrent(patient: Patient): Promise<Verdict> {
   const { api, status, ambient, signal } = patient;
@@ -108,8 +108,8 @@ function objectOf(item: unknown): readonly Mirrored[] {
 }
 
 /**
- * Both are the first objects in the order of their keys. A cached version that is older is none: heartbeats are not written. One
- * that is newer than the server's is of another history.
+ * Compares the first objects of both sides in key order. An older cached version is no difference, as heartbeats are
+ * not persisted; a newer one belongs to another history of the server.
  */
 export function differencesOf(
   kind: string,

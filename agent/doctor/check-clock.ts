@@ -6,7 +6,7 @@ import { fail, ok, skip, unreached, type Verdict, warn } from "./verdict.ts";
 
 const marker = "/run/systemd/timesync/synchronized";
 
-/** timesyncd says it by a file; of other clients systemd-timedated knows. */
+/** timesyncd creates a marker file; systemd-timedated knows about other clients. */
 export async function clockSync({ files, program }: Patient): Promise<Verdict> {
   if (files.read(marker) !== undefined) return ok("set by systemd-timesyncd");
   const asked = await program("timedatectl", ["show", "-p", "NTPSynchronized", "--value"]);
@@ -28,7 +28,7 @@ export async function clockSkew({ api }: Patient): Promise<Verdict> {
   }
 }
 
-/** `ahead`: our clock less the server's. Its header counts whole seconds and took a moment to arrive. */
+/** `ahead`: our clock minus the server's. The Date header has whole seconds and took a moment to arrive. */
 export function skewVerdict(ahead: Millis): Verdict {
   const size = Math.abs(ahead);
   if (size <= clockSkewLimits.told) return ok("this board and the API server agree within 30s");

@@ -1,7 +1,7 @@
 import type { Patient } from "./patient.ts";
 import { fail, ok, type Verdict, warn } from "./verdict.ts";
 
-/** The same words as `siteward config check`: file, line, and what was meant. */
+/** Reports the same problems as `siteward config check`: file, line and suggestion. */
 export function configParse({ configuration }: Patient): Verdict {
   if ("problems" in configuration) {
     const [first = "it cannot be read", ...rest] = configuration.problems;

@@ -9,7 +9,7 @@ import { credentialFile } from "./credential-places.ts";
 import { configOf, type Patient } from "./patient.ts";
 import { fail, gravest, ok, skip, type Verdict } from "./verdict.ts";
 
-/** What the agent shows to the API server and to the broker: there, readable, together, and still valid. */
+/** Checks the credentials for API server and broker: present, readable, matching and valid. */
 export async function credsFiles(patient: Patient): Promise<Verdict> {
   const config = configOf(patient);
   if (!config) return skip("the configuration cannot be read");
@@ -37,7 +37,7 @@ async function kubeVerdicts(patient: Patient, config: Config): Promise<readonly 
   return found.length > 0 ? found : [ok(file === undefined ? "the pod's service account" : `${file} is good`)];
 }
 
-/** Of an authority only what is wrong is worth a word: its end is years away. */
+/** For an authority only problems are reported; it usually lasts for years. */
 const expiring = (what: string, pem: string, patient: Patient): readonly Verdict[] =>
   [lifeVerdict(what, pem, now(patient))].filter(({ level }) => level !== "ok");
 

@@ -3,7 +3,7 @@ import { type Inspection, inspect } from "../../storage/inspection.ts";
 import { configOf, type Patient } from "./patient.ts";
 import { fail, gravest, ok, skip, type Verdict, warn } from "./verdict.ts";
 
-/** Both databases, read from end to end. */
+/** Reads both databases from end to end. */
 export function journalIntegrity(patient: Patient): Verdict {
   const config = configOf(patient);
   if (!config) return skip("the configuration cannot be read");
@@ -13,19 +13,19 @@ export function journalIntegrity(patient: Patient): Verdict {
   return gravest([stateVerdict(at("state.db"), state, runs), cacheVerdict(at("cache.db"), cache, runs)]);
 }
 
-/** What nobody could tell us again. */
+/** Judges state.db, whose content cannot be recovered from elsewhere. */
 export function stateVerdict(file: string, found: Inspection, runs: boolean): Verdict {
   if (found.kind === "damaged")
     return fail(
       `${file} is damaged: ${found.why}`,
       "The agent moves it aside at its next start and begins a new one: running toleration times start anew.",
     );
-  // It reads the whole file before it leads, and has it alone from then on.
+  // The agent checks the whole file before it leads, then holds it exclusively.
   if (found.kind === "busy") return ok(`${file} is in use by its agent, which found it sound at its start`);
   return verdictOf(file, found, runs);
 }
 
-/** What can be listed again. */
+/** Judges cache.db, whose content can be listed again. */
 export function cacheVerdict(file: string, found: Inspection, runs: boolean): Verdict {
   if (found.kind === "damaged")
     return warn(

@@ -10,7 +10,7 @@ import type { ApiProbe } from "./api-probe.ts";
 import { configOf, type Patient } from "./patient.ts";
 import { fail, ok, skip, unreached, type Verdict, warn } from "./verdict.ts";
 
-/** Boards that are looked at: a judge treats all of a site alike. */
+/** Maximum number of boards checked; a judge treats all of a site alike. */
 const some = 50;
 const between: Millis = 5_000;
 
@@ -18,7 +18,7 @@ export interface SeenBoard extends JudgeSight {
   readonly board: string;
 }
 
-/** Whether kube-controller-manager, or whoever else, still judges boards that this site judges. */
+/** Checks whether kube-controller-manager or another judge still judges boards of this site. */
 export async function nodeJudge(patient: Patient): Promise<Verdict> {
   const { api, ambient, signal, status } = patient;
   const config = configOf(patient);
@@ -48,7 +48,7 @@ async function sights(api: ApiProbe, { site }: Config): Promise<readonly SeenBoa
   });
 }
 
-/** A note that is there says that somebody wrote; one that comes while we look, that somebody writes. */
+/** An existing managedFields entry shows a past write; one that appears during the check shows a current one. */
 export function judgeVerdict(
   before: readonly SeenBoard[],
   now: readonly SeenBoard[],

@@ -6,20 +6,20 @@ import type { ApiProbe } from "./api-probe.ts";
 import { configOf, type Patient } from "./patient.ts";
 import { fail, ok, skip, unreached, type Verdict, warn } from "./verdict.ts";
 
-/** The site's Lease at one look. */
+/** One observation of the site's Lease. */
 export interface ObservedLease {
-  /** "": nobody. */
+  /** "": no holder. */
   readonly holder: string;
   readonly transitions: number;
   readonly renewTime: string;
 }
 
 const looks = 8;
-/** Two who fight for a Lease both come at their pace of retries; nobody waits longer for a doctor. */
+/** Two contenders for a Lease both show up within their retry period; nor should a doctor take longer. */
 const longestWatch: Millis = 16_000;
 const shortestWatch: Millis = 2_000;
 
-/** Whether two processes lead the site in turn, or two go by the same name. */
+/** Checks whether two processes take turns in leading the site, or share one identity. */
 export async function leaseConflict(patient: Patient): Promise<Verdict> {
   const { api, status, ambient, signal } = patient;
   const config = configOf(patient);
@@ -57,8 +57,8 @@ const namesakeHint =
   "Look for a copy of this board's card, or a second agent on this board; restart the agent on one of the two.";
 
 /**
- * `seen`: in the order of the looks, of the Lease of `site`. The agent that runs may still go by the names that the board had
- * before it was enrolled anew: it is compared by its own.
+ * `seen`: observations of `site`'s Lease, in order. The running agent may still use the board's names from before its
+ * enrolment; compare it by those.
  */
 export function conflictVerdict(seen: readonly ObservedLease[], status: Status | undefined, site: string): Verdict {
   const collision = status?.health.conditions.find(({ type }) => type === "IdentityCollision");
@@ -83,5 +83,3 @@ export function conflictVerdict(seen: readonly ObservedLease[], status: Status |
     return fail(`this board leads by its own account, but the Lease names ${last.holder}`, namesakeHint);
   return ok(`${boardOf(last.holder)} leads, term ${last.transitions}`);
 }
-
-/** Identities are the board's name, "_" and a part per process. */

@@ -4,7 +4,7 @@ import { info, ok, skip, type Verdict, warn } from "./verdict.ts";
 const controllers = "/sys/fs/cgroup/cgroup.controllers";
 const words = ["cgroup_enable=memory", "cgroup_memory=1"];
 
-/** Kernels of Raspberry Pi OS leave it off unless the command line asks for it, and MemoryMax= then does nothing. */
+/** Raspberry Pi OS disables the memory cgroup unless the command line enables it; MemoryMax= then has no effect. */
 export function memoryCgroup(read: ReadFact): Verdict {
   const found = read(controllers);
   const isOld = found === undefined && read("/proc/cgroups") !== undefined;

@@ -7,7 +7,7 @@ import { fail, ok, skip, type Verdict } from "./verdict.ts";
 
 const aclHint = "siteward broker-acl prints the lines that the broker needs for this board.";
 
-/** One visit to the broker answers both questions. */
+/** Checks of the broker, which share one visit. */
 export class BrokerChecks {
   readonly #patient: Patient;
   #answer: Promise<BrokerAnswer> | undefined;
@@ -16,7 +16,7 @@ export class BrokerChecks {
     this.#patient = patient;
   }
 
-  /** A connection with both certificates, to a broker that speaks MQTT 5. */
+  /** Checks the TLS connection, and that the broker speaks MQTT 5. */
   async tls(): Promise<Verdict> {
     const config = configOf(this.#patient);
     const reason = this.#reasonNotToAsk(config);
@@ -27,7 +27,10 @@ export class BrokerChecks {
     return answer.connected ? ok(`${config.mqtt.url}: MQTT 5`) : fail(answer.why, answer.hint);
   }
 
-  /** A SUBACK proves nothing: some brokers grant any filter and drop what may not be delivered. So a message goes round. */
+  /**
+   * Sends a message to the board itself, since a SUBACK proves nothing: some brokers grant any filter and drop what the
+   * ACL forbids.
+   */
   async acl(): Promise<Verdict> {
     const config = configOf(this.#patient);
     const reason = this.#reasonNotToAsk(config);
@@ -57,7 +60,7 @@ export class BrokerChecks {
 
   async #go({ mqtt, site, board }: Config): Promise<BrokerAnswer> {
     const { ambient, signal } = this.#patient;
-    // What speaks MQTT is loaded only where there is a broker.
+    // MQTT code is loaded only if a broker is configured.
     const [{ visitBroker }, { readCredentials }] = await Promise.all([
       import("./broker-visit.ts"),
       import("../fleet/credentials.ts"),

@@ -1,13 +1,13 @@
 import { readdirSync } from "node:fs";
 import { ok, type Verdict, warn } from "./verdict.ts";
 
-/** Without a trusted key the broker alone decides who may command this board. */
+/** Without a trusted key, the broker alone decides who may command this board. */
 export function signKeys(folder: string, hasFleet: boolean): Verdict {
   let names: readonly string[] = [];
   try {
     names = readdirSync(folder).filter((name) => name.endsWith(".pub"));
   } catch {
-    // A folder that is not there holds no keys.
+    // A missing folder holds no keys.
   }
   if (names.length > 0)
     return ok(`commands must be signed by ${names.map((name) => name.replace(/\.pub$/, "")).join(", ")}`);

@@ -5,18 +5,18 @@ import type { Config } from "../config/settings.ts";
 import { configOf, type Patient } from "./patient.ts";
 import { ok, skip, unreached, type Verdict, warn } from "./verdict.ts";
 
-/** Boards that are read at most. */
+/** Maximum number of boards read. */
 const some = 500;
 
-/** A board that this site selects, and the Lease of the site that its own agent belongs to, as that agent wrote it. */
+/** A board selected by this site, with the Lease of its agent's site as annotated by that agent. */
 export interface OwnWord {
   readonly board: string;
   readonly lease: string;
 }
 
 /**
- * Whether agents of another site run on boards that this one selects. Two sites whose Leases lie in namespaces that the other one
- * does not read cannot see each other otherwise. The word of a Node counts: no tenant may write one.
+ * Checks whether boards selected by this site run agents of another one. Sites that do not read each other's Lease
+ * namespace cannot detect this otherwise. Annotations of Nodes are trusted, as tenants cannot write them.
  */
 export async function nodeSite(patient: Patient): Promise<Verdict> {
   const { api } = patient;
@@ -38,7 +38,7 @@ function wordOf(item: unknown): readonly OwnWord[] {
   return typeof name === "string" && typeof lease === "string" ? [{ board: name, lease }] : [];
 }
 
-/** A Lease in a namespace that is read says for itself what it claims. */
+/** Sites whose Lease is in a namespace that is read are left out: their claims are known from the Lease. */
 export function siteVerdict(
   words: readonly OwnWord[],
   leader: Pick<Config["leader"], "namespace" | "otherNamespaces">,

@@ -13,7 +13,7 @@ import { fail, ok, skip, type Verdict, warn } from "./verdict.ts";
 
 const size = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;
 
-/** Whether what the agent remembers is still there after the power was off. */
+/** Checks whether the state folder survives a power cut. */
 export function storagePersist(patient: Patient): Verdict {
   const config = configOf(patient);
   if (!config) return skip("the configuration cannot be read");
@@ -35,7 +35,7 @@ function readingOf({ files }: Patient, folder: string): StorageReading {
   return storageReading(files, place, mountOf(files, place));
 }
 
-/** Mounts are told by their real paths; of a folder that is not there yet, by the one that it will lie in. */
+/** Mounts are listed by real path; for a folder that does not exist yet, the nearest existing parent counts. */
 function realFolder(folder: string): string {
   try {
     return realpathSync(existingFolder(folder) ?? folder);
@@ -44,7 +44,7 @@ function realFolder(folder: string): string {
   }
 }
 
-/** Full, nearly full, or not to be written at all: without room a board does not stand for election. */
+/** Checks free space and write access: a board without room does not stand for election. */
 export function storageSpace(patient: Patient): Verdict {
   const config = configOf(patient);
   return config ? spaceVerdict(config.state.folder, config.board.freeSpace) : skip("the configuration cannot be read");
@@ -79,7 +79,7 @@ function writeProblem(folder: string): string | undefined {
 
 const syncs = 20;
 
-/** A few real writes that must reach the medium: what a term or a command waits for. */
+/** Measures a few synced writes, as leadership terms and commands need them. */
 export function storageFsync(patient: Patient): Verdict {
   const config = configOf(patient);
   if (!config) return skip("the configuration cannot be read");
@@ -128,7 +128,7 @@ export function storageWear(patient: Patient): Verdict {
   return wearVerdict(readingOf(patient, config.state.folder));
 }
 
-/** Only eMMC tells. */
+/** Only eMMC reports wear. */
 export function wearVerdict({ wear, kind }: StorageReading): Verdict {
   if (wear === undefined) return skip(kind === "sd" ? "SD cards do not tell their wear" : "this storage tells no wear");
   const { usedPercent, reserve } = wear;

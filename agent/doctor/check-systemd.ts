@@ -3,7 +3,7 @@ import { info, ok, skip, type Verdict, warn } from "./verdict.ts";
 
 const unit = "siteward.service";
 
-/** Since which version of systemd the unit's features work; an older one ignores the line. */
+/** The systemd version required by each feature of the unit; older versions ignore the line. */
 const features: readonly (readonly [since: number, what: string])[] = [
   [247, "LoadCredential= (older: the agent reads /etc/siteward/credentials itself)"],
   [250, "encrypted credentials"],
@@ -21,7 +21,7 @@ export async function systemdVersion(program: RunProgram): Promise<Verdict> {
     : info(`systemd ${version} lacks what came with ${missing.join("; ")}`);
 }
 
-/** The board's own watchdog belongs to systemd; a kernel that hangs is restarted by nobody else. */
+/** The hardware watchdog belongs to systemd; nothing else restarts a hung kernel. */
 export async function systemdWatchdog(program: RunProgram): Promise<Verdict> {
   const asked = await program("systemctl", ["show", "-p", "RuntimeWatchdogUSec", "--value"]);
   if (asked === undefined || asked.code !== 0) return skip("systemd does not answer");
@@ -34,7 +34,7 @@ export async function systemdWatchdog(program: RunProgram): Promise<Verdict> {
   );
 }
 
-/** How the agent's beats reach systemd. */
+/** Checks how the agent's notifications reach systemd. */
 export async function systemdNotify(program: RunProgram): Promise<Verdict> {
   const asked = await program("systemctl", [
     "show",
@@ -72,14 +72,14 @@ export function notifyVerdict(found: ReadonlyMap<string, string>): Verdict {
   return ok(`notifies through ${way}${spoken}`);
 }
 
-/** Of the unit as it is installed here, with all its drop-ins. */
+/** Scores the installed unit, with all its drop-ins. */
 export async function sandboxScore(program: RunProgram): Promise<Verdict> {
   const asked = await program("systemd-analyze", ["security", "--no-pager", unit]);
   if (asked === undefined) return skip("there is no systemd-analyze here");
   return scoreVerdict(`${asked.stdout}\n${asked.stderr}`);
 }
 
-/** The unit as it is shipped has 1.1. */
+/** The shipped unit scores 1.1. */
 const shipped = 1.2;
 
 export function scoreVerdict(printed: string): Verdict {

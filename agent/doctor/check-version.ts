@@ -4,7 +4,7 @@ import type { ApiProbe } from "./api-probe.ts";
 import { configOf, type Patient } from "./patient.ts";
 import { gravest, ok, skip, unreached, type Verdict, warn } from "./verdict.ts";
 
-/** Older servers lack what the agent asks of them; newer ones were not there to be tried. */
+/** Range of tested versions: older servers lack APIs the agent needs, newer ones are untested. */
 const oldestMinor = 30;
 const newestMinor = 36;
 
@@ -42,7 +42,7 @@ export function serverVerdict(server: string | undefined): Verdict {
   return ok(`the API server is ${server}`);
 }
 
-/** Boards of two versions can follow each other; a site should not stay that way. */
+/** Boards of two versions can lead each other, but a site should not stay that way. */
 export function boardsVerdict(
   version: string,
   boards: readonly (readonly [board: string, version: string])[],

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Places } from "../client/meant-credentials.ts";
 
-/** A credential by its name, as the service finds it: among those that systemd passed on, or where they were enrolled. */
+/** Path of a credential as the service resolves it: passed by systemd, or as enrolled. */
 export function credentialFile(configured: string | undefined, name: string, { env, etc }: Places): string {
   if (configured !== undefined) return configured;
   const passed = env.CREDENTIALS_DIRECTORY && join(env.CREDENTIALS_DIRECTORY, name);

@@ -13,7 +13,7 @@ import type { Finding } from "./examination.ts";
 import type { RunProgram } from "./programs.ts";
 import { scrubber } from "./scrub.ts";
 
-/** What a helper far away asks for first. */
+/** Sections of the archive, as support asks for them first. */
 const sectionNames = ["versions", "status", "config", "doctor", "logs", "databases", "board", "unit"] as const;
 export type SectionName = (typeof sectionNames)[number];
 
@@ -21,22 +21,22 @@ export interface DiagnosticsParts {
   readonly version: string;
   readonly config: Config | undefined;
   readonly origins: ReadonlyMap<string, string> | undefined;
-  /** status.json */
+  /** Path of status.json. */
   readonly statusFile: string;
   readonly isRunning: boolean;
   readonly read: ReadFact;
   readonly program: RunProgram;
-  /** Undefined: it is not asked here. */
+  /** undefined: the doctor is not run. */
   readonly findings: (() => Promise<readonly Finding[]>) | undefined;
   readonly secrets: readonly string[];
   readonly sections?: readonly string[] | undefined;
   readonly logsSince: Millis;
 }
 
-/** Lines of the log, at most: a board that says too much says it in the last of them too. */
+/** Maximum number of log lines; the newest are kept. */
 const mostLines = 20_000;
 
-/** Everything into one archive, and no secret of this board with it. */
+/** Collects all sections into one archive, with this board's secrets redacted. */
 export function collectDiagnostics(
   ambient: Ambient,
   parts: DiagnosticsParts,
@@ -50,7 +50,7 @@ export function collectDiagnostics(
     (entry): ArchiveEntry => ({
       name: `siteward/${entry.name}`,
       text: async () => {
-        // One that fails is told in its place: the others are what is left to look at.
+        // A failing entry contains its error instead; the others are still useful.
         const text = await entry.text().catch((error: unknown) => `cannot be had: ${String(error)}\n`);
         return text === undefined ? undefined : clean(text);
       },
@@ -59,7 +59,7 @@ export function collectDiagnostics(
   return writeArchive(file, scrubbed, ambient.clock.now(), signal);
 }
 
-/** "siteward-edge-02-20261120T120005Z.tar.gz" */
+/** Such as "siteward-edge-02-20261120T120005Z.tar.gz". */
 export const archiveName = (board: string, wall: number): string =>
   `siteward-${board}-${isoTime(wall).replace(/[-:]|\.\d+/g, "")}.tar.gz`;
 
@@ -113,7 +113,7 @@ const entriesOf: Readonly<Record<SectionName, Entries>> = {
   ],
 };
 
-/** Durations and sizes as a person writes them. */
+/** Shows durations and sizes in their written form. */
 function configText(config: Config, origins: ReadonlyMap<string, string> | undefined): string {
   const lines = [...settingsIn(settings)].map(({ path, setting }) => {
     const value = valueAt(config, path);

@@ -27,7 +27,7 @@ export interface Finding extends Verdict {
 
 interface Check {
   readonly id: string;
-  /** Left out with --offline. */
+  /** Skipped with --offline. */
   readonly asksOthers?: true;
   look(patient: Patient, broker: BrokerChecks): Verdict | Promise<Verdict>;
 }
@@ -35,7 +35,7 @@ interface Check {
 const notConfigured = skip("the configuration cannot be read");
 const dropIn = "/etc/systemd/system/siteward.service.d/10-profile.conf";
 
-/** In the order in which they are told: what others depend on comes first. */
+/** In the order of the report: prerequisites come first. */
 const checks: readonly Check[] = [
   { id: "config.parse", look: configParse },
   { id: "creds.files", look: credsFiles },
@@ -87,11 +87,11 @@ const checks: readonly Check[] = [
 
 export const checkIds: readonly string[] = checks.map(({ id }) => id);
 
-/** Which checks a word of --only means: one of them, or all of a group ("mqtt"). */
+/** The checks selected by a word of --only: a single one, or a group such as "mqtt". */
 export const checksNamed = (word: string): readonly string[] =>
   checkIds.filter((id) => id === word || id.startsWith(`${word}.`));
 
-/** All at once, told in their order. A check that fails by itself is a finding too: a doctor always has an answer. */
+/** Runs all checks concurrently and reports them in order. A check that throws becomes a failed finding. */
 export function examine(
   patient: Patient,
   { only, offline }: { readonly only?: readonly string[] | undefined; readonly offline: boolean },

@@ -1,14 +1,14 @@
 import { leaseNamespaces } from "../config/claim-settings.ts";
 import type { Config } from "../config/settings.ts";
 
-/** One question to the API server: may our user do this? */
+/** One access review: may our user do this? */
 export interface Need {
   readonly group: string;
   readonly resource: string;
   readonly subresource?: string;
   readonly verb: string;
   readonly namespace?: string;
-  /** Without it only that is missing; with `undefined`, something that a site cannot do without. */
+  /** The consequence of lacking it; undefined: a site cannot work without it. */
   readonly optional?: string;
 }
 
@@ -19,7 +19,10 @@ type Rule = readonly [
   more?: { readonly namespace?: string; readonly optional?: string },
 ];
 
-/** What an agent with this configuration asks of the API server, as systemd/rbac.yaml grants it. A test compares the two. */
+/**
+ * The permissions that an agent with this configuration needs, as granted by systemd/rbac.yaml. A test compares the
+ * two.
+ */
 export function neededPermissions(config: Config): readonly Need[] {
   return rules(config).flatMap(([group, path, verbs, more = {}]) => {
     const [resource = "", subresource] = path.split("/");
@@ -31,7 +34,7 @@ export function neededPermissions(config: Config): readonly Need[] {
 
 function rules({ controllers, daemonSet, leader, site }: Config): readonly Rule[] {
   const runs = (name: keyof Config["controllers"]): boolean => controllers[name].mode === "act";
-  // Without namespaces of its own a site with a selector runs no workload controllers.
+  // A site with a node selector but no namespaces runs no workload controllers.
   const hasWorkloads = site.nodeSelector === undefined || site.namespaceSelector !== undefined;
   const when = (holds: boolean, ...found: readonly Rule[]): readonly Rule[] => (holds ? found : []);
   const slices = runs("endpointSlice") || runs("endpointSliceMirroring");

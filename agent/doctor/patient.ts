@@ -7,7 +7,9 @@ import type { Status } from "../status/schema.ts";
 import type { ApiProbe } from "./api-probe.ts";
 import type { RunProgram } from "./programs.ts";
 
-/** What the checks look at: this board, its configuration, and what its agent last said. All of it can be played. */
+/**
+ * Everything the checks read: this board, its configuration, and its agent's last status. Tests can replace all of it.
+ */
 export interface Patient {
   readonly ambient: Ambient;
   readonly signal: AbortSignal;
@@ -15,12 +17,12 @@ export interface Patient {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly files: BoardFiles;
   readonly program: RunProgram;
-  /** /etc/siteward: credentials and trusted keys lie in it. */
+  /** /etc/siteward, with credentials and trusted keys. */
   readonly etc: string;
   readonly configuration:
     | { readonly loaded: Loaded & { readonly profile: Profile | undefined } }
     | { readonly problems: readonly string[] };
-  /** The last status of the agent; undefined: it left none that can be read. */
+  /** The agent's last status; undefined: none that can be read. */
   readonly status: { readonly status: Status; readonly isFresh: boolean } | undefined;
   readonly api: ApiProbe | undefined;
 }

@@ -7,14 +7,14 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** Runs a program of the system to its end. Undefined: it is not installed, or did not end in time. */
+/** Runs a system program to its end. undefined: not installed, or timed out. */
 export type RunProgram = (command: string, args: readonly string[]) => Promise<Ran | undefined>;
 
 const patience: Millis = 10_000;
-/** Of each stream: of a log that is longer, its first part is what there is. */
+/** Maximum bytes kept of each stream; the rest is cut off. */
 const longest = 4 * 2 ** 20;
 
-/** With the environment that makes programs speak English, and nothing that belongs to this process. */
+/** Sets a minimal environment with English output. */
 export const programRunner =
   (
     clock: Clock,

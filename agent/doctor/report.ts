@@ -5,7 +5,7 @@ import type { VerdictLevel } from "./verdict.ts";
 
 const marks: Readonly<Record<VerdictLevel, string>> = {
   ok: "[ok]",
-  // Worth knowing, and no fault.
+  // Worth knowing, but no fault.
   info: "[ok]",
   warn: "[warn]",
   fail: "[FAIL]",
@@ -20,10 +20,10 @@ const tones: Readonly<Record<VerdictLevel, Tone>> = {
   skip: "dim",
 };
 
-/** As wide as the terminal, within reason. */
+/** Width of the terminal, within bounds. */
 export const reportWidth = ({ columns }: { readonly columns: number }): number => Math.max(60, Math.min(columns, 120));
 
-/** One line for each check, its next step under it. */
+/** One line per check, with the next step below. */
 export function findingLines(findings: readonly Finding[], width: number): readonly Text[] {
   const wide = Math.max(...findings.map(({ id }) => id.length));
   return findings.flatMap(({ id, level, message, hint }) => {

@@ -1,27 +1,27 @@
 const mask = "[redacted]";
 
-/** What looks like a secret wherever it stands, whoever wrote it there. */
+/** Patterns of secrets, wherever they occur. */
 const patterns: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----[\s\S]*?(-----END \1-----|$)/g, `-----BEGIN $1----- ${mask}`],
-  // The same in base64, as kubeconfigs have it: "-----BEGIN " at any of the three places.
+  // The same in base64, as in kubeconfigs: "-----BEGIN " at any of the three alignments.
   [/LS0tLS1CRUdJTi[A-Za-z0-9+/=\s]{40,}/g, mask],
   [/\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}/gi, `$1 ${mask}`],
-  // A JSON web token: service accounts have them.
+  // A JSON web token, as used by service accounts.
   [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g, mask],
   [/(:\/\/)[^\s/:@"]*:[^\s/@"]+@/g, `$1${mask}@`],
-  // As JSON has it, and as JSON inside of JSON has it.
+  // As in JSON, and in JSON nested in JSON.
   [
     /((?:password|passwd|secret|token|authorization|client-key-data|api[_-]?key|private[_-]?key)(?:\\*")?\s*[:=]\s*(?:\\*")?)(?!\[redacted\])[^\s",}\\]{3,}/gi,
     `$1${mask}`,
   ],
 ];
 
-/** Shorter texts would be found in every second word. */
+/** Shorter texts would match everywhere. */
 const shortest = 6;
 
 /**
- * Takes secrets out of a text: those that are known by heart, in the forms in which they travel, and whatever looks like
- * one. Rather too much than too little: what is missing in a log can be asked for.
+ * Redacts secrets: the known ones in their usual encodings, and everything that looks like one. Prefers redacting too
+ * much; missing details can be asked for.
  */
 export function scrubber(secrets: readonly string[]): (text: string) => string {
   const known = [...new Set(secrets.flatMap(formsOf))]
@@ -35,7 +35,7 @@ export function scrubber(secrets: readonly string[]): (text: string) => string {
   };
 }
 
-/** As it is, line by line, in base64, in a URL, and inside JSON. */
+/** Verbatim, by line, in base64, URL-encoded, and JSON-escaped. */
 function formsOf(secret: string): readonly string[] {
   const whole = secret.trim();
   const encoded = Buffer.from(secret).toString("base64");

@@ -7,9 +7,9 @@ import { credentialFile } from "./credential-places.ts";
 
 const largest = 1024 * 1024;
 
-/** Every secret that this board holds and this user may read, so that none of them gets into an archive. */
+/** All secrets on this board that this user may read, to be redacted from the archive. */
 export function knownSecrets(config: Config | undefined, places: Places): readonly string[] {
-  // Where they were enrolled, and where systemd passed them on.
+  // As enrolled, and as passed by systemd.
   const folders = [join(places.etc, "credentials"), places.env.CREDENTIALS_DIRECTORY ?? ""];
   const files = folders.flatMap((folder) =>
     folder !== "" && existsSync(folder) ? namesIn(folder).map((name) => join(folder, name)) : [],
@@ -20,7 +20,7 @@ export function knownSecrets(config: Config | undefined, places: Places): readon
     config && credentialFile(config.mqtt.key, "mqtt.key", places),
   ];
   const texts = [...files, ...named].flatMap((file) => (file === undefined ? [] : textOf(file)));
-  // Certificates are public, and in the way of nobody.
+  // Certificates are public and stay readable.
   return [...texts.filter((text) => !/^-----BEGIN CERTIFICATE/.test(text)), ...texts.flatMap(fieldsOf)];
 }
 
@@ -40,7 +40,7 @@ function textOf(file: string): readonly string[] {
   }
 }
 
-/** What is secret of a kubeconfig, in each of its forms. */
+/** The secrets in a kubeconfig, in each encoding. */
 function fieldsOf(text: string): readonly string[] {
   try {
     const { user } = kubeconfigContext(text, "", undefined);
@@ -56,7 +56,7 @@ function fieldsOf(text: string): readonly string[] {
   }
 }
 
-/** A plugin's environment holds what it shows to others. */
+/** The environment of a credential plugin may hold secrets. */
 function execSecrets(user: Section): readonly string[] {
   const env = user.fields("exec")?.env;
   if (!Array.isArray(env)) return [];

@@ -1,12 +1,12 @@
 /**
- * What a check came to. ok: as it should be. info: worth knowing, and no fault. warn: works, but not as it should.
- * fail: something will not work until a person acts. skip: it could not be looked at, and why.
+ * Result of a check. ok: as it should be. info: worth knowing, but no fault. warn: works, but not as it should. fail:
+ * will not work until a person acts. skip: not checked, with the reason.
  */
 export type VerdictLevel = "ok" | "info" | "warn" | "fail" | "skip";
 
 export interface Verdict {
   readonly level: VerdictLevel;
-  /** One line. Of a skipped check: the reason. */
+  /** One line; for a skipped check the reason. */
   readonly message: string;
   /** The next step. */
   readonly hint?: string | undefined;
@@ -22,12 +22,12 @@ export const warn = verdict("warn");
 export const fail = verdict("fail");
 export const skip = (reason: string): Verdict => ({ level: "skip", message: reason });
 
-/** Why it was not reached is told once, by that check. */
+/** The reason is reported once, by that check. */
 export const unreached = skip("the API server was not reached (api.tls)");
 
 const gravity: Readonly<Record<VerdictLevel, number>> = { fail: 0, warn: 1, info: 2, ok: 3, skip: 4 };
 
-/** Of several things that one check looks at: the gravest, with all others of that level behind it. */
+/** Combines the verdicts of one check: the most severe level, with all messages of that level. */
 export function gravest(verdicts: readonly Verdict[]): Verdict {
   const sorted = [...verdicts].sort((a, b) => gravity[a.level] - gravity[b.level]);
   const [worst] = sorted;
