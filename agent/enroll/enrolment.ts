@@ -10,7 +10,7 @@ import { parseYaml } from "../config/yaml.ts";
 import { readCredentials } from "../fleet/credentials.ts";
 import type { WantedFile } from "./file-set.ts";
 
-/** What a board needs to know to belong to its site, and perhaps to a fleet. Texts, not files: they were read before. */
+/** Everything a board needs to belong to its site, and optionally to a fleet. Holds file contents, not paths. */
 export interface Enrolment {
   readonly kubeconfig: string;
   readonly site: string | undefined;
@@ -26,7 +26,7 @@ export interface FleetEnrolment {
   readonly ca: string | undefined;
 }
 
-/** Where it all goes. `root`: "/" on this board, or where its card is mounted. */
+/** Paths of all enrolment files. `root`: "/" on this board, or the mount point of its card. */
 export const places = (root: string) => ({
   credentials: (name: string) => join(root, "etc/siteward/credentials", name),
   settings: join(root, "etc/siteward/conf.d/20-enrolled.yaml"),
@@ -37,7 +37,7 @@ export const places = (root: string) => ({
 const secret = 0o600;
 const open = 0o644;
 
-/** All files of an enrolment. What systemd would miss at the start comes before the drop-in that names it. */
+/** All files of an enrolment. Files that systemd requires at the start precede the drop-in that names them. */
 export function enrolmentFiles(enrolment: Enrolment, root: string): readonly WantedFile[] {
   const at = places(root);
   const { fleet } = enrolment;
@@ -53,15 +53,15 @@ export function enrolmentFiles(enrolment: Enrolment, root: string): readonly Wan
   ];
 }
 
-/** What an earlier enrolment left that this one has no use for; the drop-in first, which names the others. */
+/** Files of an earlier enrolment that this one does not need; the drop-in first, as it names the others. */
 export function leftovers({ fleet }: Enrolment, root: string): readonly string[] {
   const at = places(root);
   return fleet ? [] : [at.dropIn, ...["mqtt.crt", "mqtt.key", "mqtt-ca.crt"].map(at.credentials)];
 }
 
 /**
- * The names of an earlier enrolment where this one gives none: a board that only gets a new token must not forget its site. It
- * would stand for the Lease of another one, beside the leader that looks after its boards.
+ * Keeps the names of an earlier enrolment unless new ones are given: a board that gets a new token must not forget its
+ * site. It would contend for another site's Lease, beside the leader of its own.
  */
 export function withFormerNames(enrolment: Enrolment, root: string): Enrolment {
   const found = readText(places(root).settings);
@@ -73,7 +73,7 @@ export function withFormerNames(enrolment: Enrolment, root: string): Enrolment {
   return { ...enrolment, site: enrolment.site ?? nameIn("site"), board: enrolment.board ?? nameIn("board") };
 }
 
-/** Inside the board, whatever `root` is. */
+/** Paths as seen on the board, regardless of `root`. */
 const dropInText = (names: readonly string[]): string =>
   [
     "# Written by siteward enroll. A unit that names a credential which is not there does not start.",
@@ -93,7 +93,7 @@ function settingsText({ site, board, fleet }: Enrolment): string {
   return `# Written by siteward enroll.\n${dump(settings)}`;
 }
 
-/** Throws with every problem of the names and addresses, in the words of the settings. */
+/** Validates names and addresses as settings. Throws a ConfigError with all problems. */
 export function checkSettings(enrolment: Enrolment): void {
   const folder = mkdtempSync(join(tmpdir(), "siteward-enroll-"));
   const file = join(folder, "settings.yaml");
@@ -108,7 +108,7 @@ export function checkSettings(enrolment: Enrolment): void {
   }
 }
 
-/** Throws where the certificate is not this board's, or the key not the certificate's. */
+/** Throws unless the certificate is this board's and the key matches it. */
 export function checkFleet(
   fleet: FleetEnrolment | undefined,
   names: { readonly site: string; readonly board: string },

@@ -2,21 +2,21 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs
 import { dirname } from "node:path";
 import { syncFolder, writeNew } from "../config/durable-file.ts";
 
-/** A file to be written, in full. */
+/** A file to write, with its whole content. */
 export interface WantedFile {
   readonly path: string;
   readonly text: string;
-  /** 0o600 for what is secret. */
+  /** File mode; 0o600 for secrets. */
   readonly mode: number;
 }
 
-/** Beside the file until all of them are on disk. */
+/** Temporary name until all files are on disk. */
 const beside = (path: string): string => `${path}.enrolling`;
 
 /**
- * Writes several files so that after a power cut either all are as before or all can be brought to be new: every text goes
- * to disk beside its file, then the list of them (`ledger`), and only then the files change their names. A certificate
- * without its key would be worse than none.
+ * Writes several files so that after a power cut either all are old, or all can be made new: writes each text to a
+ * temporary file, then the list of files (`ledger`), and only then renames. A certificate without its key would be
+ * worse than none.
  */
 export function writeAll(files: readonly WantedFile[], ledger: string): void {
   finish(ledger);
@@ -32,10 +32,10 @@ export function writeAll(files: readonly WantedFile[], ledger: string): void {
   finish(ledger);
 }
 
-/** Whether a former run was cut short after it had everything on disk. */
+/** Whether an earlier run was interrupted after it had written everything to disk. */
 export const isUnfinished = (ledger: string): boolean => existsSync(ledger);
 
-/** Ends what a former run began; where it did not get that far, there is nothing to end. May be cut short itself. */
+/** Completes an interrupted run, if it had written its ledger. May be interrupted itself. */
 export function finish(ledger: string): readonly string[] {
   const paths = pathsIn(ledger);
   for (const path of paths) if (existsSync(beside(path))) renameSync(beside(path), path);
@@ -44,7 +44,7 @@ export function finish(ledger: string): readonly string[] {
   return paths;
 }
 
-/** A list that the disk has lost names nothing: what it was to end has to be begun again, and must not be kept from that. */
+/** A truncated ledger names no files: the enrolment has to be repeated, and must not fail here. */
 function pathsIn(ledger: string): readonly string[] {
   if (!existsSync(ledger)) return [];
   try {
@@ -56,7 +56,7 @@ function pathsIn(ledger: string): readonly string[] {
   }
 }
 
-/** Made anew, so that nobody who has the former one open reads what is secret. */
+/** Creates a new file: a process that has the old one open must not read the secret. */
 function writeAnew(path: string, text: string, mode: number): void {
   rmSync(path, { force: true });
   writeNew(path, text, mode);

@@ -5,8 +5,8 @@ import { CredentialsError } from "../client/credentials-error.ts";
 import { kubeconfigContext, type Section } from "../client/kubeconfig.ts";
 
 /**
- * One context of a kubeconfig as a file that can be put anywhere: what it names as files beside it is taken in. Plugins
- * and token files stay where they are; somebody else renews them.
+ * Reduces a kubeconfig to one self-contained context: certificates and keys are embedded. Plugins and token files stay
+ * where they are, as others renew them.
  */
 export async function flatKubeconfig(file: string, context: string | undefined): Promise<string> {
   const text = await readCredentialFile(file, "kubeconfig");
@@ -44,7 +44,7 @@ export async function flatKubeconfig(file: string, context: string | undefined):
 
 const isFlag = (name: string): boolean => name === "insecure-skip-tls-verify";
 
-/** A kubeconfig for a server that is known by its address, its authority and a token. */
+/** Builds a kubeconfig from a server's address, its certificate authority and a token. */
 export function tokenKubeconfig(server: string, token: string, ca: string | undefined): string {
   if (!URL.canParse(server) || !/^https:\/\//.test(server))
     throw new CredentialsError(`server ${server} is no address`, "Write it like https://10.0.0.1:6443.");
