@@ -3,7 +3,7 @@ import { changeTaints, type TaintName, taintKeys, taintOf, taintsOf } from "../a
 import { conditionTypes } from "../board/node-conditions.ts";
 import { outOfService, outOfServiceAnnotation } from "../controllers/node-lifecycle/out-of-service.ts";
 
-/** What is taken off a Node when its site is handed back. */
+/** What a release removes from a Node. */
 export interface Leaving {
   readonly taints: readonly TaintName[];
   readonly annotations: readonly string[];
@@ -11,12 +11,12 @@ export interface Leaving {
 }
 
 const ownKeys: readonly string[] = Object.values(taintKeys);
-/** Of the annotations that only we write. */
+/** Prefix of annotations that only siteward writes. */
 export const ownPrefix = "siteward.dev/";
 
 /**
- * The taints that a node lifecycle controller keeps, whose judgement ends with ours: the next one puts there what it thinks
- * right. The taint of an operator's word goes with the annotation that says so; one that a user put there stays.
+ * Selects the taints of a node lifecycle controller, as our verdicts end with the release and the next judge sets its
+ * own. The out-of-service taint is removed only if our annotation says that a command set it; one set by a user stays.
  */
 export function leavingOf(node: Node): Leaving {
   const { annotations = {} } = node.metadata;
@@ -35,7 +35,7 @@ export function leavingOf(node: Node): Leaving {
 export const isNothing = ({ taints, annotations, conditions }: Leaving): boolean =>
   taints.length + annotations.length + conditions.length === 0;
 
-/** Of the Node itself; what it was read as is the precondition. */
+/** The patch of metadata and taints; the resourceVersion read is its precondition. */
 export function metadataPatch(node: Node, { taints, annotations }: Leaving): object {
   const { uid, resourceVersion } = node.metadata;
   const without = Object.fromEntries(annotations.map((name) => [name, null]));
@@ -45,13 +45,13 @@ export function metadataPatch(node: Node, { taints, annotations }: Leaving): obj
   };
 }
 
-/** By strategic merge: what kubelets and others report stays. */
+/** Strategic merge: conditions of kubelets and others stay. */
 export const statusPatch = ({ metadata: { uid } }: Node, { conditions }: Leaving): object => ({
   metadata: { uid },
   status: { conditions: conditions.map((type) => ({ type, $patch: "delete" })) },
 });
 
-/** "node.kubernetes.io/unreachable:NoExecute, annotation siteward.dev/standby" */
+/** Such as "node.kubernetes.io/unreachable:NoExecute, annotation siteward.dev/standby". */
 export const leavingText = ({ taints, annotations, conditions }: Leaving): string =>
   [
     ...taints.map(({ key, effect }) => `taint ${key}:${effect}`),

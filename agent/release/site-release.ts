@@ -25,12 +25,12 @@ export interface SiteReleaseParts {
   readonly client: KubeClient;
   readonly site: { readonly name: string; readonly nodeSelector: string | undefined };
   readonly namespace: string;
-  /** In which Leases count as those of sites. */
+  /** Namespaces whose Leases count as those of sites. */
   readonly leaseNamespaces: readonly string[];
-  /** Under this name the site's Lease is held meanwhile. */
+  /** Holder of the site's Lease during the release. */
   readonly identity: string;
   readonly dryRun: boolean;
-  /** One line for each thing that was done, or would be. */
+  /** Prints one line per change made, or to be made. */
   readonly tell: (line: string) => void;
 }
 
@@ -39,7 +39,7 @@ export interface Released {
   readonly changed: number;
 }
 
-/** Somebody has to act first. */
+/** An operator has to act first. */
 class ReleaseError extends Error implements HasDisposition {
   override readonly name = "ReleaseError";
   readonly disposition = "exit";
@@ -51,18 +51,21 @@ class ReleaseError extends Error implements HasDisposition {
   }
 }
 
-/** Longer than the pause between two renewals below; a run that was cut off keeps the next one waiting for so long. */
+/**
+ * Lease duration in seconds, longer than the renewal interval below; an interrupted run blocks the next one for this
+ * long.
+ */
 const heldFor = 30;
 const renewEvery: Millis = 8_000;
 const look: Millis = 1_000;
-/** Others write to Nodes all the time. */
+/** Kubelets and others change Nodes all the time, so conflicts are normal. */
 const mostTries = 6;
 const pageSize = 100;
 
 /**
- * Hands a site back to whoever judges it next. The Lease is held while the Nodes are changed, so that no agent that still
- * runs puts back what was just taken away, and given back at the end without its claim on the boards. Whatever is done
- * twice is done once: a run that was cut off is simply run again.
+ * Hands a site over to its next judge. Holds the Lease while it changes the Nodes, so that an agent still running
+ * cannot undo that; at the end releases it, without its claim on the boards. Idempotent: an interrupted run is simply
+ * repeated.
  */
 export class SiteRelease {
   readonly #ambient: Ambient;
@@ -94,7 +97,7 @@ export class SiteRelease {
     return done;
   }
 
-  /** The Lease, once it is sure that no agent leads; undefined: there is none. */
+  /** Returns the Lease once it is certain that no agent leads; undefined: there is none. */
   async #unheld(signal: AbortSignal): Promise<LeaseRecord | undefined> {
     const { clock } = this.#ambient;
     const first = await this.#lock.read(signal);
@@ -154,7 +157,7 @@ export class SiteRelease {
         nodes,
         { labelSelector: site.nodeSelector, limit: pageSize, continue: page },
         (node) => {
-          // Boards that an older site claims carry what that one put there.
+          // Boards claimed by an older site carry that site's taints.
           if (claims.claimant(node.metadata.labels) !== undefined) return;
           seen++;
           if (!isNothing(leavingOf(node))) names.push(node.metadata.name);
@@ -171,7 +174,7 @@ export class SiteRelease {
     return { nodes: seen, changed };
   }
 
-  /** Answers whether there was something to take away. */
+  /** Returns whether anything was removed, or would be. */
   async #clean(name: string, signal: AbortSignal): Promise<boolean> {
     const { client, dryRun, tell } = this.#parts;
     for (let tries = 1; ; tries++) {
@@ -196,14 +199,14 @@ export class SiteRelease {
     if (leaving.conditions.length > 0)
       await client.patch<Node>(nodes, { name, subresource: "status" }, "strategic", statusPatch(node, leaving), write);
     if (leaving.taints.length + leaving.annotations.length === 0) return;
-    // The first write moved the version: the second one rests on a new look, or it would undo what came in between.
+    // The first write changed the resourceVersion; read again, or the second write would undo concurrent changes.
     const current = leaving.conditions.length > 0 ? await client.get<Node>(nodes, { name }, signal) : node;
     await client.patch<Node>(nodes, { name }, "merge", metadataPatch(current, leavingOf(current)), write);
   }
 
   /**
-   * A Lease without selector and labels claims no boards any more; it stays, so that terms go on counting, and so that no
-   * signed command is accepted again where the site comes back.
+   * Removes the claim with selector and labels. The Lease itself stays, so that terms keep counting, and no signed
+   * command is accepted twice if the site comes back.
    */
   async #giveBack(signal: AbortSignal): Promise<void> {
     const { client, dryRun, tell } = this.#parts;
@@ -237,7 +240,7 @@ export class SiteRelease {
 const isReleased = (annotation: string): boolean =>
   annotation.startsWith(ownPrefix) && annotation !== countersAnnotation;
 
-/** Which boards two sites claim is not asked here. */
+/** An empty lister: overlaps of boards between sites do not matter here. */
 const nobody: Lister<Node> = {
   get: () => undefined,
   list: () => [].values(),
