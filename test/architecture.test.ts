@@ -202,8 +202,12 @@ test("SQL stands in storage/ alone", () => {
   expect(wrong).toEqual([]);
 });
 
-test("no file has taken in a second thing", () => {
-  expect(files.filter((file) => read(file).trimEnd().split("\n").length > 350)).toEqual([]);
+/** Files of more than 500 lines, each with the reason why it is one subject all the same. */
+const long: Readonly<Record<string, string>> = {};
+
+test("a file of more than 500 lines has a reason", () => {
+  const found = files.filter((file) => read(file).trimEnd().split("\n").length > 500);
+  expect(found).toEqual(Object.keys(long));
 });
 
 test("no two folders need each other to run", () => {

@@ -18,6 +18,8 @@ export interface InformerStats {
   readonly problem: string | undefined;
   /** Pending deltas. */
   readonly depth: number;
+  /** How long the oldest of them has been waiting at least. */
+  readonly behind: Millis | undefined;
   /** Deltas merged into newer ones because too many of one object were pending. */
   readonly merged: number;
   readonly objects: number;
@@ -51,6 +53,10 @@ export function sumOf(
     },
     problem: parts.find(({ problem }) => problem !== undefined)?.problem,
     depth: sum(({ depth }) => depth),
+    behind: parts.reduce<Millis | undefined>(
+      (most, { behind = 0 }) => Math.max(most ?? 0, behind) || undefined,
+      undefined,
+    ),
     merged: sum(({ merged }) => merged),
     objects: sum(({ objects }) => objects),
     position: undefined,

@@ -11,6 +11,7 @@ import { dispositionOf } from "../base/errors.ts";
 import { jitter } from "../base/random.ts";
 import { TaskGroup } from "../base/tasks.ts";
 import { WakeSignal } from "../base/wake-signal.ts";
+import { BacklogAge } from "./backlog-age.ts";
 import type { Informer, Listen, Notice } from "./informer.ts";
 import type { InformerStats } from "./informer-stats.ts";
 import type { Kind } from "./kinds.ts";
@@ -80,6 +81,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   #telling: Promise<void> | undefined;
   /** The stored witness proves the stored position. */
   #isProven = true;
+  readonly #backlog = new BacklogAge();
 
   constructor(ambient: Ambient, parts: SharedInformerParts<T>) {
     this.#work = new WakeSignal(ambient.clock);
@@ -171,6 +173,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
       provenAgo: age(lastProof, now),
       ...this.#reflector.stats,
       depth: this.#fifo.depth,
+      behind: this.#backlog.at(now),
       merged: this.#fifo.merged,
       objects: this.#indexer.size,
       position: this.#fifo.resourceVersion,
@@ -219,7 +222,10 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
         const waits = this.#parts.isGone !== undefined || this.#telling !== undefined;
         const changes = waits ? undefined : fifo.take(deltas, resourceVersion);
         if (changes) this.#tell(changes);
-        else fifo.append(deltas, resourceVersion);
+        else {
+          fifo.append(deltas, resourceVersion);
+          this.#backlog.added(fifo.depth, this.#ambient.clock.now());
+        }
       },
       bookmark: (resourceVersion) => fifo.bookmark(resourceVersion),
       replace: () => this.#proving(fifo.fill() ?? fifo.replace()),
@@ -285,11 +291,14 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   /** Yields to the event loop between two batches, so that a burst does not delay a lease renewal. */
   async #drain(signal: AbortSignal): Promise<void> {
     const { isGone } = this.#parts;
+    this.#backlog.added(this.#fifo.depth, this.#ambient.clock.now());
     if (this.#telling) await this.#told();
     while (this.#fifo.depth > 0 && !signal.aborted) {
       if (this.#listeners.isEmpty) this.#fifo.leaveUntold();
       // No await between the pop and the report, or deltas taken meanwhile would be reported first.
+      const pending = this.#fifo.depth;
       const changes = this.#fifo.pop(batchSize);
+      this.#backlog.handled(pending - this.#fifo.depth, this.#fifo.depth, this.#ambient.clock.now());
       const notices = isGone ? await judged(changes, isGone, signal) : changes;
       if (signal.aborted) return;
       this.#tell(notices);

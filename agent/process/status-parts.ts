@@ -124,7 +124,7 @@ function apiPart({ link, informers, heldSince }: AgentViews, now: Instant): ApiP
 }
 
 function watchPart(
-  { resource, live, synced, problem, heardAgo, lists, watches, rejected, objects }: InformerStats,
+  { resource, live, synced, problem, heardAgo, lists, watches, rejected, objects, behind }: InformerStats,
   isListening: boolean,
   now: Instant,
 ): WatchPart {
@@ -135,6 +135,7 @@ function watchPart(
     state: !isListening ? "off" : live ? "live" : problem !== undefined ? "failing" : wasHeard ? "silent" : "syncing",
     objects,
     heard: heardAgo === undefined ? undefined : shifted(now, -heardAgo),
+    behind,
     lists,
     lastList: undefined,
     restarts: Math.max(0, watches - 1),

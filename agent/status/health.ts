@@ -1,4 +1,4 @@
-import { elapsed } from "../base/clock.ts";
+import { elapsed, type Millis } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import { besideProblems } from "./beside-health.ts";
 import { boardProblems } from "./board-problems.ts";
@@ -97,9 +97,12 @@ function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
 /** A follower that sleeps until the end of the observed term may be late by its retry period and jitter. */
 const slackOfFollowers = 30_000;
 
+/** A burst is applied within seconds. */
+const toleratedBacklog: Millis = 60_000;
+
 function watchProblems({ watches = [], api, now }: Parts): readonly ProblemPart[] {
   const found: ProblemPart[] = [];
-  for (const { resource, state, heard, rejected, rejectedWhy } of watches) {
+  for (const { resource, state, heard, behind = 0, rejected, rejectedWhy } of watches) {
     if (state === "silent" && api?.state !== "down") {
       const silence = heard ? `silent for ${formatDuration(elapsed(heard, now))}` : "nothing heard yet";
       found.push({
@@ -108,6 +111,15 @@ function watchProblems({ watches = [], api, now }: Parts): readonly ProblemPart[
         severity: "warning",
         message: `${resource}: ${silence}; nothing is concluded from silence meanwhile`,
         hint: "the agent opens it again by itself; if this stays, check the link",
+      });
+    }
+    if (behind >= toleratedBacklog) {
+      found.push({
+        type: "CacheBehind",
+        subject: resource,
+        severity: "warning",
+        message: `${resource}: received changes have been waiting for ${formatDuration(behind)}; until they are applied the controllers act on older objects`,
+        hint: "more changes than this board can take in: siteward journal tail shows what waits, kubectl get --watch who writes it",
       });
     }
     if (rejected > 0) {

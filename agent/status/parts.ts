@@ -242,6 +242,8 @@ export interface WatchPart {
   readonly state: "live" | "syncing" | "silent" | "failing" | "off";
   readonly objects: number;
   readonly heard: Instant | undefined;
+  /** How long the oldest received change has been waiting to be applied. */
+  readonly behind?: Millis | undefined;
   readonly lists: number;
   readonly lastList: Instant | undefined;
   readonly restarts: number;

@@ -64,6 +64,8 @@ const watch = record({
   state: word<"live" | "syncing" | "silent" | "failing" | "off">(),
   objects: count,
   heardMs: maybe(count),
+  /** How long the oldest received change has been waiting to be applied; absent if none is. */
+  behindMs: maybe(count),
   /** Number of lists and of watch restarts. */
   lists: count,
   restarts: count,

@@ -55,7 +55,11 @@ export function snapshot(parts: Parts, before: Status | undefined): Status {
       api: apiStatus(parts.api, watches ?? [], now),
       mqtt: parts.mqtt && mqttStatus(parts.mqtt, now),
     },
-    watches: watches?.map(({ heard, lastList: _, ...rest }) => ({ ...rest, heardMs: heard && age(heard, now) })),
+    watches: watches?.map(({ heard, behind, lastList: _, ...rest }) => ({
+      ...rest,
+      heardMs: heard && age(heard, now),
+      behindMs: rounded(behind),
+    })),
     traffic: parts.traffic,
     zones: parts.zones?.map((zone) => ({ ...zone, frozenUntil: frozenUntil(zone.name, holds) })),
     boards: parts.boards && boardsStatus(parts.boards, now),

@@ -82,6 +82,13 @@ test("watches that fell silent are named with their silence", () => {
   ]);
 });
 
+test("changes that wait to be applied for a minute are a problem; a burst of a few seconds is none", () => {
+  expect(told({ watches: [{ ...nodes, behind: 59_000 }] })).toEqual([]);
+  expect(told({ watches: [{ ...nodes, behind: 185_000 }] })).toEqual([
+    "warning CacheBehind: nodes: received changes have been waiting for 3m5s; until they are applied the controllers act on older objects",
+  ]);
+});
+
 test("objects that could not be used are counted, and the last one is named", () => {
   const strange: WatchPart = { ...nodes, rejected: 7, rejectedWhy: ["a has no name", "b has no uid"] };
   expect(told({ watches: [strange] })).toEqual([
