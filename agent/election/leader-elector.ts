@@ -1,7 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { ConfigError, hintOf, sentenceOf } from "../base/errors.ts";
-import { jitterFactor, writtenSeconds } from "../base/lease-timing.ts";
+import { jitterFactor, type LeaseTiming, writtenSeconds } from "../base/lease-timing.ts";
 import type { Progress } from "../base/progress.ts";
 import { jitter } from "../base/random.ts";
 import { isFatal } from "../base/reaction.ts";
@@ -318,11 +318,14 @@ export class LeaderElector {
     }
   }
 
-  /** Nobody can acquire the Lease before `until`; "poll" reads earlier, at client-go's pace, to see renewals. */
+  /**
+   * Nobody can acquire the Lease before `until`; "poll" reads earlier, at client-go's pace, to see renewals. A Lease that
+   * was written for longer than ours is read again meanwhile: somebody may correct it.
+   */
   #pauseUntil(until: Instant, pause: Millis, wasAway: boolean): Millis {
     if (this.#parts.followers === "poll") return pause;
     const { clock, random } = this.#ambient;
-    const rest = Math.max(0, elapsed(clock.now(), until));
+    const rest = Math.min(Math.max(0, elapsed(clock.now(), until)), longestSleep(this.#parts.timing));
     // Boards that reached a recovered server within seconds would otherwise keep reading within the same seconds.
     if (wasAway) return rest * (1 - random.next());
     // A takeover may need two reads, each at most half a retry late: it takes at most two durations and a retry.
@@ -338,6 +341,9 @@ export class LeaderElector {
     return this.#parts.timing.retry * ((isFirst ? soonest : soonestAgain) + spread * random.next());
   }
 }
+
+/** A Lease that was written for no longer than ours ends before that. */
+const longestSleep = ({ duration, retry }: LeaseTiming): Millis => duration + retry;
 
 /** The longest time that the named successor may sleep before it reads the Lease again. */
 const headStart = ({ followers, timing: { duration, retry } }: ElectorParts): Millis =>

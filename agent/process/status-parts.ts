@@ -92,6 +92,7 @@ function leaderPart({ election, config }: AgentViews, now: Instant): LeaderPart 
     since,
     renewed: leaseAge === undefined ? undefined : shifted(now, -leaseAge),
     duration: leaseDuration || config.leader.duration,
+    ownDuration: config.leader.duration,
     renewP95: role === "leader" ? renewP95 : undefined,
     missedRenewals: role === "leader" ? missedRenewals : undefined,
     // A follower that sleeps until the term would end sees the Lease age: that alone says nothing about its holder.

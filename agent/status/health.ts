@@ -1,5 +1,6 @@
 import { elapsed, type Millis } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
+import { longestLease } from "../base/lease-timing.ts";
 import { besideProblems } from "./beside-health.ts";
 import { boardProblems } from "./board-problems.ts";
 import { lagProblems } from "./judge-problems.ts";
@@ -79,10 +80,22 @@ const linkTexts: Readonly<Record<ApiProblem["kind"], Pick<ProblemPart, "type" | 
 function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
   // Without a link nothing is known about the leader: one problem, not two.
   if (!leader || leader.role === "leader" || api?.state !== "up") return [];
-  const { leaderlessSince, renewed, duration } = leader;
+  const { leaderlessSince, renewed, ownDuration } = leader;
   const last = leaderlessSince ?? renewed;
   const without = last ? elapsed(last, now) : 0;
-  if (without <= 2 * duration + slackOfFollowers) return [];
+  const duration = Math.min(leader.duration, longestLease);
+  if (without <= 2 * Math.min(duration, ownDuration) + slackOfFollowers) return [];
+  if (without <= 2 * duration + slackOfFollowers) {
+    const written = `it was written for ${formatDuration(duration)}, and no board takes it over before`;
+    return [
+      {
+        type: "NoLeader",
+        severity: "warning",
+        message: `the site's Lease is not renewed for ${formatDuration(without)}: ${written}`,
+        hint: `if its holder is gone, set its leaseDurationSeconds to 1; leader.duration is ${formatDuration(ownDuration)} here`,
+      },
+    ];
+  }
   const why = leaderlessSince ? "nobody holds its Lease" : "its Lease is not renewed, and no board took it over";
   return [
     {

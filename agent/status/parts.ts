@@ -192,7 +192,10 @@ export interface LeaderPart {
   readonly since: Instant | undefined;
   /** When the Lease was last observed to change. */
   readonly renewed: Instant | undefined;
+  /** As its holder wrote it. */
   readonly duration: Millis;
+  /** As this board would write it. */
+  readonly ownDuration: Millis;
   readonly renewP95?: Millis | undefined;
   readonly missedRenewals?: number | undefined;
   /** Since when the Lease has had no holder. */

@@ -46,6 +46,7 @@ export const leading = (now = at(3600)): LeaderPart => ({
   duration: 60_000,
   renewP95: 180.4,
   missedRenewals: 0,
+  ownDuration: 60_000,
   leaderlessSince: undefined,
 });
 

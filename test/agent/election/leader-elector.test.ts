@@ -112,6 +112,19 @@ describe("a leader that is gone is replaced", () => {
     expect(site.lateWrites).toEqual([]);
   });
 
+  test.each(["expiry", "poll"] as const)("soon after a Lease of an hour is corrected (%s)", async (followers) => {
+    const site = new Election();
+    for (const name of ["pi-1", "pi-2"]) site.join(name, { followers });
+    await site.settled();
+    site.server.put({ holder: "nobody", durationSeconds: 3600 });
+    await site.clock.advance("5m");
+    expect(site.leaders).toEqual([]);
+    site.server.put({ durationSeconds: 1 });
+    await site.clock.until(() => site.leaders.length === 1, edge.duration + 2 * edge.retry + 2000);
+    expect(site.lateWrites).toEqual([]);
+    await site.end();
+  });
+
   test("LE-13: a leader that stops gives the Lease back, and a polling follower has it within 4.4 s", async () => {
     const site = new Election();
     for (const name of ["pi-1", "pi-2"]) site.join(name, { timing: classic, followers: "poll" });

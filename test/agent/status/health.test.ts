@@ -57,6 +57,17 @@ test("nobody leads: silent up to twice the lease and a retry, critical after tha
   expect(isReady(healthy({ leader: nobody(3500) }))).toBe(false);
 });
 
+test.each([3600, 2 ** 31 - 1])("a Lease of %i s that nobody renews is told before it is over", (seconds) => {
+  const long: LeaderPart = { ...leader, role: "standby", renewed: at(3600 - 151), duration: seconds * 1000 };
+  expect(told({ leader: long })).toEqual([
+    "warning NoLeader: the site's Lease is not renewed for 2m31s: it was written for 1h, and no board takes it over before",
+  ]);
+  expect(told({ leader: { ...long, renewed: at(3600 - 150) } })).toEqual([]);
+  expect(told({ leader: { ...long, renewed: at(3600 - 7231) } })).toEqual([
+    "critical NoLeader: no board has led the site for 2h: its Lease is not renewed, and no board took it over",
+  ]);
+});
+
 test("a Lease that nobody renews or takes over is told too, but not while the link is down", () => {
   const abandoned: LeaderPart = { ...leader, role: "standby", holder: undefined, renewed: at(3000) };
   expect(told({ leader: abandoned })).toEqual([
