@@ -52,7 +52,11 @@ function* matchingSets(object: KubeObject, site: SiteView): Generator<string | u
 function* setsForBoard({ key, before, after }: Seen<Node>, site: SiteView): Generator<string | undefined> {
   if (after === undefined) return;
   if (before && isSameText(labels(before), labels(after)) && isSameText(taintsOf(before), taintsOf(after))) return;
-  const present = new Set([...site.lister(pods).byIndex("byNode", key)].flatMap(daemonSetOf));
+  const present = new Set<string>();
+  for (const pod of site.lister(pods).byIndex("byNode", key)) {
+    for (const set of daemonSetOf(pod)) present.add(set);
+    yield undefined;
+  }
   for (const set of site.lister(daemonSets).list()) {
     yield isTouched(set, after, present.has(keyOf(set))) ? keyOf(set) : undefined;
   }

@@ -53,7 +53,7 @@ export const endpointSlicesOfServices = ({
     if (!isManaged(service)) return { kind: "foreign" };
     const expected = await outstanding(memory.expected, endpointSlices, site);
     if (expected.size > 0) return { kind: "behind", expected };
-    const selected = selectedPods(service, site);
+    const selected = await site.inTurns(selectedPods(service, site));
     const slices = slicesOf(key, controllerName, site).filter(({ metadata }) => !metadata.deletionTimestamp);
     const [zones, silence] = [zonesOf(selected, site), silenceOf(selected, sight, site)];
     const shares = asksForZones(service) ? zoneSharesOf(site.lister(nodes).list()) : "not asked";

@@ -36,7 +36,7 @@ export const endpointsOfServices = ({ sight, batch }: EndpointsParts): Controlle
     }
     if (!isManaged(service)) return { kind: "foreign" };
     if (expected.size > 0) return { kind: "behind", expected };
-    const selected = selectedPods(service, site);
+    const selected = await site.inTurns(selectedPods(service, site));
     return { kind: "selected", service, pods: selected, endpoints: cached, silence: silenceOf(selected, sight, site) };
   },
   decide,

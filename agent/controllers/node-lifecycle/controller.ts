@@ -5,6 +5,7 @@ import { type Holds, noHolds } from "../../holds/holds.ts";
 import { isHeld, type Link, linkOf } from "../../judgement/link.ts";
 import { permitsHarm } from "../../judgement/verdict.ts";
 import type { Controller, SiteView } from "../../loop/controller.ts";
+import { barePod } from "../bare-pod.ts";
 import type { Budget } from "./budget.ts";
 import { decide, remember } from "./decide.ts";
 import { forEachConcurrently } from "./for-each-concurrently.ts";
@@ -223,7 +224,7 @@ function podsOfSilent(
     const { name } = sighting.node.metadata;
     if (count >= mostPods) break;
     if (found.has(name)) continue;
-    const onBoard = [...site.lister(pods).byIndex("byNode", name)];
+    const onBoard = Array.from(site.lister(pods).byIndex("byNode", name), (pod) => barePod(pod));
     count += onBoard.length;
     found.set(name, onBoard);
   }

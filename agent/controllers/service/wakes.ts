@@ -4,29 +4,38 @@ import { keyOf } from "../../api/meta.ts";
 import { pods, services } from "../../api/resources.ts";
 import { labelSelectorOf, matchesLabels } from "../../api/selectors.ts";
 import type { Millis } from "../../base/clock.ts";
+import type { Steps } from "../../base/steps.ts";
 import { type Seen, type SiteView, wakeOnChange } from "../../loop/controller.ts";
+import { barePod } from "../bare-pod.ts";
 import { isReady } from "./eligible.ts";
 
 /**
  * The pods that a service selects, by key. Reads indices instead of scanning: if all pods share one label of the
  * selector, another one tells them apart. It always continues with the label that has yielded the fewest other pods,
  * and ends when one label is exhausted. Counting first would read every pod on sites limited to some namespaces.
+ *
+ * In steps, and of each pod only what endpoints are made of: a tenant's pods may be many, and large.
  */
-export function selectedPods({ metadata: { namespace = "" }, spec }: Service, site: SiteView): readonly Pod[] {
+export function* selectedPods({ metadata: { namespace = "" }, spec }: Service, site: SiteView): Steps<readonly Pod[]> {
   const selector = labelSelectorOf({ matchLabels: spec?.selector ?? {} });
   const lookUps = mayMatchEach(namespace, selector).map((value) => ({
     rest: site.lister(pods).byIndex("byLabel", value),
     found: [] as Pod[],
     strangers: 0,
   }));
+  const portNames = new Set((spec?.ports ?? []).flatMap(({ targetPort }) => textOf(targetPort)));
   for (;;) {
     const best = lookUps.reduce((a, b) => (b.strangers < a.strangers ? b : a));
     const next = best.rest.next();
     if (next.done) return best.found;
-    if (matchesLabels(selector, next.value.metadata.labels)) best.found.push(next.value);
+    if (matchesLabels(selector, next.value.metadata.labels)) best.found.push(barePod(next.value, portNames));
     else best.strangers++;
+    yield;
   }
 }
+
+const textOf = (targetPort: number | string | undefined): readonly string[] =>
+  typeof targetPort === "string" ? [targetPort] : [];
 
 /**
  * Enqueues the services that a change of a pod concerns (docs/kubernetes-rules.md#endpoint-triggers). A sweep of pods

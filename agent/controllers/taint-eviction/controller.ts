@@ -138,10 +138,13 @@ function podKeys({ key, before, after }: Seen<Pod>, site: SiteView): readonly st
   return node !== undefined && noExecuteTaints(node).length > 0 ? [key] : [];
 }
 
-/** A deleted Node counts too: it may come back without the taints to which its pods' timers belong. */
-function keysOnBoard({ key, before, after }: Seen<Node>, site: SiteView): readonly string[] {
-  if (isSameText(taintIdentities(before), taintIdentities(after))) return [];
-  return [...site.lister(pods).byIndex("byNode", key)].map(keyOf);
+/**
+ * A deleted Node counts too: it may come back without the taints to which its pods' timers belong. One pod at a time:
+ * together they may be larger than the heap.
+ */
+function* keysOnBoard({ key, before, after }: Seen<Node>, site: SiteView): Generator<string> {
+  if (isSameText(taintIdentities(before), taintIdentities(after))) return;
+  for (const pod of site.lister(pods).byIndex("byNode", key)) yield keyOf(pod);
 }
 
 const taintIdentities = (node: Node | undefined): readonly string[] =>

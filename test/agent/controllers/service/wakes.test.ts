@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Pod, Service } from "../../../../agent/api/core.ts";
 import { type KubeObject, keyOf } from "../../../../agent/api/meta.ts";
 import { pods, type Resource, resourceName, services } from "../../../../agent/api/resources.ts";
+import { atOnce } from "../../../../agent/base/steps.ts";
 import { podWake, selectedPods } from "../../../../agent/controllers/service/wakes.ts";
 import { kindOf } from "../../../../agent/informer/kinds.ts";
 import type { SiteView } from "../../../../agent/loop/controller.ts";
@@ -129,9 +130,9 @@ test("a service's sync reads its own pods and no others", () => {
   const others = Array.from({ length: 500 }, (_, at) => webPod(`b${at}`, { labels: { app: `other-${at}` } }));
   const far = { ...webPod("c"), metadata: { ...webPod("c").metadata, namespace: "other" } };
   const { site: on, reads } = siteWith({ pods: [pod, ...others, far] });
-  expect(selectedPods(front, on).map(({ metadata }) => metadata.name)).toEqual(["a"]);
+  expect(atOnce(selectedPods(front, on)).map(({ metadata }) => metadata.name)).toEqual(["a"]);
   expect(reads.count).toBe(1);
-  expect(selectedPods(all, on).length).toBe(501);
+  expect(atOnce(selectedPods(all, on)).length).toBe(501);
 });
 
 test("and so where all pods share one of the labels that it selects by, whichever it names first", () => {
@@ -145,7 +146,7 @@ test("and so where all pods share one of the labels that it selects by, whicheve
   ]) {
     for (const count of [10, 1000]) {
       const { site: on, reads } = siteWith({ pods: all(count) });
-      expect(selectedPods(named("web", { selector }), on).map(({ metadata }) => metadata.name)).toEqual(["z"]);
+      expect(atOnce(selectedPods(named("web", { selector }), on)).map(({ metadata }) => metadata.name)).toEqual(["z"]);
       expect(reads.count).toBeLessThanOrEqual(2);
     }
   }
@@ -154,12 +155,25 @@ test("and so where all pods share one of the labels that it selects by, whicheve
 test("pods that all labels find are read once", () => {
   const both = { app: "web", tier: "x" };
   const { site: on, reads } = siteWith({ pods: [1, 2, 3].map((at) => webPod(`a${at}`, { labels: both })) });
-  expect(selectedPods(tier, on).length).toBe(3);
+  expect(atOnce(selectedPods(tier, on)).length).toBe(3);
   expect(reads.count).toBe(3);
 });
 
 test("no pod has all the labels that others have one by one", () => {
   const one = webPod("a", { labels: { app: "web" } });
   const other = webPod("b", { labels: { tier: "x" } });
-  expect(selectedPods(tier, siteWith({ pods: [one, other] }).site)).toEqual([]);
+  expect(atOnce(selectedPods(tier, siteWith({ pods: [one, other] }).site))).toEqual([]);
+});
+
+test("of a large pod a service's sync holds little, and it takes a step for each pod", () => {
+  const tolerations = Array.from({ length: 5000 }, (_, i) => ({ key: `k${i}`, operator: "Exists" }));
+  const large = [1, 2, 3].map((i) => ({
+    ...webPod(`a${i}`),
+    spec: { ...webPod(`a${i}`).spec, containers: [], tolerations },
+  }));
+  const steps = selectedPods(front, siteWith({ pods: large }).site);
+  for (let step = 0; step < 3; step++) expect(steps.next().done).toBe(false);
+  const found = steps.next();
+  expect(found.done && found.value.map(({ metadata }) => metadata.name)).toEqual(["a1", "a2", "a3"]);
+  expect(JSON.stringify(found.value).length).toBeLessThan(3000);
 });
