@@ -89,7 +89,7 @@ describe.skipIf(lack)("a broker that is away", () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     board.start();
-    await expect.poll(() => fleet.last(board.topic("birth"))).toBeDefined();
+    await expect.poll(() => fleet.last(board.topic("birth")), { timeout: 5000 }).toBeDefined();
     board.fleet?.note({ type: "early", severity: "info", detail: {} });
     board.fillDisk(true);
     const me = board.topic("").slice(0, -1);
@@ -99,11 +99,11 @@ describe.skipIf(lack)("a broker that is away", () => {
       .poll(() => fleet.last(board.topic(`res/ping/${ping}`)), { timeout: 5000 })
       .toMatchObject({ state: "succeeded" });
     await expect
-      .poll(() => fleet.last(board.topic(`res/log.level/${change}`)))
+      .poll(() => fleet.last(board.topic(`res/log.level/${change}`)), { timeout: 5000 })
       .toMatchObject({ state: "rejected", code: 507 });
     await expect.poll(() => fleet.said(board.topic("event/early")).length, { timeout: 15_000 }).toBe(1);
     // Its acknowledgement, too.
-    await pause(500);
+    await pause(1500);
     await fleet.broker.kill();
     await fleet.broker.restart();
     await expect
