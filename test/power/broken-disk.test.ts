@@ -18,6 +18,7 @@ import { writeKubeconfig } from "../../simulator/site-files.ts";
 import { AgentProcess, until } from "../support/agent-process.ts";
 import { Card } from "../support/card.ts";
 import { canMount, mount, unmount } from "../support/mounts.ts";
+import { rest } from "../support/rest.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
 import { Churn } from "./churn.ts";
 import { differencesNow, readFolder } from "./mirror.ts";
@@ -131,6 +132,8 @@ test("a cache that somebody locks holds up the agent only as long as that lasts"
   const state = path.join(dir, "pi-1", "state");
   const agent = start("pi-1", state);
   await when("it is ready", agent, () => agent.isReady);
+  // Its next renewal proves what it has just listed: a fault before that costs the lists once more.
+  await rest(2);
   const { pid } = agent;
   const other = new Sqlite(path.join(state, "cache.db"), { timeout: 1000 });
   other.exec("BEGIN IMMEDIATE");
