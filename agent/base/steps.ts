@@ -23,3 +23,13 @@ export function* mapped<T, R>(items: readonly T[], of: (item: T) => R): Steps<re
   }
   return results;
 }
+
+/** Like `map`, in steps; `of` may take several steps for each item. */
+export function* mappedBy<T, R>(items: readonly T[], of: (item: T) => Steps<R>): Steps<R[]> {
+  const results: R[] = [];
+  for (const [index, item] of items.entries()) {
+    results.push(yield* of(item));
+    if (endsStep(index)) yield;
+  }
+  return results;
+}

@@ -53,10 +53,7 @@ export function sumOf(
     },
     problem: parts.find(({ problem }) => problem !== undefined)?.problem,
     depth: sum(({ depth }) => depth),
-    behind: parts.reduce<Millis | undefined>(
-      (most, { behind = 0 }) => Math.max(most ?? 0, behind) || undefined,
-      undefined,
-    ),
+    behind: Math.max(0, ...parts.map(({ behind = 0 }) => behind)) || undefined,
     merged: sum(({ merged }) => merged),
     objects: sum(({ objects }) => objects),
     position: undefined,

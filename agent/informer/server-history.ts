@@ -1,4 +1,5 @@
 import type { Lease } from "../api/core.ts";
+import { keyOf } from "../api/meta.ts";
 import { compareVersions } from "../api/resource-version.ts";
 import { leases } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
@@ -111,7 +112,7 @@ export class ServerHistory {
 
   /** The site's Lease, by namespace and name: the Lease of another site proves nothing. */
   get lease(): string {
-    return nameOf(this.#parts.at);
+    return keyOf({ metadata: this.#parts.at });
   }
 
   get chain(): string {
@@ -335,10 +336,6 @@ export function witnessOf({ metadata, spec }: Lease): Witness {
   const { uid, resourceVersion: version } = metadata;
   return { uid, version, renewal: Number.isNaN(renewal) ? undefined : renewal };
 }
-
-/** Of the site's Lease. */
-export const nameOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
-  `${namespace}/${name}`;
 
 const isSame = (a: Witness | undefined, b: Witness | undefined): boolean =>
   a !== undefined && b !== undefined && a.uid === b.uid && a.version === b.version && a.renewal === b.renewal;

@@ -2,6 +2,7 @@ import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, shifted, sleep } from "../base/clock.ts";
 import { DurationSample } from "../base/duration-sample.ts";
 import { dispositionOf, type HasDisposition, hintOf, sentenceOf } from "../base/errors.ts";
+import type { Lane } from "../base/lanes.ts";
 import type { Logger } from "../base/logger.ts";
 import { Permits } from "../base/permits.ts";
 import { isPostponed, patiently } from "../base/postponed.ts";
@@ -66,6 +67,7 @@ export class ControlLoop<State, Memory> {
   readonly #bell: WakeSignal;
   readonly #sweeps: Permits;
   readonly #turns: FairTurns;
+  readonly #lane: Lane;
   readonly #gate = new Gate();
   readonly #durations = new DurationSample();
   readonly #errors: RollingCount;
@@ -86,6 +88,7 @@ export class ControlLoop<State, Memory> {
     this.#bell = new WakeSignal(ambient.clock);
     this.#sweeps = parts.sweeps ?? new Permits(1);
     this.#turns = parts.turns ?? new FairTurns(ambient.clock);
+    this.#lane = parts.lane ?? "boards";
     this.#errors = new RollingCount();
     this.#failures = new FailureLog(this.#log);
     if (store && controller.durable) {
@@ -156,7 +159,7 @@ export class ControlLoop<State, Memory> {
    * Ends with the term, once every worker has returned; rejects with an error that only a restart or a person fixes.
    */
   async run(term: Term): Promise<void> {
-    const { controller, caches, workers, lane = "boards" } = this.#parts;
+    const { controller, caches, workers } = this.#parts;
     const { clock } = this.#ambient;
     const queue = new WorkQueue(this.#ambient);
     const waker = new EventMapper(
@@ -167,7 +170,7 @@ export class ControlLoop<State, Memory> {
         queue,
         site: () => this.#parts.site({ now: clock.now(), signal: term.signal }),
         turns: this.#turns,
-        lane,
+        lane: this.#lane,
         signal: term.signal,
       },
     );
@@ -217,12 +220,11 @@ export class ControlLoop<State, Memory> {
 
   /** Takes its turns: keys that need no waiting would otherwise hold the event loop until the queue is empty. */
   async #work(queue: WorkQueue, term: Term, signal: AbortSignal): Promise<void> {
-    const { lane = "boards" } = this.#parts;
     while (await this.#gate.pass(signal)) {
       const key = await queue.take(signal);
       if (key === undefined) return;
       try {
-        const turn = this.#turns.take(lane, signal);
+        const turn = this.#turns.take(this.#lane, signal);
         if (turn && !(await turn)) return;
         if (this.#gate.isShut) queue.add(key);
         else await this.#reconcile(key, queue, term);
@@ -274,7 +276,8 @@ export class ControlLoop<State, Memory> {
     now: Instant,
     moved: () => void,
   ): Promise<{ errors: readonly Error[]; requeueAfter?: Millis }> {
-    const { controller, site, lane = "boards" } = this.#parts;
+    const { controller, site } = this.#parts;
+    const lane = this.#lane;
     const before = this.#memories.get(key) ?? controller.initialMemory;
     const { signal } = term;
     const state = await patiently(this.#ambient.clock, controller.patience, signal, (patience) =>
@@ -313,8 +316,8 @@ export class ControlLoop<State, Memory> {
     now: Instant,
     moved: () => void,
   ): Promise<{ decision: Decision<Memory>; errors: readonly Error[] }> {
-    const { controller, executor, lane } = this.#parts;
-    const asking = { by: controller.name, since: now, moved, patience: controller.patience, lane };
+    const { controller, executor } = this.#parts;
+    const asking = { by: controller.name, since: now, moved, patience: controller.patience, lane: this.#lane };
     const errors: Error[] = [];
     let decision = first;
     for (let round = 1; ; round++) {

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../api/meta.ts";
+import { type KubeObject, keyOf } from "../api/meta.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Lane } from "../base/lanes.ts";
@@ -104,8 +104,5 @@ export class EventMapper {
 }
 
 function* sweptOf(lister: Lister<KubeObject>, swept: true | "again"): Generator<Seen<KubeObject>> {
-  for (const after of lister.list()) {
-    const { namespace, name } = after.metadata;
-    yield { key: namespace === undefined ? name : `${namespace}/${name}`, before: undefined, after, swept };
-  }
+  for (const after of lister.list()) yield { key: keyOf(after), before: undefined, after, swept };
 }

@@ -1,13 +1,14 @@
 import type { Database } from "../../storage/database.ts";
 import type { Memo } from "../../storage/memo.ts";
 import { storedProofs } from "../../storage/stored-resources.ts";
+import { keyOf } from "../api/meta.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import type { HttpRequest } from "../client/transport.ts";
 import type { LeaderMemo } from "../election/leader-memo.ts";
 import type { HoldBook } from "../holds/hold-book.ts";
 import type { InformerSet } from "../informer/informer-set.ts";
-import { nameOf, ServerHistory } from "../informer/server-history.ts";
+import { ServerHistory } from "../informer/server-history.ts";
 import { newestWitness } from "../informer/trail.ts";
 import { memoryArea } from "../loop/memory-store.ts";
 import { HomeCluster } from "./home-cluster.ts";
@@ -41,7 +42,7 @@ export class Home {
       client,
       at,
       renew: parts.renew,
-      known: newestWitness(storedProofs(cache), nameOf(at)),
+      known: newestWitness(storedProofs(cache), keyOf({ metadata: at })),
       isWary: memo.get("cache", "wary") === "yes",
       reassured: () => memo.set("cache", "wary", ""),
       restored: (error) => {

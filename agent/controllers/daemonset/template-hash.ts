@@ -1,5 +1,5 @@
-import { isJsonArray, isJsonObject, type JsonValue } from "../../api/json.ts";
-import { endsStep, type Steps } from "../../base/steps.ts";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../api/json.ts";
+import { mappedBy, type Steps } from "../../base/steps.ts";
 
 /** Without vowels, so that a hash never forms a word. */
 const letters = "bcdfghjklmnpqrstvwxz2456789";
@@ -29,44 +29,28 @@ export function* templateHash(template: unknown, collisions: number | undefined)
  */
 export function* canonicalJson(value: unknown): Steps<string> {
   // No copy in between: a template may be as large as the API server admits an object.
-  if (isJsonArray(value)) {
-    const items: string[] = [];
-    for (const [index, one] of value.entries()) {
-      items.push(yield* canonicalJson(one));
-      if (endsStep(index)) yield;
-    }
-    return `[${items.join(",")}]`;
-  }
+  if (isJsonArray(value)) return `[${(yield* mappedBy(value, canonicalJson)).join(",")}]`;
   if (!isJsonObject(value)) return JSON.stringify(plain(value));
-  const members: string[] = [];
-  for (const [index, name] of Object.keys(value).sort().entries()) {
-    const one = value[name];
-    if (one === null || one === undefined) continue;
-    members.push(`${JSON.stringify(name)}:${yield* canonicalJson(one)}`);
-    if (endsStep(index)) yield;
-  }
+  const members = yield* membersOf(value, function* (name, one) {
+    return `${JSON.stringify(name)}:${yield* canonicalJson(one)}`;
+  });
   return `{${members.join(",")}}`;
 }
 
 /** The value with its members sorted by name and without null members. */
 export function* inOrder(value: unknown): Steps<JsonValue> {
-  if (isJsonArray(value)) {
-    const items: JsonValue[] = [];
-    for (const [index, one] of value.entries()) {
-      items.push(yield* inOrder(one));
-      if (endsStep(index)) yield;
-    }
-    return items;
-  }
+  if (isJsonArray(value)) return yield* mappedBy(value, inOrder);
   if (!isJsonObject(value)) return plain(value);
-  const members: [string, JsonValue][] = [];
-  for (const [index, name] of Object.keys(value).sort().entries()) {
-    const one = value[name];
-    if (one === null || one === undefined) continue;
-    members.push([name, yield* inOrder(one)]);
-    if (endsStep(index)) yield;
-  }
+  const members = yield* membersOf(value, function* (name, one) {
+    return [name, yield* inOrder(one)] as const;
+  });
   return Object.fromEntries(members);
+}
+
+/** Applies `of` to the members that are not null, sorted by name. */
+function membersOf<R>(value: JsonObject, of: (name: string, one: JsonValue) => Steps<R>): Steps<R[]> {
+  const names = Object.keys(value).filter((name) => value[name] !== null && value[name] !== undefined);
+  return mappedBy(names.sort(), (name) => of(name, value[name] ?? null));
 }
 
 const plain = (value: unknown): JsonValue =>

@@ -2,6 +2,7 @@ import type { Pod, Service } from "../../api/core.ts";
 import { mapped, type Steps } from "../../base/steps.ts";
 
 export type ServicePort = NonNullable<NonNullable<Service["spec"]>["ports"]>[number];
+type NamedPort = ServicePort & { readonly targetPort: string };
 type Container = NonNullable<Pod["spec"]>["containers"][number];
 
 /**
@@ -20,12 +21,16 @@ export function targetPortOf(pod: Pod, { port, targetPort, protocol = "TCP" }: S
   return undefined;
 }
 
+/** The service's ports that name a port of the pods instead of a number. */
+export const namedPortsOf = ({ spec }: Service): readonly NamedPort[] =>
+  (spec?.ports ?? []).filter((port): port is NamedPort => typeof port.targetPort === "string");
+
 /**
  * Computes `of` once for all pods that resolve the service's named ports to the same numbers: a service with thousands
  * of ports may select hundreds of pods.
  */
-export function perPod<T>({ spec }: Service, of: (pod: Pod) => Steps<T>): (pod: Pod) => Steps<T> {
-  const named = (spec?.ports ?? []).filter(({ targetPort }) => typeof targetPort === "string");
+export function perPod<T>(service: Service, of: (pod: Pod) => Steps<T>): (pod: Pod) => Steps<T> {
+  const named = namedPortsOf(service);
   const known = new Map<string, { readonly it: T }>();
   return function* (pod) {
     const numbers = (yield* mapped(named, (port) => targetPortOf(pod, port) ?? "")).join();

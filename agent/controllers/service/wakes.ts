@@ -8,6 +8,7 @@ import type { Steps } from "../../base/steps.ts";
 import { type Seen, type SiteView, wakeOnChange } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
 import { isReady } from "./eligible.ts";
+import { namedPortsOf } from "./target-port.ts";
 
 /**
  * The pods that a service selects, by key. Reads indices instead of scanning: if all pods share one label of the
@@ -16,14 +17,15 @@ import { isReady } from "./eligible.ts";
  *
  * In steps, and of each pod only what endpoints are made of: a tenant's pods may be many, and large.
  */
-export function* selectedPods({ metadata: { namespace = "" }, spec }: Service, site: SiteView): Steps<readonly Pod[]> {
-  const selector = labelSelectorOf({ matchLabels: spec?.selector ?? {} });
+export function* selectedPods(service: Service, site: SiteView): Steps<readonly Pod[]> {
+  const { namespace = "" } = service.metadata;
+  const selector = labelSelectorOf({ matchLabels: service.spec?.selector ?? {} });
   const lookUps = mayMatchEach(namespace, selector).map((value) => ({
     rest: site.lister(pods).byIndex("byLabel", value),
     found: [] as Pod[],
     strangers: 0,
   }));
-  const portNames = new Set((spec?.ports ?? []).flatMap(({ targetPort }) => textOf(targetPort)));
+  const portNames = new Set(namedPortsOf(service).map(({ targetPort }) => targetPort));
   for (;;) {
     const best = lookUps.reduce((a, b) => (b.strangers < a.strangers ? b : a));
     const next = best.rest.next();
@@ -33,9 +35,6 @@ export function* selectedPods({ metadata: { namespace = "" }, spec }: Service, s
     yield;
   }
 }
-
-const textOf = (targetPort: number | string | undefined): readonly string[] =>
-  typeof targetPort === "string" ? [targetPort] : [];
 
 /**
  * Enqueues the services that a change of a pod concerns (docs/kubernetes-rules.md#endpoint-triggers). A sweep of pods
