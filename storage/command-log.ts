@@ -1,4 +1,4 @@
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 
 export interface CommandRow {
   readonly id: string;
@@ -6,20 +6,25 @@ export interface CommandRow {
   readonly scope: string;
   readonly origin: string;
   readonly author: string;
-  /** Of the payload as received. */
+  /** SHA-256 of the payload as received. */
   readonly hash: string;
-  /** "" once there is a terminal answer. */
+  /** The payload as received; "" once there is a terminal answer. */
   readonly payload: string;
-  /** accepted: nothing was begun that must not be repeated. running: it may have been. Any other value is terminal. */
+  /**
+   * accepted: nothing was begun that must not be repeated. running: such a step may have begun. Any other value is the
+   * state of the terminal answer.
+   */
   readonly state: string;
-  /** JSON. */
+  /** The newest answer, as JSON. */
   readonly answer: string;
-  /** When the command expires, and until when it may be received again; in the caller's format. */
+  /** When the command expires, in the caller's format. */
   readonly lapses: string;
+  /** The same command may be received again until this time, so the row is kept until then. In the caller's format. */
   readonly keep: string;
 }
 
 const columns = "id, name, scope, origin, author, hash, payload, state, answer, lapses, keep";
+/** SQL: true for commands without a terminal answer. */
 const open = "state IN ('accepted', 'running')";
 const page = 64;
 
@@ -36,8 +41,8 @@ export class CommandLog {
   }
 
   /**
-   * Stores the command and its key's counter together: from here on neither can be used again. `key` is the key's
-   * fingerprint; a name could be given to another key.
+   * Stores the command and the counter of its signing key in one transaction: from here on neither can be used again.
+   * `key` is the key's fingerprint, because its name could be given to another key.
    */
   admit(row: CommandRow, counted?: { readonly key: string; readonly counter: number }): void {
     this.#database.transaction(() => {
@@ -60,19 +65,19 @@ export class CommandLog {
     });
   }
 
-  /** From here on the command may have taken effect, in whole or in part. */
+  /** Marks a command as running: from here on it may have taken effect, in whole or in part. */
   begin(id: string): void {
     this.#database.prepare(`UPDATE commands SET state = 'running' WHERE id = ? AND ${open}`).run(id);
   }
 
-  /** Stores the one terminal answer; a second one changes nothing. `isTold`: the answer need not be sent later. */
-  settle(id: string, state: string, answer: string, isTold: boolean): void {
+  /** Stores the terminal answer; a second one changes nothing. `isDelivered`: the answer need not be sent later. */
+  settle(id: string, state: string, answer: string, isDelivered: boolean): void {
     this.#database
       .prepare(`UPDATE commands SET state = ?, answer = ?, payload = '', told = ? WHERE id = ? AND ${open}`)
-      .run(state, answer, isTold ? 1 : 0, id);
+      .run(state, answer, isDelivered ? 1 : 0, id);
   }
 
-  told(id: string): void {
+  markDelivered(id: string): void {
     this.#database.prepare("UPDATE commands SET told = 1 WHERE id = ? AND told = 0").run(id);
   }
 
@@ -84,20 +89,20 @@ export class CommandLog {
   }
 
   /** Terminal answers that may not have been sent, in the commands' order of arrival. */
-  untold(): readonly CommandRow[] {
+  undelivered(): readonly CommandRow[] {
     return this.#database
       .prepare<CommandRow>(`SELECT ${columns} FROM commands WHERE told = 0 AND NOT ${open} ORDER BY seq LIMIT 256`)
       .all();
   }
 
-  /** Newest first. */
+  /** The last `count` commands, newest first. */
   latest(count: number): readonly CommandRow[] {
     return this.#database
       .prepare<CommandRow>(`SELECT ${columns} FROM commands ORDER BY seq DESC LIMIT ${Math.trunc(count)}`)
       .all();
   }
 
-  /** The highest counter accepted for a key. */
+  /** The highest counter accepted from the key with this fingerprint. */
   counter(key: string): number | undefined {
     return this.#database.prepare<{ counter: number }>("SELECT counter FROM command_counters WHERE kid = ?").get(key)
       ?.counter;
@@ -107,10 +112,8 @@ export class CommandLog {
     return this.#database.prepare<{ size: number }>("SELECT count(*) AS size FROM commands").get()?.size ?? 0;
   }
 
-  /**
-   * Deletes settled commands, oldest first, where `mayGo` says that they cannot be received again. Returns how many.
-   */
-  forget(mayGo: (keep: string) => boolean): number {
+  /** Deletes settled commands whose `keep` time has passed, according to `isOver`. Returns how many. */
+  forget(isOver: (keep: string) => boolean): number {
     return this.#database.transaction(() => {
       const select = this.#database.prepare<{ seq: number; id: string; keep: string }>(
         `SELECT seq, id, keep FROM commands WHERE seq > ? AND NOT ${open} ORDER BY seq LIMIT ${page}`,
@@ -119,7 +122,7 @@ export class CommandLog {
       let forgotten = 0;
       for (let after = 0; ; ) {
         const rows = select.all(after);
-        for (const { id, keep } of rows) if (mayGo(keep)) forgotten += remove.run(id);
+        for (const { id, keep } of rows) if (isOver(keep)) forgotten += remove.run(id);
         const last = rows.at(-1);
         if (last === undefined || rows.length < page) return forgotten;
         after = last.seq;

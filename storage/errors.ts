@@ -1,7 +1,7 @@
 /**
  * busy: another process holds the file · full: no space left on the disk · damaged: the content is not a database, or
- * not ours · foreign: a cache that was filled beside another state.db · io: the file cannot be read or written · newer:
- * the file was written by a later version of this program.
+ * one of another program · foreign: the cache was filled beside another state.db · io: the file cannot be read or
+ * written · newer: the file was written by a later version of this program.
  */
 export type StorageErrorKind = "busy" | "full" | "damaged" | "foreign" | "io" | "newer";
 
@@ -11,14 +11,15 @@ interface Circumstances {
   /** Overrides the kind's hint. */
   readonly hint?: string;
   /**
-   * True: the file is a cache, which may be deleted and refilled. Other files hold unique facts and need an operator.
+   * True (the default): the file is a cache, which the program may delete and fill again. False: the file holds facts
+   * that exist nowhere else, so an operator decides.
    */
   readonly disposable?: boolean;
-  /** The file's folder cannot be created: a matter of the configuration. */
-  readonly isPlace?: boolean;
+  /** True: the state folder cannot be created, because the configuration names a wrong path. Default: false. */
+  readonly isWrongPath?: boolean;
 }
 
-/** Storage imports no other folder, so the error states its disposition itself. */
+/** A file that cannot be used, with the reaction that is required and a hint for an operator. */
 export class StorageError extends Error {
   override readonly name = "StorageError";
   readonly kind: StorageErrorKind;
@@ -26,28 +27,28 @@ export class StorageError extends Error {
   readonly hint: string;
   readonly file: string;
   readonly disposable: boolean;
-  readonly isPlace: boolean;
+  readonly isWrongPath: boolean;
 
-  constructor(kind: StorageErrorKind, { file, cause, hint, disposable = true, isPlace = false }: Circumstances) {
+  constructor(kind: StorageErrorKind, { file, cause, hint, disposable = true, isWrongPath = false }: Circumstances) {
     super(`${file}: ${sentences[kind]}`, cause === undefined ? undefined : { cause });
     this.kind = kind;
     this.file = file;
     this.disposable = disposable;
-    this.isPlace = isPlace;
+    this.isWrongPath = isWrongPath;
     this.disposition =
       kind === "busy" ? "retry" : (kind === "damaged" || kind === "foreign") && disposable ? "rebuild" : "exit";
     this.hint = hint ?? hints[kind];
   }
 }
 
-/** Maps a driver's error to a kind; undefined if its code alone does not concern the file. */
+/** Maps an error of the SQLite binding to a kind; undefined if its code does not show that the file is at fault. */
 export function kindOf(error: unknown): StorageErrorKind | undefined {
   const found = codeOf(error);
-  // Extended result codes begin with the plain one's name: SQLITE_IOERR_SHMSIZE, SQLITE_CORRUPT_INDEX.
+  // Extended result codes begin with the name of the primary one: SQLITE_IOERR_SHMSIZE, SQLITE_CORRUPT_INDEX.
   return kinds.find(([code]) => found?.startsWith(code))?.[1];
 }
 
-/** True if SQLite itself failed: either the file has changed under us, or one of our statements is a bug. */
+/** True for an error of SQLite itself: the file was changed by another program, or one of our statements is wrong. */
 export const isOfSqlite = (error: unknown): boolean => codeOf(error)?.startsWith("SQLITE_") ?? false;
 
 const codeOf = (error: unknown): string | undefined =>
@@ -59,7 +60,7 @@ const kinds: readonly (readonly [code: string, kind: StorageErrorKind])[] = [
   ["SQLITE_BUSY", "busy"],
   ["SQLITE_LOCKED", "busy"],
   ["SQLITE_FULL", "full"],
-  // The WAL index could not grow: that file lies beside the database, on the same disk.
+  // The WAL index (the -shm file, on the same disk as the database) could not grow.
   ["SQLITE_IOERR_SHMSIZE", "full"],
   // Expected content cannot be read: the file is shorter than its header says, or the disk has lost part of it.
   ["SQLITE_IOERR_SHORT_READ", "damaged"],
@@ -77,18 +78,18 @@ const kinds: readonly (readonly [code: string, kind: StorageErrorKind])[] = [
 
 const sentences: Readonly<Record<StorageErrorKind, string>> = {
   busy: "the file is in use by another process",
-  full: "there is no room left on the disk",
+  full: "the disk is full",
   damaged: "the file is damaged",
-  foreign: "it belongs to another state.db",
+  foreign: "the cache belongs to another state.db",
   io: "the file cannot be read or written",
-  newer: "the file was written by a newer version",
+  newer: "the file was written by a newer version of siteward",
 };
 
 const hints: Readonly<Record<StorageErrorKind, string>> = {
   busy: "Make sure that only one agent uses this file.",
-  full: "Free space on the disk that holds the file; the agent goes on by itself then.",
+  full: "Free space on the disk that holds the file; the agent then continues by itself.",
   damaged: "Move the file away, then restart the service.",
-  foreign: "Nothing has to be done: the cache is filled again.",
-  io: "Check that the folder exists, belongs to the service's user and is not mounted read-only; the agent goes on by itself then.",
+  foreign: "No action is needed: the agent fills the cache again.",
+  io: "Check that the folder exists, belongs to the user of the service and is not mounted read-only; the agent then continues by itself.",
   newer: "Install that version again, or move the file away.",
 };

@@ -1,27 +1,29 @@
-import type { Database, SqlValue } from "./database.ts";
+import type { Database } from "./database/database.ts";
+import type { SqlValue } from "./database/statement.ts";
 
 /** A b-tree of the file: a table, or an index of one. */
 interface Tree {
   readonly name: string;
-  /** The columns that its entries are sorted by; unique together. */
+  /** The columns that the entries are sorted by. Together they are unique. */
   readonly keys: readonly string[];
-  /** Reads on after `after`. */
+  /** At most `most` entries after the one with the key `after`; undefined: from the first. */
   select(after: readonly SqlValue[] | undefined, most: number): readonly Entry[];
 }
 
 type Entry = Readonly<Record<string, SqlValue>>;
 
-/** Column of a row: 0 if its document cannot be parsed. In all tables the column `text` is JSON. */
-const soundness = "is sound";
-const documents = "text";
+/** In every table, the column of this name holds JSON. */
+const jsonColumn = "text";
+/** Name of the computed column that is 0 where the JSON of a row cannot be parsed. */
+const isValidJson = "is valid JSON";
 
 /**
- * Reads every row and every index entry in order, a few per step. A step throws a StorageError when SQLite finds
- * something malformed, the medium cannot be read, or an entry is out of order. `next(n)`: read n of them now. Writes
- * are allowed between two steps.
+ * Reads every row and every index entry in order, a few per step: `next(n)` reads n entries. A step throws a
+ * StorageError if SQLite finds malformed content, the disk cannot be read, or an entry is out of order. Writes are
+ * allowed between two steps.
  *
- * SQLite's own quick_check finds a little more (orphaned pages, the end of a long value), but runs in one go, which
- * takes a second for 10 MB on a card.
+ * SQLite's own quick_check finds a little more (orphaned pages, the end of a long value), but cannot be interrupted: on
+ * an SD card it takes a second for 10 MB.
  */
 export function* fileWalk(database: Database): Generator<{ readonly tree: string }, void, number> {
   let most = yield { tree: "" };
@@ -43,12 +45,12 @@ function checked(
   after: readonly SqlValue[] | undefined,
 ): readonly SqlValue[] {
   const key = tree.keys.map((name) => row[name] ?? null);
-  if (row[soundness] === 0) throw database.damaged(new Error(`${tree.name} holds a text that is cut or overwritten`));
+  if (row[isValidJson] === 0) throw database.damaged(new Error(`${tree.name} holds JSON that cannot be parsed`));
   if (after !== undefined && !isBehind(key, after)) throw database.damaged(new Error(`${tree.name} is out of order`));
   return key;
 }
 
-/** In SQLite's order: numbers before texts, texts byte by byte. */
+/** True if `key` comes after `after` in SQLite's order: numbers before texts, texts byte by byte. */
 function isBehind(key: readonly SqlValue[], after: readonly SqlValue[]): boolean {
   for (const [at, value] of key.entries()) {
     const order = compared(value, after[at] ?? null);
@@ -76,21 +78,23 @@ function* treesOf(database: Database): Generator<Tree> {
       .fresh<{ name: string; pk: number; notnull: number }>(`SELECT name, pk, "notnull" FROM pragma_table_info(?)`)
       .all(name);
     const keys = columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
-    const own = wr === 1 ? keys.map((column) => column.name) : ["rowid"];
-    yield treeOf(database, { name, table: name, keys: own, read: columns.map((column) => column.name) });
-    yield* indexesOf(database, { name, columns, own });
+    const primaryKey = wr === 1 ? keys.map((column) => column.name) : ["rowid"];
+    yield treeOf(database, { name, table: name, keys: primaryKey, read: columns.map((column) => column.name) });
+    yield* indexesOf(database, { name, columns, primaryKey });
   }
 }
 
 interface Table {
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly notnull: number }[];
-  readonly own: readonly string[];
+  readonly primaryKey: readonly string[];
 }
 
-/** Yields explicitly created indexes. An index with nullable columns has no order in which a walk could resume. */
-function* indexesOf(database: Database, { name: table, columns, own }: Table): Generator<Tree> {
-  const certain = new Set(columns.filter(({ notnull }) => notnull === 1).map(({ name }) => name));
+/**
+ * The indexes made by CREATE INDEX. Those with nullable columns are left out: a walk cannot resume after a NULL.
+ */
+function* indexesOf(database: Database, { name: table, columns, primaryKey }: Table): Generator<Tree> {
+  const notNull = new Set(columns.filter(({ notnull }) => notnull === 1).map(({ name }) => name));
   const indexes = database
     .fresh<{ name: string }>("SELECT name FROM pragma_index_list(?) WHERE origin = 'c' AND partial = 0 ORDER BY name")
     .all(table);
@@ -99,8 +103,8 @@ function* indexesOf(database: Database, { name: table, columns, own }: Table): G
       .fresh<{ name: string | null }>("SELECT name FROM pragma_index_info(?) ORDER BY seqno")
       .all(name)
       .map((part) => part.name ?? "");
-    if (!parts.every((part) => certain.has(part))) continue;
-    const keys = [...new Set([...parts, ...own])];
+    if (!parts.every((part) => notNull.has(part))) continue;
+    const keys = [...new Set([...parts, ...primaryKey])];
     yield treeOf(database, { name, table, keys, read: [], index: name });
   }
 }
@@ -111,17 +115,18 @@ function treeOf(
     readonly name: string;
     readonly table: string;
     readonly keys: readonly string[];
-    /** Columns to read to their end, over all their pages. */
+    /** Columns whose values are read in full, including those that span several pages. */
     readonly read: readonly string[];
+    /** The index to walk; undefined for the table itself. */
     readonly index?: string;
   },
 ): Tree {
   const keys = of.keys.map(quoted).join(", ");
   const named = of.keys.map((name) => `${quoted(name)} AS "${name}"`);
-  // Computing a text's length reads it to its end.
+  // SQLite reads a text to its end to compute its length.
   const lengths = of.read.map((column) => `length(${quoted(column)})`);
   const what = lengths.length === 0 ? [...named] : [...named, `max(0, ${lengths.join(", ")}) AS size`];
-  if (of.read.includes(documents)) what.push(`json_valid(${quoted(documents)}) AS ${quoted(soundness)}`);
+  if (of.read.includes(jsonColumn)) what.push(`json_valid(${quoted(jsonColumn)}) AS ${quoted(isValidJson)}`);
   const through = of.index === undefined ? "NOT INDEXED" : `INDEXED BY ${quoted(of.index)}`;
   const text = `SELECT ${what.join(", ")} FROM ${quoted(of.table)} ${through}`;
   const places = of.keys.map(() => "?").join(", ");

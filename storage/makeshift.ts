@@ -1,22 +1,24 @@
 import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
-import { giveBack } from "./give-back.ts";
+import { giveBack } from "./database/give-back.ts";
 import { makeFolder } from "./make-folder.ts";
 import { Memo } from "./memo.ts";
 import { type FolderOptions, StateFolder } from "./state-folder.ts";
 
 /**
- * A folder in memory that stands in for a state folder that cannot be written: the agent goes on reading and reporting.
- * It begins with a copy of state.db, so that counters continue and accepted commands are recognised.
+ * A folder in memory that stands in for a state folder that cannot be written, so that the agent goes on reading and
+ * reporting. It begins with a copy of state.db: counters continue, and accepted commands are recognised.
  */
 export interface Makeshift {
+  /** Path of the folder in memory. */
   readonly at: string;
+  /** Path of the state folder that it stands in for. */
   readonly of: string;
-  /** state.db could be copied; only then do facts learnt here continue it. */
+  /** Whether state.db could be copied. If not, the facts stored in the makeshift are dropped with it. */
   readonly isCopy: boolean;
 }
 
-/** `at` belongs to us alone: anything there is left over from an earlier process. */
+/** Creates the makeshift at `at`, a path that nothing else uses; the remains of an earlier process are deleted. */
 export function makeMakeshift(at: string, of: string): Makeshift {
   rmSync(at, { recursive: true, force: true });
   makeFolder(path.dirname(at));
@@ -24,7 +26,7 @@ export function makeMakeshift(at: string, of: string): Makeshift {
   return { at, of, isCopy: copied(of, at) };
 }
 
-/** Empties the copied outbox: messages sent from here would be sent again from the state folder. */
+/** Opens the makeshift with an empty outbox: messages sent from a copy would be sent again from the state folder. */
 export function openMakeshift(at: string, options: Omit<FolderOptions, "folder"> & { readonly standsIn: string }) {
   const folder = StateFolder.open({ ...options, folder: at });
   const { database } = folder.state;
@@ -34,19 +36,19 @@ export function openMakeshift(at: string, options: Omit<FolderOptions, "folder">
 }
 
 /**
- * Copies the facts learnt meanwhile to the state folder, which is writable again, in one transaction, then deletes the
- * makeshift. The cluster that the cache was filled from is left out: that was another cache.
+ * Copies the memo of the makeshift to the state folder, which is writable again, in one transaction, then deletes the
+ * makeshift. Facts about the cache are not copied: the makeshift had another cache.
  */
 export function carryBack(makeshift: Makeshift, into: StateFolder, options: Omit<FolderOptions, "folder">): void {
   const { at, isCopy } = makeshift;
   if (isCopy) {
     const from = StateFolder.open({ ...options, folder: at });
     try {
-      const [learnt, kept] = [new Memo(from.state.database), new Memo(into.state.database)];
+      const [source, target] = [new Memo(from.state.database), new Memo(into.state.database)];
       into.state.database.transaction(() => {
-        for (const area of learnt.areas()) {
+        for (const area of source.areas()) {
           if (area === "cache") continue;
-          for (const [key, value] of learnt.entries(area)) kept.set(area, key, value);
+          for (const [key, value] of source.entries(area)) target.set(area, key, value);
         }
       });
     } finally {
@@ -56,12 +58,12 @@ export function carryBack(makeshift: Makeshift, into: StateFolder, options: Omit
   rmSync(at, { recursive: true, force: true });
 }
 
-/** A file that opens may still be unwritable: some failed file systems report errors only on a write. */
+/** Throws unless state.db can be written: some failed file systems open a file and report errors only on a write. */
 export const proveUsable = ({ state }: StateFolder, stamp: string): void =>
   new Memo(state.database).set("state folder", "usable since", stamp);
 
 function copied(of: string, at: string): boolean {
-  // The log first: without it the file is older than what was promised.
+  // The log is copied first: without it, the database lacks the newest facts.
   const names = ["state.db-wal", "state.db"];
   try {
     for (const name of names) {

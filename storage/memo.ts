@@ -1,4 +1,4 @@
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 
 interface Row {
   readonly key: string;
@@ -25,7 +25,7 @@ export class Memo {
     return rows.map(({ area }) => area);
   }
 
-  /** In key order. Entries set or deleted during the walk count if they lie ahead. */
+  /** The entries of an area in key order. A change during the walk is seen if the page with its key was not read yet. */
   *entries(area: string): IterableIterator<[string, string]> {
     const select = this.#database.prepare<Row>(
       `SELECT key, value FROM memo WHERE area = ? AND key > ? ORDER BY key LIMIT ${page}`,
@@ -40,7 +40,7 @@ export class Memo {
     }
   }
 
-  /** Setting the value already stored costs no write. */
+  /** Writes nothing if the value is the stored one. */
   set(area: string, key: string, value: string): void {
     this.#database
       .prepare(
@@ -54,7 +54,6 @@ export class Memo {
     this.#database.prepare("DELETE FROM memo WHERE area = ? AND key = ?").run(area, key);
   }
 
-  /** Deletes all entries of an area. */
   clear(area: string): void {
     this.#database.prepare("DELETE FROM memo WHERE area = ?").run(area);
   }

@@ -1,7 +1,7 @@
 /** "namespace/name", or "name" where there is no namespace. */
 export type Key = string;
 
-/** Everything storage knows of Kubernetes. */
+/** The part of a Kubernetes object that storage knows. */
 export interface StoredObject {
   readonly metadata: {
     readonly name: string;
@@ -18,7 +18,7 @@ export interface Delta<T> {
   readonly object: T;
 }
 
-/** before = undefined: added. after = undefined: deleted; `before` is the last known state. */
+/** `before` undefined: the object was added. `after` undefined: it was deleted, and `before` is its last known state. */
 export interface Change<T> {
   readonly key: Key;
   readonly before: T | undefined;
@@ -32,7 +32,7 @@ export type IndexFunctions<T> = Readonly<Record<string, IndexFunction<T>>>;
 export const keyOf = ({ metadata: { namespace, name } }: StoredObject): Key =>
   namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
 
-/** Two states of an object are the same if both fields are equal. */
+/** Identifies one state of an object: two states are the same if both fields are equal. */
 export interface Identity {
   readonly uid: string;
   readonly version: string;
@@ -42,5 +42,12 @@ export const identityOf = ({ metadata: { uid, resourceVersion } }: StoredObject)
   uid,
   version: resourceVersion,
 });
+
+/** The object of this key and identity, without its content. */
+export function referenceTo(key: Key, { uid, version }: Identity): StoredObject {
+  const slash = key.indexOf("/");
+  const name = key.slice(slash + 1);
+  return { metadata: { ...(slash >= 0 && { namespace: key.slice(0, slash) }), name, uid, resourceVersion: version } };
+}
 
 export const isSame = (a: Identity, b: Identity): boolean => a.uid === b.uid && a.version === b.version;

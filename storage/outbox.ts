@@ -1,34 +1,41 @@
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 import { Memo } from "./memo.ts";
 
-/** Messages kept on disk until the broker has them. State is not: an old document must not replace a current one. */
+/**
+ * Kinds of messages that are kept on disk until the broker has them. Documents of state are not: an old one must not
+ * replace a current one.
+ */
 export type OutboxClass = "response" | "event";
 
-/** A time on this board: monotonic milliseconds, and the boot in which they count. */
-export interface Moment {
+/** A moment on the monotonic clock of one boot of this board. */
+export interface BootTime {
+  /** The id of the boot. */
   readonly boot: string;
+  /** Milliseconds since that boot began. */
   readonly mono: number;
 }
 
-export interface Letter {
+/** A message to be stored. */
+export interface OutboxMessage {
   readonly topic: string;
   readonly payload: string;
   readonly retain: boolean;
   /** MQTT properties, as JSON. */
   readonly properties: string;
-  /** When there is no room, the lowest rank goes first, and within a rank the oldest. */
+  /** If its class is full, the message of the lowest rank is dropped; of several, the oldest. */
   readonly rank: number;
-  /** Milliseconds after which the message is worthless. */
+  /** Milliseconds from now until the message expires. */
   readonly ttl: number;
 }
 
-export interface OutboxRow extends Letter, Moment {
+export interface OutboxRow extends OutboxMessage, BootTime {
   readonly id: number;
   readonly class: OutboxClass;
-  /** Of an event. */
+  /** The seq of an event: these numbers have no gaps; null for a response. */
   readonly seq: number | null;
 }
 
+/** Maximum number and total size of the messages of a class. */
 export interface Bound {
   readonly rows: number;
   readonly bytes: number;
@@ -39,11 +46,12 @@ export interface Usage {
   readonly bytes: number;
 }
 
-/** Events dropped before any broker received them, since the last report. */
+/** Events that were dropped before the broker received them, and not reported yet. */
 export interface Dropped {
   readonly count: number;
-  /** Their first and last `seq`. */
+  /** The lowest `seq` among them. */
   readonly from: number;
+  /** The highest `seq` among them. */
   readonly to: number;
 }
 
@@ -62,16 +70,19 @@ interface Stored {
 }
 
 const area = "outbox";
-/** How many letters that the broker refuses are kept for inspection. */
+/** How many undeliverable messages are kept for inspection. */
 const mostDead = 10;
 const columns = "id, class, topic, payload, retain, properties, rank, seq, boot, since, ttl";
 
-/** Age on the clock of this boot. Time before a reboot is unknown: such a row lives longer, never shorter. */
+/**
+ * SQL for the age of a row in milliseconds. For a row of an earlier boot, only the time since the present boot began is
+ * known: it expires later than it should, never earlier.
+ */
 const age = "(CASE WHEN boot = ? THEN ? - since ELSE ? END)";
 
 /**
- * Messages waiting for the broker, in state.db: on disk when `put` or `event` returns. Each class has its own bound, so
- * that a flood of events displaces no answer.
+ * Messages waiting for the broker, in state.db: on disk when `respond` or `event` returns. Each class has its own bound,
+ * so that a flood of events displaces no answer.
  */
 export class Outbox {
   readonly #database: Database;
@@ -84,19 +95,20 @@ export class Outbox {
     this.#bounds = bounds;
   }
 
-  /** One transaction: stores the answer, enforces the bound, and runs `also`. */
-  respond(letter: Letter, at: Moment, also: () => void): void {
+  /** One transaction: stores the answer to a command, runs `also`, and enforces the bound. */
+  respond(message: OutboxMessage, at: BootTime, also: () => void): void {
     this.#database.transaction(() => {
-      this.#insert("response", letter, undefined, at);
+      this.#insert("response", message, undefined, at);
       also();
       this.#makeRoom("response");
     });
   }
 
   /**
-   * One transaction: takes the next number, stores the event, enforces the bound, and records what was dropped for it.
+   * One transaction: takes the next number, stores the event, enforces the bound, and records which events were dropped
+   * for it. Returns the number.
    */
-  event(write: (seq: number) => Letter, at: Moment): number {
+  event(write: (seq: number) => OutboxMessage, at: BootTime): number {
     return this.#database.transaction(() => {
       const seq = this.count("seq");
       this.#insert("event", write(seq), seq, at);
@@ -105,7 +117,7 @@ export class Outbox {
     });
   }
 
-  /** Increments a counter that survives restarts: 1, 2, 3 … */
+  /** Increments a counter that survives restarts, and returns it: 1, 2, 3 … */
   count(name: string): number {
     return this.#database.transaction(() => {
       const next = this.last(name) + 1;
@@ -114,19 +126,25 @@ export class Outbox {
     });
   }
 
-  /** The last number given out; 0 if none. */
+  /** The present value of a counter; 0 if it was never incremented. */
   last(name: string): number {
     return Number(this.#memo.get(area, name) ?? 0);
   }
 
-  /** The next letters of a class in order of arrival, leaving out the ids in `without`. */
-  next(of: OutboxClass, limit: number, without: readonly number[] = []): readonly OutboxRow[] {
+  /** At most `limit` messages of a class, oldest first, leaving out the ids and the topics in `without`. */
+  next(
+    of: OutboxClass,
+    limit: number,
+    without: { readonly ids?: readonly number[]; readonly topics?: readonly string[] } = {},
+  ): readonly OutboxRow[] {
+    const { ids = [], topics = [] } = without;
     return this.#database
       .prepare<Stored>(
         `SELECT ${columns} FROM outbox
-         WHERE class = ? AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?`,
+         WHERE class = ? AND id NOT IN (SELECT value FROM json_each(?)) AND topic NOT IN (SELECT value FROM json_each(?))
+         ORDER BY id LIMIT ?`,
       )
-      .all(of, JSON.stringify(without), limit)
+      .all(of, JSON.stringify(ids), JSON.stringify(topics), limit)
       .map(({ since, retain, ...row }) => ({ ...row, retain: retain === 1, mono: since }));
   }
 
@@ -134,9 +152,10 @@ export class Outbox {
     this.#database.prepare("DELETE FROM outbox WHERE id = ?").run(id);
   }
 
-  /** For a letter larger than the broker accepts: it is never sent again, and kept for inspection. */
-  bury(id: number): void {
+  /** Marks a message that the broker does not accept: it is not sent again, but kept for inspection. */
+  markUndeliverable(id: number): void {
     this.#database.transaction(() => {
+      this.count("lost");
       this.#database.prepare("UPDATE outbox SET class = 'dead' WHERE id = ?").run(id);
       this.#database
         .prepare(
@@ -147,8 +166,8 @@ export class Outbox {
     });
   }
 
-  /** Deletes expired letters; expired events are recorded as dropped. */
-  expire(at: Moment): void {
+  /** Deletes expired messages; expired events are recorded as dropped. */
+  expire(at: BootTime): void {
     const select = this.#database.prepare<{ id: number; seq: number | null }>(
       `SELECT id, seq FROM outbox WHERE class <> 'dead' AND ${age} >= ttl ORDER BY id LIMIT 1000`,
     );
@@ -157,6 +176,25 @@ export class Outbox {
     this.#database.transaction(() => {
       for (const { id, seq } of late) this.#drop(id, seq);
     });
+  }
+
+  /**
+   * Drops messages whose topic begins with none of these texts, at most `limit` of them; events among them are recorded
+   * as dropped. Returns how many.
+   */
+  dropOutside(prefixes: readonly string[], limit: number): number {
+    const outside = this.#database
+      .prepare<{ id: number; seq: number | null }>(
+        `SELECT id, seq FROM outbox
+         WHERE class <> 'dead' AND NOT EXISTS (SELECT 1 FROM json_each(?) WHERE substr(topic, 1, length(value)) = value)
+         ORDER BY id LIMIT ?`,
+      )
+      .all(JSON.stringify(prefixes), limit);
+    if (outside.length === 0) return 0;
+    this.#database.transaction(() => {
+      for (const { id, seq } of outside) this.#drop(id, seq);
+    });
+    return outside.length;
   }
 
   usage(of: OutboxClass | "dead"): Usage {
@@ -168,8 +206,8 @@ export class Outbox {
     return { rows: row?.rows ?? 0, bytes: row?.bytes ?? 0 };
   }
 
-  /** When the oldest letter was stored. */
-  oldest(): Moment | undefined {
+  /** When the oldest waiting message was stored; undefined if none waits. */
+  oldest(): BootTime | undefined {
     const row = this.#database
       .prepare<{ boot: string; since: number }>(
         "SELECT boot, since FROM outbox WHERE class <> 'dead' ORDER BY id LIMIT 1",
@@ -178,17 +216,18 @@ export class Outbox {
     return row && { boot: row.boot, mono: row.since };
   }
 
+  /** The dropped events that have not been reported yet; undefined if all have been. */
   get dropped(): Dropped | undefined {
     return readDropped(this.#memo.get(area, "dropped"));
   }
 
-  /** The number of letters dropped, for lack of room or after their ttl, since the outbox was created. */
+  /** The number of messages dropped since the outbox was created: no room, expired, or not accepted by the broker. */
   get lost(): number {
     return this.last("lost");
   }
 
-  /** One transaction: queues an event that reports the drops, and clears their record. */
-  tellDropped(write: (dropped: Dropped, seq: number) => Letter, at: Moment): void {
+  /** One transaction: stores an event that reports the dropped events, and clears their record. */
+  reportDropped(write: (dropped: Dropped, seq: number) => OutboxMessage, at: BootTime): void {
     this.#database.transaction(() => {
       const { dropped } = this;
       if (dropped === undefined) return;
@@ -197,14 +236,14 @@ export class Outbox {
     });
   }
 
-  /** True while another event would not displace an older one. */
+  /** True if another event can be stored without dropping an older one. */
   get hasRoom(): boolean {
     const { rows, bytes } = this.usage("event");
     return rows < this.#bounds.event.rows && bytes < this.#bounds.event.bytes * 0.9;
   }
 
-  #insert(of: OutboxClass, letter: Letter, seq: number | undefined, at: Moment): void {
-    const { topic, payload, retain, properties, rank, ttl } = letter;
+  #insert(of: OutboxClass, message: OutboxMessage, seq: number | undefined, at: BootTime): void {
+    const { topic, payload, retain, properties, rank, ttl } = message;
     // The sender's correlation data is among the properties, and takes room as well.
     const bytes = Buffer.byteLength(topic) + Buffer.byteLength(payload) + Buffer.byteLength(properties);
     this.#database
@@ -244,8 +283,8 @@ export class Outbox {
   }
 }
 
-/** Milliseconds left of a letter's ttl. */
-export const ttlLeft = (row: Pick<OutboxRow, "boot" | "mono" | "ttl">, now: Moment): number =>
+/** Milliseconds until a message expires. */
+export const ttlLeft = (row: Pick<OutboxRow, "boot" | "mono" | "ttl">, now: BootTime): number =>
   row.ttl - (row.boot === now.boot ? now.mono - row.mono : now.mono);
 
 function readDropped(text: string | undefined): Dropped | undefined {

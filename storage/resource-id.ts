@@ -1,6 +1,6 @@
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 
-/** The number of a resource in the tables. It is assigned once and never changes. */
+/** The number that stands for a resource in all tables. It is assigned at the first call and never changes. */
 export function resourceId(database: Database, name: string): number {
   const select = database.prepare<{ id: number }>("SELECT id FROM resources WHERE name = ?");
   const insert = database.prepare<{ id: number }>("INSERT INTO resources (name) VALUES (?) RETURNING id");

@@ -1,4 +1,5 @@
-import type { Database, Migration } from "./database.ts";
+import type { Database } from "./database/database.ts";
+import type { Migration } from "./database/migrations.ts";
 
 /** site.db: the history of the embedded site API. Deleting the file resets that site and touches no agent's state. */
 export const siteMigrations: readonly Migration[] = [
@@ -23,26 +24,26 @@ export const siteMigrations: readonly Migration[] = [
   },
 ];
 
-/** Keys from `from` (included) to `to` (not included), in the order of their bytes. */
+/** The keys from `from`, inclusive, to `to`, exclusive, in byte order. */
 export interface KeyRange {
   readonly from: string;
   readonly to: string;
 }
 
 /** The state of a key; `revision` is the row that wrote it. */
-export interface Entry {
+export interface RevisionEntry {
   readonly key: string;
   readonly revision: number;
   readonly value: string;
 }
 
-export interface LogChange extends Entry {
+export interface LogChange extends RevisionEntry {
   readonly deleted: boolean;
-  /** The previous state; undefined where the key begins here. */
+  /** The previous state; undefined if this change created the key. */
   readonly before: string | undefined;
 }
 
-/** The value depends on its own revision. */
+/** Makes the value to store, which contains the revision that the write gets. */
 export type WriteValue = (revision: number) => string;
 
 interface Row {
@@ -60,24 +61,24 @@ export class RevisionLog {
     this.#database = database;
   }
 
-  /** The newest row's number. It never decreases, even after compaction. */
+  /** The newest revision. It never decreases, not even by compaction. */
   get revision(): number {
     const sql = "SELECT seq FROM sqlite_sequence WHERE name = 'log'";
     return this.#database.prepare<{ seq: number }>(sql).get()?.seq ?? 0;
   }
 
-  /** The oldest revision whose state can still be read; a watch may continue from here on. */
+  /** The oldest revision whose state can still be read, and after which a watch can still resume. */
   get compacted(): number {
     return this.#database.prepare<{ revision: number }>("SELECT revision FROM compaction").get()?.revision ?? 0;
   }
 
-  get(key: string): Entry | undefined {
+  get(key: string): RevisionEntry | undefined {
     const newest = this.#newest(key);
     return newest === undefined || newest.deleted === 1 ? undefined : newest;
   }
 
-  /** Begins a key. Returns undefined if it exists. One transaction. */
-  create(key: string, value: WriteValue): Entry | undefined {
+  /** Creates a key. Returns undefined if it exists. One transaction. */
+  create(key: string, value: WriteValue): RevisionEntry | undefined {
     return this.#database.transaction(() => {
       const newest = this.#newest(key);
       if (newest?.deleted === 0) return undefined;
@@ -85,23 +86,26 @@ export class RevisionLog {
     });
   }
 
-  /** Follows the state written at `previous`. Returns undefined if that is no longer the newest. One transaction. */
-  update(key: string, previous: number, value: WriteValue): Entry | undefined {
+  /** Replaces the state written at `previous`. Returns undefined if that is no longer the newest. One transaction. */
+  update(key: string, previous: number, value: WriteValue): RevisionEntry | undefined {
     return this.#follow(key, previous, 0, value);
   }
 
-  /** Ends a key; `value` is the last state its watchers see. Returns undefined as `update` does. One transaction. */
-  remove(key: string, previous: number, value: WriteValue): Entry | undefined {
+  /**
+   * Deletes a key; `value` is the last state, for its watchers. Returns undefined if the state written at `previous` is
+   * no longer the newest. One transaction.
+   */
+  remove(key: string, previous: number, value: WriteValue): RevisionEntry | undefined {
     return this.#follow(key, previous, 1, value);
   }
 
-  /** At most `limit` keys of the range, by key, as they were at a revision that is not compacted. */
-  page({ from, to }: KeyRange, at: number, limit: number): readonly Entry[] {
+  /** At most `limit` entries of the range in key order, as they were at a revision that is not compacted. */
+  page({ from, to }: KeyRange, at: number, limit: number): readonly RevisionEntry[] {
     const sql = `
       SELECT key, revision, value FROM log AS entry
       WHERE key >= ? AND key < ? AND ${liveAt}
       ORDER BY key LIMIT ?`;
-    return this.#database.prepare<Entry>(sql).all(from, to, at, at, limit);
+    return this.#database.prepare<RevisionEntry>(sql).all(from, to, at, at, limit);
   }
 
   count({ from, to }: KeyRange, at: number): number {
@@ -109,7 +113,7 @@ export class RevisionLog {
     return this.#database.prepare<{ count: number }>(sql).get(from, to, at, at)?.count ?? 0;
   }
 
-  /** At most `limit` changes of the range after a revision that is not older than `compacted`, in their order. */
+  /** At most `limit` changes of the range after a revision, in order. The revision must not be older than `compacted`. */
   after(revision: number, { from, to }: KeyRange, limit: number): readonly LogChange[] {
     const sql = `
       SELECT change.key, change.revision, change.value, change.deleted, before.value AS before,
@@ -152,7 +156,7 @@ export class RevisionLog {
     return this.#database.prepare<Row>(sql).get(key);
   }
 
-  #follow(key: string, previous: number, deleted: 0 | 1, value: WriteValue): Entry | undefined {
+  #follow(key: string, previous: number, deleted: 0 | 1, value: WriteValue): RevisionEntry | undefined {
     return this.#database.transaction(() => {
       const newest = this.#newest(key);
       if (newest?.revision !== previous || newest.deleted === 1) return undefined;
@@ -160,7 +164,7 @@ export class RevisionLog {
     });
   }
 
-  #append(key: string, previous: number, deleted: 0 | 1, value: WriteValue): Entry | undefined {
+  #append(key: string, previous: number, deleted: 0 | 1, value: WriteValue): RevisionEntry | undefined {
     const revision = this.revision + 1;
     const text = value(revision);
     const sql = `
@@ -171,7 +175,10 @@ export class RevisionLog {
   }
 }
 
-/** True for a row that was its key's state at a revision (passed twice): written by then, live, not yet followed. */
+/**
+ * SQL: true for a row that holds the state of its key at a revision (bound twice): written by then, not a deletion, and
+ * not replaced by then.
+ */
 const liveAt = `
   deleted = 0 AND revision <= ? AND NOT EXISTS (
     SELECT 1 FROM log AS next WHERE next.key = entry.key AND next.previous = entry.revision AND next.revision <= ?)`;

@@ -1,16 +1,18 @@
-import type { Migration } from "./database.ts";
+import type { Migration } from "./database/migrations.ts";
 
 /**
  * cache.db: what we know of the site. It may be deleted at any time.
  *
- * Forward only: a released step is never edited; a change is a new number. A step may drop cached objects, so a change
- * in which fields are stored (or in what an index function computes under an unchanged name) is also a step.
+ * Forward only: a released step is never edited; a change is a new number. Not even a comment inside a CREATE statement
+ * may change: SQLite stores the statement's text, and a file whose texts differ counts as damaged. A step may drop
+ * cached objects, so a change in which fields are stored (or in what an index function computes under an unchanged name)
+ * is also a step.
  */
 export const cacheMigrations: readonly Migration[] = [
   {
     number: 1,
     sql: `
-      -- One row per cached resource. The other tables speak of it by its number.
+      -- One row per cached resource. The other tables refer to it by its id.
       CREATE TABLE resources (
         id           INTEGER PRIMARY KEY,
         name         TEXT NOT NULL UNIQUE,
@@ -30,7 +32,7 @@ export const cacheMigrations: readonly Migration[] = [
       );
       CREATE UNIQUE INDEX objects_by_key ON objects (resource, key);
 
-      -- Which indices a resource has, and what they say. A row stands for: the object of this key has this value.
+      -- The indices of each resource, and their rows: the object of this key has this value.
       CREATE TABLE indices (
         id       INTEGER PRIMARY KEY,
         resource INTEGER NOT NULL,
@@ -45,7 +47,7 @@ export const cacheMigrations: readonly Migration[] = [
       ) WITHOUT ROWID;
 
       -- Deltas that were received and not yet applied. Each resource has its own range of seq, so that its queue is one
-      -- run of the table. Without a text, a row speaks of the object that the rows before it, or else the cache, hold.
+      -- run of the table. A row without a text refers to the object of the row before it, or else to the stored one.
       CREATE TABLE journal (
         seq      INTEGER PRIMARY KEY,
         resource INTEGER NOT NULL,
@@ -67,7 +69,7 @@ export const cacheMigrations: readonly Migration[] = [
   },
   {
     number: 2,
-    // More of a Pod is kept than before: its requirements on a board.
+    // From here on, Pods are stored with more fields: those that decide which boards they fit on.
     sql: `
       DELETE FROM objects;
       DELETE FROM index_rows;
@@ -80,7 +82,7 @@ export const cacheMigrations: readonly Migration[] = [
   {
     number: 3,
     sql: `
-      -- One row: a random number, which stands in the state.db that this cache belongs to as well.
+      -- One row: a random number, which is also stored in the state.db that this cache belongs to.
       CREATE TABLE owner (
         id     INTEGER PRIMARY KEY CHECK (id = 0),
         number TEXT NOT NULL
@@ -89,8 +91,21 @@ export const cacheMigrations: readonly Migration[] = [
   },
   {
     number: 4,
-    // The proof of a position, in a format of the code that fills the cache. Without it, a position is not used.
+    // The proof of the position, in a format known to the code that fills the cache. NULL: the position is not proven.
     sql: "ALTER TABLE resources ADD COLUMN proof TEXT;",
+  },
+  {
+    number: 5,
+    readableFrom: 4,
+    sql: `
+      -- Objects whose newest state cannot be used, with the reason, for the status.
+      CREATE TABLE unusable (
+        resource INTEGER NOT NULL,
+        key      TEXT NOT NULL,
+        why      TEXT NOT NULL,
+        PRIMARY KEY (resource, key)
+      ) WITHOUT ROWID;
+    `,
   },
 ];
 
@@ -112,7 +127,7 @@ export const stateMigrations: readonly Migration[] = [
     number: 2,
     readableFrom: 1,
     sql: `
-      -- Commands that were accepted: what came, how far it is, and the newest answer.
+      -- Commands that were accepted, with their state and newest answer.
       CREATE TABLE commands (
         id        TEXT PRIMARY KEY,
         seq       INTEGER NOT NULL,               -- the order in which they came
@@ -130,7 +145,7 @@ export const stateMigrations: readonly Migration[] = [
       ) WITHOUT ROWID;
       CREATE UNIQUE INDEX commands_by_seq ON commands (seq);
 
-      -- The highest counter that was accepted of each key.
+      -- The highest counter that was accepted from each signing key.
       CREATE TABLE command_counters (
         kid     TEXT PRIMARY KEY,
         counter INTEGER NOT NULL
@@ -141,7 +156,7 @@ export const stateMigrations: readonly Migration[] = [
     number: 3,
     readableFrom: 1,
     sql: `
-      -- What waits for the fleet's broker. A row goes when the broker has it.
+      -- Messages for the fleet's broker. A row is deleted once the broker has acknowledged the message.
       CREATE TABLE outbox (
         id         INTEGER PRIMARY KEY,
         class      TEXT NOT NULL,                 -- response, event; dead: larger than the broker takes
@@ -157,6 +172,21 @@ export const stateMigrations: readonly Migration[] = [
         ttl        REAL NOT NULL                  -- milliseconds from then
       );
       CREATE INDEX outbox_by_class ON outbox (class, rank, id, bytes);
+    `,
+  },
+  {
+    number: 4,
+    readableFrom: 1,
+    sql: `
+      -- Decisions about harmful acts, for people who ask for the reason. One row is one story, from the first decision
+      -- to its end.
+      CREATE TABLE decisions (
+        id      INTEGER PRIMARY KEY,
+        subject TEXT NOT NULL,                    -- node/NAME or pod/NAMESPACE/NAME
+        board   TEXT NOT NULL,                    -- the Node that the decision is about, also for a pod
+        bytes   INTEGER NOT NULL,                 -- of the text
+        text    TEXT NOT NULL                     -- JSON
+      );
     `,
   },
 ];

@@ -1,16 +1,24 @@
 import { accessSync, constants, statfsSync, statSync } from "node:fs";
 import path from "node:path";
 import { foreignCache } from "./cache-owner.ts";
-import type { Database, Pragmas } from "./database.ts";
+import type { Database, Pragmas } from "./database/database.ts";
+import {
+  type OpenedCache,
+  type OpenedState,
+  type OpenFileOptions,
+  openCache,
+  openState,
+  removeCache,
+} from "./database/open.ts";
 import { StorageError } from "./errors.ts";
 import { makeFolder } from "./make-folder.ts";
-import { type OpenedCache, type OpenedState, type Opening, openCache, openState, removeCache } from "./open.ts";
 
 export interface FolderOptions {
   readonly folder: string;
   readonly pragmas: Omit<Pragmas, "synchronous">;
-  /** See `openState`. */
+  /** Part of the names of damaged files that are set aside: see `openState`. */
   readonly stamp: string;
+  /** Why this folder is used in place of the configured one; absent if it is the configured one. */
   readonly standsIn?: string;
 }
 
@@ -21,7 +29,7 @@ export interface FolderOptions {
 export class StateFolder {
   readonly state: OpenedState;
   readonly cache: OpenedCache;
-  /** Why the configured folder is not used, if this one stands in for it: data stored here is lost. */
+  /** Why this folder, in memory, is used in place of the configured one; undefined if it is the configured one. */
   readonly standsIn: string | undefined;
   readonly #folder: string;
 
@@ -34,9 +42,9 @@ export class StateFolder {
 
   /** Creates the folder if it is missing. */
   static open({ folder, pragmas, stamp, standsIn }: FolderOptions): StateFolder {
-    makePlace(folder);
+    makeStateFolder(folder);
     const [durable, disposable] = [path.join(folder, "state.db"), path.join(folder, "cache.db")];
-    // Each file proves for the other that this is not the folder's first start; the state is created first.
+    // Each file proves that the other one existed before and must not be empty: state.db is created first.
     const [hadState, hadCache] = [isFilled(durable), isFilled(disposable)];
     const full: Pragmas = { ...pragmas, synchronous: "FULL" };
     const state = openState({ file: durable, pragmas: full, stamp, exclusive: true, isKnown: hadCache });
@@ -50,12 +58,12 @@ export class StateFolder {
     }
   }
 
-  /** Inode of state.db; tells it from any copy. */
-  get copy(): string {
+  /** The inode of state.db: a copy of the folder has another one. */
+  get inode(): string {
     return String(statSync(path.join(this.#folder, "state.db"), { bigint: true }).ino);
   }
 
-  /** Why nothing can be stored here at present; undefined if nothing is known. Called often, so it writes nothing. */
+  /** Why nothing can be stored at present; undefined if no reason is known. Called often, so it writes nothing. */
   obstacle(): string | undefined {
     return this.standsIn ?? obstacleAt(this.#folder);
   }
@@ -66,7 +74,7 @@ export class StateFolder {
     this.state.database.close();
   }
 
-  /** Closes both files after one of them failed, without writing anything more. Their logs keep what they hold. */
+  /** Closes both files after one of them failed, without another write: their logs are not checkpointed. */
   abandon(): void {
     this.cache.database.abandon();
     this.state.database.abandon();
@@ -74,23 +82,24 @@ export class StateFolder {
 }
 
 /**
- * Why a folder cannot be written, as far as that shows without writing: some file systems only report it on a write.
+ * Why a folder cannot be written; undefined if no reason is known. Found without writing, so incomplete: some file
+ * systems report errors only on a write.
  */
 export function obstacleAt(folder: string): string | undefined {
   try {
     accessSync(folder, constants.W_OK);
     const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize < leastRoom ? `less than 1 MiB is left on the disk of ${folder}` : undefined;
+    return bavail * bsize < leastFreeBytes ? `less than 1 MiB is left on the disk of ${folder}` : undefined;
   } catch (error) {
     return `${folder} cannot be written: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 
-/** In bytes. The cache grows with the site, and SQLite needs room for checkpoints. */
-export const leastRoom = 1024 * 1024;
+/** The least free space, in bytes. With less, the folder counts as full: the cache grows, and checkpoints need room. */
+export const leastFreeBytes = 1024 * 1024;
 
-/** A cache filled beside another state is deleted like a damaged one. */
-function ownCache(state: Database, opening: Opening): OpenedCache {
+/** Opens the cache. One that was filled beside another state.db is deleted, like a damaged one. */
+function ownCache(state: Database, opening: OpenFileOptions): OpenedCache {
   const opened = openCache(opening);
   try {
     const foreign = foreignCache(state, opened.database);
@@ -106,7 +115,7 @@ function ownCache(state: Database, opening: Opening): OpenedCache {
   }
 }
 
-/** A file that cannot be read is reported when it is opened. */
+/** Whether the file exists and is not empty. False also for a file that cannot be read: opening it will report that. */
 function isFilled(file: string): boolean {
   try {
     return statSync(file).size > 0;
@@ -115,18 +124,18 @@ function isFilled(file: string): boolean {
   }
 }
 
-function makePlace(folder: string): void {
+function makeStateFolder(folder: string): void {
   try {
     makeFolder(folder);
   } catch (cause) {
     const about = { file: folder, cause, disposable: false };
     const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
-    // A missing folder is then the disk's fault and passes with it.
+    // A full disk is not the fault of the configured path: the attempt can succeed once the disk has room.
     if (code === "ENOSPC" || code === "EDQUOT") throw new StorageError("full", about);
     if (code === "EROFS") throw new StorageError("io", about);
-    throw new StorageError("io", { ...about, isPlace: true, hint: folderHint });
+    throw new StorageError("io", { ...about, isWrongPath: true, hint: folderHint });
   }
 }
 
 const folderHint =
-  "Make the folder, for the service's user to write in, or name another one (state.folder); then restart the service.";
+  "Create the folder with write access for the user of the service, or set state.folder to another one; then restart the service.";

@@ -1,6 +1,20 @@
-import type { SqliteStatement, SqlValue } from "./database.ts";
+/** The part of the SQLite binding that we use. */
+export interface SqliteDriver {
+  readonly inTransaction: boolean;
+  prepare(sql: string): SqliteStatement;
+  exec(sql: string): unknown;
+  close(): unknown;
+}
 
-/** A prepared statement. `all` builds every row: only for texts that bound their rows. */
+export interface SqliteStatement {
+  get(...values: readonly SqlValue[]): unknown;
+  all(...values: readonly SqlValue[]): unknown[];
+  run(...values: readonly SqlValue[]): { readonly changes: number };
+}
+
+export type SqlValue = string | number | null;
+
+/** A prepared statement. `all` has every row in memory at once: only for queries that limit their rows. */
 export class Statement<Row> {
   readonly #statement: SqliteStatement;
   readonly #translated: (error: unknown) => unknown;
@@ -26,7 +40,7 @@ export class Statement<Row> {
     }
   }
 
-  /** Returns the number of rows written. */
+  /** Returns the number of rows inserted, updated or deleted. */
   run(...values: readonly SqlValue[]): number {
     try {
       return this.#statement.run(...values).changes;

@@ -2,47 +2,54 @@ import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import Sqlite from "better-sqlite3";
-import type { SqliteDriver } from "./database.ts";
-import { kindOf } from "./errors.ts";
+import { type DecisionText, newestDecisions, textsOf } from "../decision-log.ts";
+import { kindOf } from "../errors.ts";
+import { firstProblem } from "./damage.ts";
+import type { SqliteDriver } from "./statement.ts";
 
-/** The result of inspecting a database from outside, without changing it. */
+/** The result of inspecting a database from another process, without changing it. */
 export type Inspection =
   | { readonly kind: "absent" }
-  /** Its agent is running and holds the exclusive lock. */
+  /** A running agent holds the exclusive lock on it. */
   | { readonly kind: "busy" }
   | ({ readonly kind: "sound" } & DatabaseStats)
   | { readonly kind: "damaged" | "unreadable"; readonly why: string };
 
 export interface DatabaseStats {
+  /** The number of the last migration that the file has. */
   readonly format: number;
   readonly fileBytes: number;
-  /** 0: the agent stopped cleanly, or a checkpoint emptied the log. */
+  /** Size of the write-ahead log; 0 if the agent stopped cleanly, or after a checkpoint. */
   readonly walBytes: number;
+  /** Size of the free pages in the file. */
   readonly freeBytes: number;
   readonly tables: readonly { readonly name: string; readonly rows: number }[];
 }
 
-/** In bytes. Copying larger files would wear the card, or fill the memory if /tmp is there. */
+/**
+ * The largest file that is copied, in bytes. A copy of a larger one would wear the card, or fill the memory if /tmp is
+ * in memory.
+ */
 const largestCopy = 256 * 2 ** 20;
 
 /**
- * Inspects a file that an agent may be using. If one is running, the file is read in place, as any second reader would;
- * otherwise a copy is read, because opening a file that no process has open leaves parts of it behind. `counts`: skips
- * the check of the whole file, which takes seconds for a large one.
+ * Inspects a file that an agent may be using. If one is running, the file is read in place; otherwise a copy is read,
+ * because opening a file that no process has open leaves a log and a shared-memory file behind. `counts`: skips the
+ * check of the whole file, which takes seconds for a large one.
  */
 export function inspect(file: string, isInUse: boolean, how: "whole" | "counts" = "whole"): Inspection {
   try {
     if (presentSize(file) === undefined) return { kind: "absent" };
-    return withFile(file, isInUse, (at) => looked(at, file, how));
+    return withFile(file, isInUse, (at) => inspected(at, file, how));
   } catch (error) {
     return faultOf(error);
   }
 }
 
-/** In bytes; undefined if the file does not exist; throws if it cannot be read. */
+/** The size of a file in bytes; undefined if it does not exist. Throws if it cannot be read. */
 export const presentSize = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size;
 
-/** Why a file could not be read. */
+/** The result of an inspection that failed with this error. */
 export function faultOf(error: unknown): Extract<Inspection, { kind: "busy" | "damaged" | "unreadable" }> {
   const why = error instanceof Error ? error.message : String(error);
   switch (kindOf(error)) {
@@ -55,22 +62,7 @@ export function faultOf(error: unknown): Extract<Inspection, { kind: "busy" | "d
   }
 }
 
-function withFile<T>(file: string, isInUse: boolean, read: (at: string) => T): T {
-  if (isInUse) return read(file);
-  if (sizeOf(file) + sizeOf(`${file}-wal`) > largestCopy)
-    throw new Error("it is too large to be copied; its agent checks it while it runs");
-  const folder = mkdtempSync(path.join(tmpdir(), "siteward-look-"));
-  try {
-    const copy = path.join(folder, path.basename(file));
-    copyFileSync(file, copy);
-    if (presentSize(`${file}-wal`) !== undefined) copyFileSync(`${file}-wal`, `${copy}-wal`);
-    return read(copy);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** One row of the journal: a delta received and not applied yet. */
+/** One row of the journal: a delta that was received and not applied yet. */
 export interface JournalTail {
   readonly seq: number;
   readonly resource: string;
@@ -79,28 +71,28 @@ export interface JournalTail {
   readonly version: string;
 }
 
-/** A cached object and its version. */
-export interface Mirrored {
+/** A cached object with its resourceVersion. */
+export interface MirroredObject {
   readonly key: string;
   readonly uid: string;
   readonly version: string;
 }
 
 /**
- * The first objects of a resource in a cache.db that its agent has open, by key; undefined if it is not mirrored.
- * Throws if the file cannot be read.
+ * The first `most` objects of a resource, in key order, in a cache.db that an agent has open; undefined if the cache
+ * does not have the resource. Throws if the file cannot be read.
  */
-export function mirrored(file: string, resource: string, most: number): readonly Mirrored[] | undefined {
+export function mirrored(file: string, resource: string, most: number): readonly MirroredObject[] | undefined {
   return reading(file, (driver) => {
     const found = driver.prepare("SELECT id FROM resources WHERE name = ? AND populated = 1").all(resource);
     if (found.length === 0) return undefined;
     const select = `SELECT key, uid, version FROM objects
       WHERE resource = (SELECT id FROM resources WHERE name = ?) ORDER BY key LIMIT ?`;
-    return driver.prepare(select).all(resource, most) as readonly Mirrored[];
+    return driver.prepare(select).all(resource, most) as readonly MirroredObject[];
   });
 }
 
-/** The newest rows of cache.db's journal, newest last; or why they cannot be read. */
+/** The newest `most` rows of the journal of cache.db, newest last; or why they cannot be read. */
 export function journalTail(
   file: string,
   isInUse: boolean,
@@ -118,18 +110,33 @@ export function journalTail(
   }
 }
 
-function looked(file: string, original: string, how: "whole" | "counts"): Inspection {
+/** The newest decisions in a state.db that no agent has open, as JSON, oldest first; or why they cannot be read. */
+export function storedDecisions(
+  file: string,
+  subject: string | undefined,
+  most: number,
+): readonly string[] | Exclude<Inspection, { readonly kind: "sound" }> {
+  const { sql, values } = newestDecisions(subject, most);
+  try {
+    if (presentSize(file) === undefined) return { kind: "absent" };
+    return withFile(file, false, (at) =>
+      reading(at, (driver) => {
+        // An older version may have written the file.
+        const isThere = one(driver, "SELECT count(*) AS n FROM sqlite_schema WHERE name = 'decisions'", "n") === 1;
+        return isThere ? textsOf(driver.prepare(sql).all(...values) as readonly DecisionText[]) : [];
+      }),
+    );
+  } catch (error) {
+    return faultOf(error);
+  }
+}
+
+function inspected(file: string, original: string, how: "whole" | "counts"): Inspection {
   return reading(file, (driver): Inspection => {
     const why = how === "counts" ? undefined : firstProblem(driver);
     if (why !== undefined) return { kind: "damaged", why };
     return { kind: "sound", ...statsOf(driver, original) };
   });
-}
-
-/** Checks the whole file. */
-export function firstProblem(driver: SqliteDriver): string | undefined {
-  const found = one(driver, "PRAGMA quick_check(1)", "quick_check");
-  return found === "ok" ? undefined : String(found);
 }
 
 function statsOf(driver: SqliteDriver, original: string): DatabaseStats {
@@ -138,7 +145,7 @@ function statsOf(driver: SqliteDriver, original: string): DatabaseStats {
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
     .all() as readonly { readonly name: string }[];
   return {
-    // The upper half holds `readableFrom`.
+    // The upper half of the number holds `readableFrom`.
     format: number("PRAGMA user_version", "user_version") % 2 ** 16,
     fileBytes: sizeOf(original),
     walBytes: sizeOf(`${original}-wal`),
@@ -153,6 +160,21 @@ function statsOf(driver: SqliteDriver, original: string): DatabaseStats {
 function one(driver: SqliteDriver, sql: string, name: string): unknown {
   const row = driver.prepare(sql).get();
   return typeof row === "object" && row !== null ? Object.entries(row).find(([key]) => key === name)?.[1] : undefined;
+}
+
+function withFile<T>(file: string, isInUse: boolean, read: (at: string) => T): T {
+  if (isInUse) return read(file);
+  if (sizeOf(file) + sizeOf(`${file}-wal`) > largestCopy)
+    throw new Error("it is too large to be copied for the check; a running agent checks it itself");
+  const folder = mkdtempSync(path.join(tmpdir(), "siteward-inspect-"));
+  try {
+    const copy = path.join(folder, path.basename(file));
+    copyFileSync(file, copy);
+    if (presentSize(`${file}-wal`) !== undefined) copyFileSync(`${file}-wal`, `${copy}-wal`);
+    return read(copy);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 function reading<T>(file: string, read: (driver: SqliteDriver) => T): T {

@@ -1,8 +1,9 @@
 import type { Database } from "./database.ts";
 
 export interface Room {
+  /** Size of the whole file. */
   readonly bytes: number;
-  /** Of free pages, which are reused before the file grows. */
+  /** Size of its free pages, which SQLite reuses before the file grows. */
   readonly freeBytes: number;
 }
 
@@ -13,22 +14,26 @@ export function roomIn(database: Database): Room {
   return { bytes: number("page_count") * size, freeBytes: number("freelist_count") * size };
 }
 
-/** In bytes. A vacuum rewrites all live data in one go; with more of it, everything else would wait too long. */
-const mostLive = 1024 * 1024;
+/**
+ * The most bytes in used pages. A vacuum blocks everything else while it rewrites them: with more of them it takes too
+ * long.
+ */
+const mostUsed = 1024 * 1024;
+/** The fewest bytes in free pages. A vacuum that frees less is not worth its writes. */
 const leastFree = 1024 * 1024;
 
 /**
- * Returns free pages to the disk when that frees much at little cost. Files that can shrink bit by bit (auto_vacuum)
- * write a third more into their log every day, so free pages usually stay in the file. Returns the freed bytes.
+ * Returns free pages to the file system if there are many and few used ones. Otherwise they stay in the file for reuse:
+ * with auto_vacuum, which would free them gradually, SQLite writes a third more into the log. Returns the freed bytes.
  */
 export function giveBack(database: Database): number {
   const { bytes, freeBytes } = roomIn(database);
-  if (freeBytes < leastFree || bytes - freeBytes > mostLive) return 0;
+  if (freeBytes < leastFree || bytes - freeBytes > mostUsed) return 0;
   vacuum(database);
   return Math.max(0, bytes - roomIn(database).bytes);
 }
 
-/** Rewrites the whole file, however long that takes. Needs as much free space again. */
+/** Rewrites the whole file, however long that takes. Needs free disk space of the size of the file. */
 export function vacuum(database: Database): void {
   database.fresh("VACUUM").run();
   database.checkpoint();

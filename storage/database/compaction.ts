@@ -1,14 +1,14 @@
 import Sqlite from "better-sqlite3";
-import { faultOf, firstProblem, type Inspection, presentSize } from "./inspection.ts";
+import { firstProblem } from "./damage.ts";
+import { faultOf, type Inspection, presentSize } from "./inspection.ts";
 
 export type Compaction =
   | { readonly kind: "compacted"; readonly before: number; readonly after: number }
   | Exclude<Inspection, { readonly kind: "sound" }>;
 
 /**
- * Vacuums a database that no agent has open. It may run as another user than the agent's, so it never creates a file
- * and leaves a damaged one alone: a new file's owner is the agent's business. A power cut in between leaves the file as
- * it was.
+ * Vacuums a database that no agent has open. It may run as another user than the agent, so it creates no file that the
+ * agent could not write, and leaves a damaged file to the agent. A power cut meanwhile leaves the file as it was.
  */
 export function compactFile(file: string): Compaction {
   try {
@@ -16,7 +16,7 @@ export function compactFile(file: string): Compaction {
     if (before === undefined) return { kind: "absent" };
     const driver = new Sqlite(file, { timeout: 250, fileMustExist: true });
     try {
-      // Keeps others from opening the file meanwhile, and leaves no shared-memory file behind.
+      // No other process can open the file meanwhile, and no shared-memory file is left behind.
       driver.exec("PRAGMA locking_mode = EXCLUSIVE");
       const why = firstProblem(driver);
       if (why !== undefined) return { kind: "damaged", why };

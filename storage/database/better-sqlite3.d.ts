@@ -7,6 +7,6 @@ declare module "better-sqlite3" {
     /** If false, a missing file is created. */
     readonly fileMustExist?: boolean;
   }
-  const Sqlite: new (file: string, options: OpenOptions) => import("./database.ts").SqliteDriver;
+  const Sqlite: new (file: string, options: OpenOptions) => import("./statement.ts").SqliteDriver;
   export default Sqlite;
 }

@@ -1,13 +1,13 @@
-import type { Database } from "./database.ts";
+import type { Database } from "../database/database.ts";
 
-/** The resources that are, or once were, stored. */
+/** The names of all resources that the cache has, or once had, objects of. */
 export const storedResources = (database: Database): readonly string[] =>
   database
     .prepare<{ name: string }>("SELECT name FROM resources ORDER BY name")
     .all()
     .map(({ name }) => name);
 
-/** The stored proofs of positions, of all resources. */
+/** The stored proofs of the watch positions of all resources. */
 export const storedProofs = (database: Database): readonly string[] =>
   database
     .fresh<{ proof: string }>("SELECT proof FROM resources WHERE proof IS NOT NULL")
@@ -15,8 +15,8 @@ export const storedProofs = (database: Database): readonly string[] =>
     .map(({ proof }) => proof);
 
 /**
- * Deletes a resource: objects, index rows, journal and position, in one transaction. Indexers and DeltaFIFOs of that
- * name must no longer be used; new ones begin empty.
+ * Deletes a resource in one transaction: objects, index rows, journal and position. Existing Indexers and DeltaFIFOs of
+ * that name must not be used any more; new ones begin empty.
  */
 export function forgetResource(database: Database, name: string): void {
   database.transaction(() => {
@@ -28,6 +28,7 @@ export function forgetResource(database: Database, name: string): void {
       "DELETE FROM objects WHERE resource = ?",
       "DELETE FROM journal WHERE resource = ?",
       "DELETE FROM seen WHERE resource = ?",
+      "DELETE FROM unusable WHERE resource = ?",
       "DELETE FROM resources WHERE id = ?",
     ]) {
       database.prepare(sql).run(id);

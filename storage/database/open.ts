@@ -1,28 +1,28 @@
 import { copyFileSync, lstatSync, renameSync, rmSync, statSync } from "node:fs";
 import Sqlite from "better-sqlite3";
+import { kindOf, StorageError } from "../errors.ts";
+import { cacheMigrations, stateMigrations } from "../schema.ts";
 import { Database, type Pragmas } from "./database.ts";
-import { kindOf, StorageError } from "./errors.ts";
-import { hasForeignLog } from "./log-header.ts";
-import { cacheMigrations, stateMigrations } from "./schema.ts";
-import { keepNewest } from "./set-aside.ts";
+import { hasInvalidLog } from "./log-header.ts";
+import { asideOf, keepNewest } from "./set-aside.ts";
 
 export interface OpenedCache {
   readonly database: Database;
-  /** Why the former file was deleted, if it was. */
+  /** Why the former file was deleted; undefined if it was kept. */
   readonly rebuilt: StorageError | undefined;
 }
 
 export interface OpenedState {
   readonly database: Database;
-  /** The damaged file's new place and the reason, if it was damaged. */
+  /** Where a damaged file, or a copy of an invalid log, was put, and why; undefined if the file was sound. */
   readonly setAside: { readonly file: string; readonly why: StorageError } | undefined;
 }
 
-/** The options that both functions share. */
-export interface Opening {
+/** The options that `openCache` and `openState` share. */
+export interface OpenFileOptions {
   readonly file: string;
   readonly pragmas: Pragmas;
-  /** The file existed before, so an empty one has lost its content. Otherwise it may just have been created. */
+  /** True: the file had content before, so an empty one is damaged. Default: an empty file counts as new. */
   readonly isKnown?: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface Opening {
 const mostKept = 3;
 
 /** Opens cache.db. A damaged one is deleted: everything in it can be listed again. */
-export function openCache({ file, pragmas, isKnown = false }: Opening): OpenedCache {
+export function openCache({ file, pragmas, isKnown = false }: OpenFileOptions): OpenedCache {
   const open = (): Database => Database.open({ file, pragmas, migrations: cacheMigrations });
   try {
     checkParts({ file, isKnown, disposable: true });
@@ -42,11 +42,14 @@ export function openCache({ file, pragmas, isKnown = false }: Opening): OpenedCa
   }
 }
 
-/** For a cache found damaged while in use: abandon it, call this, then open it again. */
+/**
+ * Deletes cache.db with its log. A cache that turns out damaged while it is open is first abandoned, then removed, then
+ * opened again.
+ */
 export function removeCache(file: string): void {
-  moving({ file, disposable: true }, () => {
+  withStorageErrors({ file, disposable: true }, () => {
     for (const part of partsOf(file)) {
-      // We made no folder, so move it out of the way; only the latest is kept.
+      // The agent never makes a folder of this name, so it is not deleted but renamed; only the latest one is kept.
       if (kindAt(part) !== "folder") rmSync(part, { force: true });
       else {
         rmSync(`${part}.moved-away`, { recursive: true, force: true });
@@ -58,45 +61,47 @@ export function removeCache(file: string): void {
 
 /**
  * Opens state.db. A damaged one is kept beside the new one for inspection; `stamp` makes its name unique. `exclusive`:
- * one process at a time; a second one fails with "busy".
+ * while it is open, any other process that opens it fails with a StorageError of kind "busy".
  *
- * If the log is not a valid one, a copy of it is kept and the file is used: everything checkpointed before is still
- * good.
+ * If the log has an invalid header, a copy of the log is kept and the file is used: it has everything up to the last
+ * checkpoint.
  */
-export function openState(options: Opening & { readonly stamp: string; readonly exclusive?: boolean }): OpenedState {
+export function openState(
+  options: OpenFileOptions & { readonly stamp: string; readonly exclusive?: boolean },
+): OpenedState {
   const { file, pragmas, stamp, exclusive = false, isKnown = false } = options;
   const open = (): Database =>
     Database.open({ file, pragmas, migrations: stateMigrations, disposable: false, exclusive });
   try {
     checkParts({ file, isKnown, disposable: false });
-    // Checked before SQLite overwrites the log; acted on once we hold the lock.
-    const isForeign = hasForeignLog(file);
+    // Checked before SQLite overwrites the log, but copied only once this process holds the lock.
+    const isLogInvalid = hasInvalidLog(file);
     const database = checked(open());
-    return { database, setAside: isForeign ? keptLog(database, stamp) : undefined };
+    return { database, setAside: isLogInvalid ? keepLog(database, stamp) : undefined };
   } catch (error) {
     if (!isDamage(error)) throw error;
-    // The main file goes last: if the power fails in between, the next start finds it damaged and moves it again.
+    // The main file is moved last: if the power fails before that, the next start finds it still damaged.
     setAside(partsOf(file).toReversed(), { file, stamp });
     return { database: open(), setAside: { file: asideOf(file, stamp), why: error } };
   }
 }
 
-function keptLog(database: Database, stamp: string): NonNullable<OpenedState["setAside"]> {
+function keepLog(database: Database, stamp: string): NonNullable<OpenedState["setAside"]> {
   const { file } = database;
   const aside = asideOf(`${file}-wal`, stamp);
   try {
-    moving({ file, disposable: false }, () => {
+    withStorageErrors({ file, disposable: false }, () => {
       copyFileSync(`${file}-wal`, aside);
       keepNewest(file, { latest: stamp, most: mostKept });
     });
-    return { file: aside, why: database.damaged(new Error("its log cannot be read")) };
+    return { file: aside, why: database.damaged(new Error("its log has an invalid header")) };
   } catch (error) {
     database.abandon();
     throw error;
   }
 }
 
-/** Checks the whole file, which is small, so that damage is found now and not when a fact is needed. */
+/** Checks the whole file, which is small: damage is found at the start and not when a fact is needed. */
 function checked(database: Database): Database {
   try {
     const problem = database.firstProblem();
@@ -109,24 +114,25 @@ function checked(database: Database): Database {
 }
 
 /**
- * Rejects what SQLite would take for an empty database or fail on: something other than a file, or the remains of one.
+ * Throws a StorageError of kind "damaged" for what SQLite would treat as an empty database or fail on: a path that is
+ * not a file, an empty file that had content, a truncated file, or a log without its database.
  */
 function checkParts({ file, isKnown, disposable }: { file: string; isKnown: boolean; disposable: boolean }): void {
   const damaged = (why: string): StorageError =>
     new StorageError("damaged", { file, cause: new Error(why), disposable });
   for (const part of partsOf(file)) {
     const kind = kindAt(part);
-    if (kind !== "file" && kind !== "nothing") throw damaged(`${part} is not a file but ${named[kind]}`);
+    if (kind !== "file" && kind !== "nothing") throw damaged(`${part} is not a file but ${kindNames[kind]}`);
   }
   const [size, log] = [sizeOf(file), sizeOf(`${file}-wal`)];
   if (size >= shortest) return;
-  if (log > 0) throw damaged("there is a log of it, and nothing else");
+  if (log > 0) throw damaged("only its log is left");
   if (kindAt(file) === "file") checkFree(file, disposable);
-  if (size > 0) throw damaged("only its beginning is left");
+  if (size > 0) throw damaged("it is shorter than the header of a database");
   if (isKnown && kindAt(file) === "file") throw damaged("it is empty");
 }
 
-/** Throws if another process is using the file. One that another process has only just created is empty too. */
+/** Throws if another process is using the file: it may just have created the file, which is then empty. */
 function checkFree(file: string, disposable: boolean): void {
   try {
     const driver = new Sqlite(file, { timeout: 0 });
@@ -143,15 +149,15 @@ function checkFree(file: string, disposable: boolean): void {
 /** The size of a database header, in bytes. */
 const shortest = 100;
 
-const named = { folder: "a folder", link: "a link that leads nowhere", other: "something else" } as const;
+const kindNames = { folder: "a folder", link: "a dangling link", other: "a special file" } as const;
 
-function kindAt(path: string): "nothing" | "file" | keyof typeof named {
+function kindAt(path: string): "nothing" | "file" | keyof typeof kindNames {
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return "nothing";
   try {
     const found = statSync(path);
     return found.isFile() ? "file" : found.isDirectory() ? "folder" : "other";
   } catch (error) {
-    // Paths that cannot be read are reported when they are opened.
+    // A path that cannot be read counts as a file: opening it will report the reason.
     return hasCode(error, "ENOENT") || hasCode(error, "ELOOP") ? "link" : "file";
   }
 }
@@ -163,17 +169,15 @@ const isDamage = (error: unknown): error is StorageError => error instanceof Sto
 
 const partsOf = (file: string): readonly string[] => [file, `${file}-wal`, `${file}-shm`, `${file}-journal`];
 
-const asideOf = (part: string, stamp: string): string => `${part}.damaged-${stamp}`;
-
 function setAside(parts: readonly string[], { file, stamp }: { readonly file: string; readonly stamp: string }): void {
-  moving({ file, disposable: false }, () => {
+  withStorageErrors({ file, disposable: false }, () => {
     for (const part of parts) if (kindAt(part) !== "nothing") renameSync(part, asideOf(part, stamp));
     keepNewest(file, { latest: stamp, most: mostKept });
   });
 }
 
-/** On a read-only disk moving fails too. */
-function moving(about: { readonly file: string; readonly disposable: boolean }, work: () => void): void {
+/** Runs `work`, which moves or copies files, and converts its errors: a read-only or full disk refuses that too. */
+function withStorageErrors(about: { readonly file: string; readonly disposable: boolean }, work: () => void): void {
   try {
     work();
   } catch (cause) {

@@ -1,15 +1,20 @@
 import { closeSync, openSync, readSync } from "node:fs";
+import { StorageError } from "../errors.ts";
 
-/** "The WAL Header" of SQLite's file format: eight numbers of four bytes, the last two a checksum of the others. */
+/**
+ * Size in bytes of the WAL header (https://www.sqlite.org/fileformat2.html#walformat): eight numbers of four bytes; the
+ * last two are a checksum of the others.
+ */
 const size = 32;
 const magic = 0x377f0682;
 
 /**
- * True if the write-ahead log of a file is not a valid one: SQLite would treat it as empty and silently lose its
- * content. An empty log, or one never written to (zeros), is valid.
+ * True if the write-ahead log of a file has an invalid header: SQLite would treat the log as empty and silently lose its
+ * content. An empty log, or one never written to (zeros), is valid. Throws a StorageError of kind "io" if the log cannot
+ * be read.
  */
-export function hasForeignLog(file: string): boolean {
-  const header = beginningOf(`${file}-wal`);
+export function hasInvalidLog(file: string): boolean {
+  const header = beginningOfLog(file);
   if (header.length === 0 || header.every((byte) => byte === 0)) return false;
   return header.length < size || !isHeader(header);
 }
@@ -27,16 +32,19 @@ function isHeader(header: Buffer): boolean {
   return a === header.readUInt32BE(size - 8) && b === header.readUInt32BE(size - 4);
 }
 
-function beginningOf(path: string): Buffer {
+function beginningOfLog(file: string): Buffer {
   const bytes = Buffer.alloc(size);
   let handle: number;
   try {
-    handle = openSync(path, "r");
+    handle = openSync(`${file}-wal`, "r");
   } catch {
     return Buffer.alloc(0);
   }
   try {
     return bytes.subarray(0, readSync(handle, bytes, 0, size, 0));
+  } catch (cause) {
+    // Not "damaged": the log may hold the newest facts, and a later attempt may be able to read them.
+    throw new StorageError("io", { file, cause, disposable: false });
   } finally {
     closeSync(handle);
   }

@@ -1,41 +1,27 @@
-import type { Database } from "./database.ts";
-import type { IndexFunction, IndexFunctions, Key } from "./object.ts";
-import type { Statement } from "./statement.ts";
+import type { Database } from "../database/database.ts";
+import type { IndexFunction, IndexFunctions, Key } from "../object.ts";
 
 interface NamedIndex<T> {
   readonly id: number;
   readonly valuesOf: IndexFunction<T>;
 }
 
-/** The rows of one resource's named indices. They are written in the transaction that writes the object. */
+interface Least {
+  readonly value: string | null;
+}
+
+/** The named indices of one resource. Their rows are written in the transaction that writes the object. */
 export class IndexRows<T> {
   readonly #database: Database;
   readonly #resource: number;
   readonly #indices = new Map<string, NamedIndex<T>>();
-  readonly #insert: Statement<unknown>;
-  readonly #delete: Statement<unknown>;
-  readonly #clear: Statement<unknown>;
-  readonly #keys: Statement<{ key: Key }>;
-  readonly #count: Statement<{ count: number }>;
-  readonly #firstValue: Statement<{ value: string | null }>;
-  readonly #nextValue: Statement<{ value: string | null }>;
 
   constructor(database: Database, resource: number) {
     this.#database = database;
     this.#resource = resource;
-    // An index function may return a value twice.
-    this.#insert = database.prepare(`INSERT OR IGNORE INTO index_rows ("index", value, key) VALUES (?, ?, ?)`);
-    this.#delete = database.prepare(`DELETE FROM index_rows WHERE "index" = ? AND value = ? AND key = ?`);
-    this.#clear = database.prepare(`DELETE FROM index_rows WHERE "index" = ?`);
-    this.#keys = database.prepare(
-      `SELECT key FROM index_rows WHERE "index" = ? AND value = ? AND key > ? ORDER BY key LIMIT ?`,
-    );
-    this.#count = database.prepare(`SELECT count(*) AS count FROM index_rows WHERE "index" = ? AND value = ?`);
-    this.#firstValue = database.prepare(`SELECT min(value) AS value FROM index_rows WHERE "index" = ?`);
-    this.#nextValue = database.prepare(`SELECT min(value) AS value FROM index_rows WHERE "index" = ? AND value > ?`);
   }
 
-  /** Makes the stored indices match `functions`, by name: drops indices no longer wanted, fills new ones. */
+  /** Drops stored indices whose name is not in `functions`, and fills those that are new there. */
   reconcile(functions: IndexFunctions<T>, objects: () => Iterable<readonly [Key, T]>): void {
     const stored = new Map(this.#stored().map(({ name, id }) => [name, id]));
     const isMissing = Object.keys(functions).some((name) => !stored.has(name));
@@ -47,19 +33,19 @@ export class IndexRows<T> {
     }
   }
 
-  /** Replaces the rows of `before` by those of `after`. */
+  /** Replaces the rows of `before` by those of `after`; undefined: the object does not exist. */
   write(key: Key, before: T | undefined, after: T | undefined): void {
     for (const { id, valuesOf } of this.#indices.values()) {
       const old = new Set(before === undefined ? [] : valuesOf(before));
       const now = new Set(after === undefined ? [] : valuesOf(after));
-      for (const value of old) if (!now.has(value)) this.#delete.run(id, value, key);
-      for (const value of now) if (!old.has(value)) this.#insert.run(id, value, key);
+      for (const value of old) if (!now.has(value)) this.#delete(id, value, key);
+      for (const value of now) if (!old.has(value)) this.#insert(id, value, key);
     }
   }
 
   /** Deletes the rows of all objects. */
   clear(): void {
-    for (const { id } of this.#indices.values()) this.#clear.run(id);
+    for (const { id } of this.#indices.values()) this.#clear(id);
   }
 
   /** True if every index has the same values for both. */
@@ -71,26 +57,53 @@ export class IndexRows<T> {
     return true;
   }
 
+  /** Whether the object has the value in the index. */
   has(name: string, value: string, object: T): boolean {
     return this.#index(name).valuesOf(object).includes(value);
   }
 
-  /** The next keys that have a value. */
+  /** At most `limit` keys after `after` whose objects have the value. */
   keys(name: string, value: string, after: Key, limit: number): readonly Key[] {
-    return this.#keys.all(this.#index(name).id, value, after, limit).map(({ key }) => key);
+    return this.#database
+      .prepare<{ key: Key }>(
+        `SELECT key FROM index_rows WHERE "index" = ? AND value = ? AND key > ? ORDER BY key LIMIT ?`,
+      )
+      .all(this.#index(name).id, value, after, limit)
+      .map(({ key }) => key);
   }
 
   count(name: string, value: string): number {
-    return this.#count.get(this.#index(name).id, value)?.count ?? 0;
+    return (
+      this.#database
+        .prepare<{ count: number }>(`SELECT count(*) AS count FROM index_rows WHERE "index" = ? AND value = ?`)
+        .get(this.#index(name).id, value)?.count ?? 0
+    );
   }
 
   *values(name: string): IterableIterator<string> {
     const { id } = this.#index(name);
-    let value = this.#firstValue.get(id)?.value ?? undefined;
-    while (value !== undefined) {
+    const first = this.#database.prepare<Least>(`SELECT min(value) AS value FROM index_rows WHERE "index" = ?`);
+    const next = this.#database.prepare<Least>(
+      `SELECT min(value) AS value FROM index_rows WHERE "index" = ? AND value > ?`,
+    );
+    for (let value = first.get(id)?.value ?? null; value !== null; value = next.get(id, value)?.value ?? null) {
       yield value;
-      value = this.#nextValue.get(id, value)?.value ?? undefined;
     }
+  }
+
+  #insert(index: number, value: string, key: Key): void {
+    // OR IGNORE: an index function may return a value twice.
+    this.#database
+      .prepare(`INSERT OR IGNORE INTO index_rows ("index", value, key) VALUES (?, ?, ?)`)
+      .run(index, value, key);
+  }
+
+  #delete(index: number, value: string, key: Key): void {
+    this.#database.prepare(`DELETE FROM index_rows WHERE "index" = ? AND value = ? AND key = ?`).run(index, value, key);
+  }
+
+  #clear(index: number): void {
+    this.#database.prepare(`DELETE FROM index_rows WHERE "index" = ?`).run(index);
   }
 
   #index(name: string): NamedIndex<T> {
@@ -112,7 +125,7 @@ export class IndexRows<T> {
   ): void {
     for (const [name, id] of stored) {
       if (Object.hasOwn(functions, name)) continue;
-      this.#clear.run(id);
+      this.#clear(id);
       this.#database.prepare("DELETE FROM indices WHERE id = ?").run(id);
     }
     const insert = this.#database.prepare<{ id: number }>(
@@ -126,7 +139,7 @@ export class IndexRows<T> {
     }
     if (added.length === 0) return;
     for (const [key, object] of objects()) {
-      for (const { id, valuesOf } of added) for (const value of valuesOf(object)) this.#insert.run(id, value, key);
+      for (const { id, valuesOf } of added) for (const value of valuesOf(object)) this.#insert(id, value, key);
     }
   }
 }

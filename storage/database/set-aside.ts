@@ -1,9 +1,15 @@
 import { readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 
+const mark = ".damaged-";
+
+/** The path that a file gets when it is set aside. */
+export const asideOf = (file: string, stamp: string): string => `${file}${mark}${stamp}`;
+
 /**
- * Of the files set aside, keeps those with this stamp and with the newest others, `most` stamps in all: a disk that
- * damages every file must not fill up with them. Stamps grow, except on a board whose clock begins in 1970.
+ * Of the files set aside, keeps those with the stamp `latest` and with the highest other stamps, `most` stamps in all:
+ * a disk that damages every file must not fill up with them. `latest` may be lower than older stamps, on a board whose
+ * clock starts in 1970.
  */
 export function keepNewest(file: string, { latest, most }: { readonly latest: string; readonly most: number }): void {
   const [folder, name] = [path.dirname(file), path.basename(file)];
@@ -19,10 +25,8 @@ export function keepNewest(file: string, { latest, most }: { readonly latest: st
   }
 }
 
-/** The text after the mark; "" if the file was not set aside. */
+/** The stamp in the name of a file that was set aside; "" if it was not. */
 function stampIn(entry: string): string {
   const at = entry.indexOf(mark);
   return at < 0 ? "" : entry.slice(at + mark.length);
 }
-
-const mark = ".damaged-";

@@ -1,0 +1,75 @@
+import { isOfSqlite, kindOf, StorageError } from "../errors.ts";
+import { hasShape, type Migration } from "./migrations.ts";
+import type { SqliteDriver } from "./statement.ts";
+
+export interface DatabaseFile {
+  /** A path, or ":memory:". */
+  readonly file: string;
+  readonly migrations: readonly Migration[];
+  /** The program may delete the file if it is damaged; otherwise an operator decides. Default: true. */
+  readonly disposable?: boolean;
+  /** No other process can open the file, not even to read, until this one closes it or ends. Default: false. */
+  readonly exclusive?: boolean;
+}
+
+/** Turns errors of the SQLite binding into StorageErrors, and checks the file where an error may mean damage. */
+export class DamageExam {
+  readonly #driver: SqliteDriver;
+  readonly #file: DatabaseFile;
+  /** The file was checked after an unforeseen error and is sound, so such errors are bugs of ours. */
+  #isSound = false;
+
+  constructor(driver: SqliteDriver, file: DatabaseFile) {
+    this.#driver = driver;
+    this.#file = file;
+  }
+
+  /** Runs a call of the binding and translates its error. */
+  guard<T>(run: () => T): T {
+    try {
+      return run();
+    } catch (error) {
+      throw this.translated(error);
+    }
+  }
+
+  /** The StorageError for an error of the binding. Other errors, and those for which the file is not at fault, pass. */
+  translated(error: unknown): unknown {
+    const kind = kindOf(error);
+    if (kind !== undefined) return this.error(kind, error);
+    return isOfSqlite(error) && !this.#examine() ? this.error("damaged", error) : error;
+  }
+
+  error(kind: StorageError["kind"], cause: unknown): StorageError {
+    const { file, disposable = true, exclusive = false } = this.#file;
+    const hint = kind === "busy" && exclusive ? { hint: lockedHint } : {};
+    return new StorageError(kind, { file, cause, disposable, ...hint });
+  }
+
+  /** Throws if the tables are not those that the migrations make. */
+  checkShape(): void {
+    if (hasShape(this.#driver, this.#file.migrations)) return;
+    throw this.error("damaged", new Error("its tables are not those that this version creates"));
+  }
+
+  /** True if the file is sound. Reads the whole file at the first call. */
+  #examine(): boolean {
+    if (this.#isSound) return true;
+    try {
+      this.#isSound = hasShape(this.#driver, this.#file.migrations) && firstProblem(this.#driver) === undefined;
+    } catch {
+      return false;
+    }
+    return this.#isSound;
+  }
+}
+
+const lockedHint =
+  "Another agent uses this state folder: stop that agent, or set state.folder of this agent to another folder.";
+
+/** Checks the whole file. Returns the first problem in SQLite's words; throws if the file cannot be checked. */
+export function firstProblem(driver: SqliteDriver): string | undefined {
+  const row = driver.prepare("PRAGMA quick_check(1)").get() as { readonly quick_check?: string } | undefined;
+  const text = row?.quick_check;
+  return text === "ok" ? undefined : (text ?? "SQLite's check has no result");
+}

@@ -1,0 +1,221 @@
+import { statSync } from "node:fs";
+import Sqlite from "better-sqlite3";
+import { kindOf, StorageError } from "../errors.ts";
+import { DamageExam, type DatabaseFile, firstProblem } from "./damage.ts";
+import { migrate } from "./migrations.ts";
+import { type SqliteDriver, Statement } from "./statement.ts";
+
+export interface Pragmas {
+  readonly synchronous: "NORMAL" | "FULL";
+  readonly cacheKiB: number;
+  readonly mmapMiB: number;
+  readonly walAutocheckpointPages: number;
+  readonly journalSizeLimitKiB: number;
+}
+
+export interface DatabaseOptions extends DatabaseFile {
+  readonly pragmas: Pragmas;
+}
+
+/** Sizes of the database file and of its write-ahead log, in bytes. */
+export interface Sizes {
+  readonly file: number;
+  readonly wal: number;
+}
+
+/** Wait for a lock of another process, in milliseconds; short, because it blocks the agent's only thread. */
+const lockTimeout = 250;
+
+/**
+ * The page size in bytes. It is about the size of an object, because each change writes whole pages: to the log, then
+ * to the file.
+ */
+export const pageSize = 1024;
+
+/** One SQLite file in WAL mode. Errors for which the file is at fault are thrown as StorageErrors. */
+export class Database {
+  readonly #driver: SqliteDriver;
+  readonly #options: DatabaseOptions;
+  readonly #exam: DamageExam;
+  readonly #statements = new Map<string, Statement<unknown>>();
+  #inTransaction = false;
+  /** The first error of a joined call of `transaction`: the outer one must roll back. */
+  #failure: { readonly error: unknown } | undefined;
+
+  private constructor(driver: SqliteDriver, options: DatabaseOptions) {
+    this.#driver = driver;
+    this.#options = options;
+    this.#exam = new DamageExam(driver, options);
+  }
+
+  /** Opens or creates the file and brings its tables up to date. */
+  static open(options: DatabaseOptions): Database {
+    const database = new Database(openDriver(options), options);
+    try {
+      database.#configure();
+      database.#migrate();
+      database.#exam.guard(() => database.#exam.checkShape());
+    } catch (error) {
+      database.#driver.close();
+      throw error;
+    }
+    return database;
+  }
+
+  get file(): string {
+    return this.#options.file;
+  }
+
+  get inTransaction(): boolean {
+    return this.#inTransaction;
+  }
+
+  /**
+   * Prepares a statement, once per text. `Row` is the type of the rows that the text selects; it is not checked, because
+   * only our own code writes them.
+   */
+  prepare<Row = unknown>(sql: string): Statement<Row> {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.fresh(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement as Statement<Row>;
+  }
+
+  /** Like `prepare`, without keeping the statement: for rare queries. */
+  fresh<Row = unknown>(sql: string): Statement<Row> {
+    return new Statement(
+      this.#exam.guard(() => this.#driver.prepare(sql)),
+      (error) => this.#exam.translated(error),
+    );
+  }
+
+  /**
+   * Runs `work` in a transaction. A call inside another one joins its transaction: if the inner work fails, everything
+   * is rolled back, even if the outer work catches the error.
+   */
+  transaction<T>(work: () => T): T {
+    if (this.#inTransaction) return this.#joined(work);
+    this.#run("BEGIN IMMEDIATE");
+    this.#inTransaction = true;
+    try {
+      const result = work();
+      if (result instanceof Promise) throw new TypeError("a transaction cannot wait for a promise");
+      if (this.#failure !== undefined) throw this.#failure.error;
+      this.#run("COMMIT");
+      return result;
+    } catch (error) {
+      // SQLite rolls back by itself after some errors, a full disk among them.
+      if (this.#driver.inTransaction) this.#run("ROLLBACK");
+      throw error;
+    } finally {
+      this.#inTransaction = false;
+      this.#failure = undefined;
+    }
+  }
+
+  /** Frees the memory of cached pages. */
+  shrink(): void {
+    this.#exec("PRAGMA shrink_memory");
+  }
+
+  /** Throws if nothing can be committed now. Acquires and releases the write lock, and writes nothing. */
+  probe(): void {
+    this.transaction(() => undefined);
+  }
+
+  /** Copies the log into the file and empties it, except for parts that a reader in another process still uses. */
+  checkpoint(): void {
+    this.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+  }
+
+  /** Checkpoints and closes the file. */
+  close(): void {
+    try {
+      this.checkpoint();
+    } finally {
+      this.abandon();
+    }
+  }
+
+  /** Closes the file without a checkpoint: for one that is not needed any more, or on which a checkpoint would fail. */
+  abandon(): void {
+    this.#statements.clear();
+    this.#exam.guard(() => this.#driver.close());
+  }
+
+  sizes(): Sizes {
+    return { file: sizeOf(this.file), wal: sizeOf(`${this.file}-wal`) };
+  }
+
+  /** Checks the whole file. Returns the first problem in SQLite's words; throws if the file cannot be checked. */
+  firstProblem(): string | undefined {
+    return firstProblem(this.#driver);
+  }
+
+  /** The error for content that this program cannot have written. */
+  damaged(cause: unknown): StorageError {
+    return this.#exam.error("damaged", cause);
+  }
+
+  #joined<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      this.#failure ??= { error };
+      throw error;
+    }
+  }
+
+  #configure(): void {
+    const { synchronous, cacheKiB, mmapMiB, walAutocheckpointPages, journalSizeLimitKiB } = this.#options.pragmas;
+    // Set before the journal mode: that statement then takes the lock at once and needs no shared memory.
+    if (this.#options.exclusive) this.#exec("PRAGMA locking_mode = EXCLUSIVE");
+    for (const pragma of [
+      `page_size = ${pageSize}`,
+      "journal_mode = WAL",
+      `synchronous = ${synchronous}`,
+      `cache_size = ${-cacheKiB}`,
+      `mmap_size = ${mmapMiB * 1024 * 1024}`,
+      `wal_autocheckpoint = ${walAutocheckpointPages}`,
+      `journal_size_limit = ${journalSizeLimitKiB * 1024}`,
+    ]) {
+      this.#exec(`PRAGMA ${pragma}`);
+    }
+  }
+
+  #migrate(): void {
+    const isChanged = this.#exam.guard(() =>
+      migrate(
+        {
+          driver: this.#driver,
+          transaction: (work) => this.transaction(work),
+          error: (kind, cause) => this.#exam.error(kind, cause),
+        },
+        this.#options.migrations,
+      ),
+    );
+    // Otherwise the migration would exist only in the WAL file, and be lost with it.
+    if (isChanged) this.checkpoint();
+  }
+
+  #run(sql: string): void {
+    this.prepare(sql).run();
+  }
+
+  #exec(sql: string): void {
+    this.#exam.guard(() => this.#driver.exec(sql));
+  }
+}
+
+function openDriver({ file, disposable }: DatabaseOptions): SqliteDriver {
+  try {
+    return new Sqlite(file, { timeout: lockTimeout });
+  } catch (error) {
+    // The path is at fault whatever the error; the binding reports a missing folder without a code.
+    throw new StorageError(kindOf(error) ?? "io", { file, cause: error, disposable: disposable ?? true });
+  }
+}
+
+const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;

@@ -1,0 +1,118 @@
+import Sqlite from "better-sqlite3";
+import { kindOf, type StorageError } from "../errors.ts";
+import type { SqliteDriver } from "./statement.ts";
+
+/**
+ * One step from one file format to the next. Steps are numbered from 1 without gaps; a file stores the number of its
+ * last step (`user_version`), which is its format.
+ *
+ * A step that only adds tables may set `readableFrom`, the oldest format whose programs can still use the file. The
+ * upper half of `user_version` stores it, so that an older program accepts the file and leaves the new tables alone.
+ * 0 or absent: only programs that know this step can use the file.
+ */
+export interface Migration {
+  readonly number: number;
+  readonly sql: string;
+  readonly readableFrom?: number;
+}
+
+/** What a migration needs from the Database. */
+export interface MigratedDatabase {
+  readonly driver: SqliteDriver;
+  transaction(work: () => void): void;
+  /** The error for a file that is damaged, or newer than this program. */
+  error(kind: "damaged" | "newer", cause: unknown): StorageError;
+}
+
+/** SQLite's `application_id` of our files: "site" in ASCII. */
+const applicationId = 0x73697465;
+
+/** Format numbers are below this bound. */
+const formats = 2 ** 16;
+
+/** Runs the missing steps, each with its number in one transaction. Returns whether there were any. */
+export function migrate(database: MigratedDatabase, migrations: readonly Migration[]): boolean {
+  const { driver } = database;
+  const known = latestOf(migrations);
+  const { format: found, readableFrom } = versionOf(driver);
+  checkOwner(database, found);
+  if (found > known && (readableFrom === 0 || readableFrom > known)) throw tooNew(database, migrations, found);
+  for (const { number, sql, readableFrom: oldest = 0 } of migrations) {
+    if (number <= found) continue;
+    database.transaction(() => {
+      // Another process may have taken this step meanwhile.
+      if (versionOf(driver).format >= number) return;
+      try {
+        driver.exec(sql);
+      } catch (error) {
+        // The step conflicts with tables that this program did not make.
+        throw kindOf(error) === undefined ? database.error("damaged", error) : error;
+      }
+      driver.exec(`PRAGMA application_id = ${applicationId}`);
+      driver.exec(`PRAGMA user_version = ${oldest * formats + number}`);
+    });
+  }
+  return found < known;
+}
+
+/** Whether the file has the tables that the migrations make; a newer file may have more. */
+export function hasShape(driver: SqliteDriver, migrations: readonly Migration[]): boolean {
+  const [wanted, found] = [shapeAfter(migrations), shapeOf(driver)];
+  const isNewer = versionOf(driver).format > latestOf(migrations);
+  return isNewer ? wanted.every((table) => found.includes(table)) : wanted.join() === found.join();
+}
+
+/** Throws for a database of another program, which must never be migrated. */
+function checkOwner({ driver, error }: MigratedDatabase, version: number): void {
+  const id = numberOf(driver, "application_id");
+  const isForeign = id !== applicationId && id !== 0;
+  if (isForeign || (version === 0 && shapeOf(driver).length > 0)) {
+    throw error("damaged", new Error("it belongs to another program"));
+  }
+}
+
+/** The error for a format that is too new. Without a table in common with ours, the file is not a newer version of it. */
+function tooNew({ driver, error }: MigratedDatabase, migrations: readonly Migration[], found: number): StorageError {
+  const known = namesIn(shapeAfter(migrations));
+  const tables = namesIn(shapeOf(driver));
+  if (tables.length > 0 && !tables.some((name) => known.includes(name))) {
+    return error("damaged", new Error("it has none of the expected tables"));
+  }
+  return error(
+    "newer",
+    new Error(`it has format ${found}; this version supports formats up to ${latestOf(migrations)}`),
+  );
+}
+
+const latestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.number ?? 0;
+
+function versionOf(driver: SqliteDriver): { readonly format: number; readonly readableFrom: number } {
+  const version = numberOf(driver, "user_version");
+  return { format: version % formats, readableFrom: Math.floor(version / formats) };
+}
+
+function numberOf(driver: SqliteDriver, pragma: "application_id" | "user_version"): number {
+  const row = driver.prepare(`PRAGMA ${pragma}`).get() as Readonly<Record<string, number>> | undefined;
+  return row?.[pragma] ?? 0;
+}
+
+/** The CREATE statements of the tables and indices of a file, as SQLite stores them. */
+const shapeOf = (driver: SqliteDriver): readonly string[] =>
+  driver
+    .prepare("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name")
+    .all()
+    .map((row) => JSON.stringify(row));
+
+const namesIn = (shape: readonly string[]): readonly string[] =>
+  shape.map((row) => (JSON.parse(row) as { name: string }).name);
+
+/** The shape of a new file after these steps. */
+function shapeAfter(migrations: readonly { readonly sql: string }[]): readonly string[] {
+  const blank = new Sqlite(":memory:", { timeout: 0 });
+  try {
+    for (const { sql } of migrations) blank.exec(sql);
+    return shapeOf(blank);
+  } finally {
+    blank.close();
+  }
+}

@@ -1,0 +1,126 @@
+import type { Indexer } from "../indexer/indexer.ts";
+import { mostBytes, upTo } from "../indexer/up-to.ts";
+import { type Change, type Delta, identityOf, isSame, type Key, keyOf, type StoredObject } from "../object.ts";
+import { type CollapseResult, collapse, type DeltaRow } from "./collapse.ts";
+import type { Journal, JournalRow } from "./journal.ts";
+
+/** The result of taking keys off the queue. */
+export interface Applied<T> {
+  /** The number of keys taken. */
+  readonly keys: number;
+  readonly changes: readonly Change<T>[];
+}
+
+/** Turns deltas into stored states and reported changes, inside the transactions of the DeltaFIFO. */
+export class DeltaApplier<T extends StoredObject> {
+  readonly #journal: Journal;
+  readonly #indexer: Indexer<T>;
+
+  constructor(deps: { readonly journal: Journal; readonly indexer: Indexer<T> }) {
+    this.#journal = deps.journal;
+    this.#indexer = deps.indexer;
+  }
+
+  /**
+   * Applies the oldest `limit` rows, and all later rows of their keys. The head of the queue is read and erased as one
+   * range; only keys that occur again behind it are read and erased one by one.
+   */
+  applyQueued(limit: number): Applied<T> {
+    const { ceiling } = this.#journal;
+    const queued = this.#journal.queued(ceiling, limit);
+    // The weight of each of its rows is that of the whole key.
+    const weighed = new Set<Key>();
+    const head = upTo(mostBytes, queued, ({ key, weight }) => {
+      if (weighed.has(key)) return 0;
+      weighed.add(key);
+      return weight;
+    });
+    const last = head.at(-1);
+    if (last === undefined) return { keys: 0, changes: [] };
+    const isWhole = queued.length < limit && head.length === queued.length;
+    const byKey = new Map<Key, JournalRow[]>();
+    for (const row of head) {
+      const rows = byKey.get(row.key);
+      if (rows === undefined) byKey.set(row.key, [row]);
+      else rows.push(row);
+    }
+    for (const key of isWhole ? [] : this.#journal.behind(last.seq, ceiling)) {
+      byKey.set(key, [...this.#journal.rows(key, ceiling)]);
+    }
+    const changes: Change<T>[] = [];
+    for (const [key, rows] of byKey) {
+      changes.push(...this.#applyKey(key, rows));
+      if ((rows.at(-1)?.seq ?? 0) > last.seq) this.#journal.erase(key, ceiling);
+    }
+    this.#journal.eraseHead(last.seq);
+    return { keys: byKey.size, changes };
+  }
+
+  /** Whether the stored objects of these deltas are too large to be read together: `applyQueued` reads fewer at a time. */
+  isHeavy(deltas: readonly Delta<T>[]): boolean {
+    const keys = new Set(deltas.map(({ object }) => keyOf(object)));
+    let bytes = 0;
+    if (keys.size > 1) for (const key of keys) bytes += this.#indexer.bytes(key);
+    return bytes > mostBytes;
+  }
+
+  /**
+   * Applies deltas that were never queued. `quiet`: states of the same group that precede these deltas and were written
+   * earlier in this transaction.
+   */
+  applyHeld(deltas: readonly Delta<T>[], quiet: ReadonlyMap<Key, T>): readonly Change<T>[] {
+    const reported: Change<T>[] = [];
+    for (const [key, rows] of heldRows(deltas)) {
+      const before = quiet.get(key) ?? this.#indexer.get(key);
+      const result = collapse(key, before, rows, ({ object }) => object);
+      this.#store(key, before, result, (after) => this.#indexer.put(key, before, after));
+      reported.push(...result.changes);
+    }
+    return reported;
+  }
+
+  #applyKey(key: Key, rows: readonly JournalRow[]): readonly Change<T>[] {
+    const before = this.#indexer.get(key);
+    const result = collapse(key, before, rows, (row) => this.#object(key, row));
+    this.#store(key, before, result, (after, row) => this.#indexer.adopt(key, before, after, row));
+    for (const { seq } of rows) this.#indexer.decoded.delete(seq);
+    return result.changes;
+  }
+
+  /** Stores the state after a key's deltas; `put` is called if it is not stored already. */
+  #store<Row extends DeltaRow>(
+    key: Key,
+    before: T | undefined,
+    { after, row }: CollapseResult<T, Row>,
+    put: (after: T, row: Row) => void,
+  ): void {
+    if (after === undefined) {
+      if (before !== undefined) this.#indexer.remove(key, before);
+    } else if (row !== undefined && (before === undefined || !isSame(identityOf(before), row))) put(after, row);
+  }
+
+  #object(key: Key, row: JournalRow): T {
+    return this.#indexer.decoded.get(row.seq) ?? this.#indexer.decode(this.#journal.text(row.seq), key, row);
+  }
+}
+
+/** A delta in memory, with its object. */
+interface HeldRow<T> extends DeltaRow {
+  readonly object: T;
+}
+
+/**
+ * Groups deltas by key, in the order in which the journal would return them. As in the journal, the older of two
+ * successive deletions is kept.
+ */
+function heldRows<T extends StoredObject>(deltas: readonly Delta<T>[]): ReadonlyMap<Key, readonly HeldRow<T>[]> {
+  const byKey = new Map<Key, HeldRow<T>[]>();
+  for (const { type, object } of deltas) {
+    const key = keyOf(object);
+    const rows = byKey.get(key);
+    const row = { type, object, hasObject: true, ...identityOf(object) };
+    if (rows === undefined) byKey.set(key, [row]);
+    else if (type !== "Deleted" || rows.at(-1)?.type !== "Deleted") rows.push(row);
+  }
+  return byKey;
+}

@@ -1,0 +1,381 @@
+import type { Database } from "../database/database.ts";
+import type { Indexer } from "../indexer/indexer.ts";
+import { type Change, type Delta, type Key, keyOf, type StoredObject } from "../object.ts";
+import { DeltaAppender } from "./delta-appender.ts";
+import { type Applied, DeltaApplier } from "./delta-applier.ts";
+import { Journal } from "./journal.ts";
+import { FirstList, type ListWriter, type Replacement, StagedList } from "./list-replacement.ts";
+
+/**
+ * Pending deltas of one resource, on disk. `append` and `replace` queue them in the journal; `pop` applies the oldest to
+ * the Indexer and returns the changes; `appendAndPop` does both at once when nothing is pending.
+ *
+ * A delta that differs only quietly from the stored state (a heartbeat) is worth neither a write nor a change: its state
+ * waits in memory. The others are loud.
+ *
+ * Three invariants hold after every method, and after a power cut at any line:
+ *
+ * 1. The stored position is never ahead of the stored deltas and objects: one transaction moves them together. Quiet
+ *    states and positions without deltas wait in memory for the next transaction; if they are lost, the watch delivers
+ *    them again.
+ * 2. A key is pending while it has journal rows, or while its object of the first list is not reported. Its deltas are
+ *    applied together and in order, so the changes of one object are reported in the order of its states.
+ * 3. A list takes effect as a whole: until its commit readers see the old state, and a list that is not committed leaves
+ *    nothing behind.
+ *
+ * Every method that writes is a transaction of its own and cannot be called inside another one.
+ */
+export class DeltaFIFO<T extends StoredObject> {
+  readonly #database: Database;
+  readonly #indexer: Indexer<T>;
+  readonly #journal: Journal;
+  readonly #applier: DeltaApplier<T>;
+  readonly #deltasPerObject: number;
+  readonly #differsQuietly: ((stored: T, incoming: T) => boolean) | undefined;
+  readonly #proof: ((position: string) => string) | undefined;
+  #position: string | undefined;
+  #storedPosition: string | undefined;
+  #populated: boolean;
+  /** Number of keys with rows in the queue. */
+  #queued: number;
+  /** Number of objects of the first list that are stored and not reported yet: those after the key `#lastReported`. */
+  #unreported = 0;
+  #lastReported: Key = "";
+  /** Number of keys of the first list, or of a journal found at start, that have not been popped yet. */
+  #initial: number;
+  #merged = 0;
+  /** The list under way. */
+  #list: ListWriter<T> | undefined;
+
+  /** Drops the rows of an unfinished list. */
+  constructor(deps: {
+    readonly database: Database;
+    readonly resource: string;
+    readonly indexer: Indexer<T>;
+    /** More pending deltas of one object than this are merged. */
+    readonly deltasPerObject: number;
+    /**
+     * Whether the difference between two states is quiet: worth neither a write nor a change event. Called for equal
+     * uids and index values.
+     */
+    readonly isQuiet?: (stored: T, incoming: T) => boolean;
+    /** Makes the proof that is stored with a position and checked before a watch resumes there. */
+    readonly proof?: (position: string) => string;
+  }) {
+    const { database, resource, indexer, deltasPerObject, isQuiet, proof } = deps;
+    this.#database = database;
+    this.#indexer = indexer;
+    this.#deltasPerObject = deltasPerObject;
+    this.#differsQuietly = isQuiet;
+    this.#proof = proof;
+    this.#journal = new Journal(database, resource);
+    this.#applier = new DeltaApplier({ journal: this.#journal, indexer });
+    this.#populated = this.#journal.populated;
+    database.transaction(() => this.#discard());
+    this.#position = this.#storedPosition = this.#journal.position;
+    this.#queued = this.#initial = this.#journal.depth;
+  }
+
+  /** Where to resume the watch; undefined if nothing was ever stored. */
+  get resourceVersion(): string | undefined {
+    return this.#position;
+  }
+
+  /** The proof of the stored position; undefined without one. */
+  get storedProof(): string | undefined {
+    return this.#journal.proof;
+  }
+
+  /**
+   * True once all keys of the first list have been popped; after a restart of a filled cache, once all keys that were
+   * pending at the start have been popped.
+   */
+  get hasSynced(): boolean {
+    return this.#populated && this.#initial === 0;
+  }
+
+  /** The newest state of an object, pending or stored; undefined if it is deleted or was never received. */
+  newest(key: Key): T | undefined {
+    const row = this.#queued === 0 ? undefined : this.#journal.newest(key);
+    if (row?.type === "Deleted") return undefined;
+    if (row === undefined || !row.hasObject) return this.#indexer.get(key);
+    return this.#indexer.decoded.get(row.seq) ?? this.#indexer.decode(this.#journal.text(row.seq), key, row);
+  }
+
+  /** The number of pending keys. */
+  get depth(): number {
+    return this.#queued + this.#unreported;
+  }
+
+  /** The number of deltas merged into newer ones since the start. */
+  get merged(): number {
+    return this.#merged;
+  }
+
+  /**
+   * Stores the deltas and the watch position together: after a power cut both are there or neither is. If all deltas
+   * are quiet, both wait in memory. Deletions of unknown objects are ignored. Drops a list that was not committed.
+   */
+  append(deltas: readonly Delta<T>[], resourceVersion: string): void {
+    this.#drop();
+    const appender = new DeltaAppender({
+      journal: this.#journal,
+      decoded: this.#indexer.decoded,
+      deltasPerObject: this.#deltasPerObject,
+      isEmpty: this.#queued === 0,
+    });
+    const { loud, quiet } = this.#divided(deltas, (key) => appender.isQueued(key));
+    if (this.#waitsInMemory(deltas, loud)) {
+      this.#keep(quiet, resourceVersion);
+      return;
+    }
+    this.#write({ position: resourceVersion, populated: true, quiet }, () => {
+      for (const delta of loud) appender.append(delta);
+    });
+    this.#queued += appender.keys;
+    this.#merged += appender.merged;
+  }
+
+  /**
+   * Applies the deltas at once and returns the changes, if nothing is pending in the journal. Same result as `append`
+   * and `pop`, in one transaction and without writing a delta twice: after a power cut objects and position are both
+   * there, with the changes perhaps unreported, or neither is. Returns undefined and stores nothing if deltas are
+   * pending, which must be applied first, or if these ones concern objects that are too large together. Drops a list
+   * that was not committed, unless deltas are pending.
+   */
+  appendAndPop(deltas: readonly Delta<T>[], resourceVersion: string): readonly Change<T>[] | undefined {
+    if (this.depth > 0) return undefined;
+    this.#drop();
+    const { loud, quiet } = this.#divided(deltas, () => false);
+    if (this.#applier.isHeavy(loud)) return undefined;
+    if (this.#waitsInMemory(deltas, loud)) {
+      this.#keep(quiet, resourceVersion);
+      return [];
+    }
+    return this.#write({ position: resourceVersion, populated: true, quiet }, () =>
+      this.#applier.applyHeld(loud, quiet),
+    );
+  }
+
+  /** Records a position without deltas. It waits in memory. */
+  bookmark(resourceVersion: string): void {
+    this.#position = resourceVersion;
+  }
+
+  /** Begins a new list; drops an earlier one that was not committed. */
+  replace(): Replacement<T> {
+    this.#write({}, () => {
+      this.#discard();
+      this.#journal.stage();
+    });
+    this.#indexer.show();
+    const isQuiet = (stored: T, incoming: T): boolean => this.#isQuiet(stored, incoming);
+    return this.#begin(new StagedList({ journal: this.#journal, indexer: this.#indexer, isQuiet }));
+  }
+
+  /**
+   * Begins the first list of a cache that was never filled. The effect is that of `replace`, but each object is written
+   * once instead of twice, and changes are reported in key order. Returns undefined if there was a list or a delta
+   * before.
+   */
+  fill(): Replacement<T> | undefined {
+    if (this.#populated) return undefined;
+    this.#write({}, () => this.#discard());
+    this.#indexer.hide();
+    return this.#begin(new FirstList(this.#indexer));
+  }
+
+  /**
+   * Queues a Sync for the next `limit` stored objects after a key ("" for the first) that have no delta pending.
+   * Returns the key after which to continue; undefined if there are no more, or if a list is under way, which will
+   * report everything.
+   */
+  resync(after: Key, limit: number): Key | undefined {
+    if (this.#list !== undefined) return undefined;
+    const queued = this.#write({}, () => {
+      const found = this.#journal.unmentionedAfter(after, limit);
+      for (const { key, uid, version } of found) this.#journal.put(key, "Sync", { uid, version }, null);
+      return found;
+    });
+    this.#queued += queued.length;
+    return queued.length < limit ? undefined : queued.at(-1)?.key;
+  }
+
+  /**
+   * Takes the oldest keys, at most `limit`, with all their deltas. One transaction: objects and index rows are written,
+   * the journal rows erased. Returns the changes; none means that nothing is pending.
+   */
+  pop(limit: number): readonly Change<T>[] {
+    while (this.depth > 0) {
+      const { keys, changes } = this.#unreported > 0 ? this.#reportStored(limit) : this.#applyQueued(limit);
+      this.#initial = Math.max(0, this.#initial - keys);
+      if (changes.length > 0) return changes;
+    }
+    return [];
+  }
+
+  /**
+   * Marks the first list as reported, for a resource without listeners: listeners that join later read the stored
+   * objects.
+   */
+  skipReport(): void {
+    this.#initial = Math.max(0, this.#initial - this.#unreported);
+    this.#unreported = 0;
+  }
+
+  /** Writes the states and the position that wait in memory. For a clean stop. */
+  flush(): void {
+    if (!this.#indexer.quiet.isEmpty || this.#position !== this.#storedPosition) this.#write({}, () => undefined);
+  }
+
+  /** Stores the present proof of the position, with everything that waits in memory. */
+  prove(): void {
+    this.#write({}, () => this.#moveTo(this.#position, this.#populated));
+  }
+
+  /**
+   * Divides a group into loud deltas, in order of arrival, and quiet states, the newest of each key, which precede them:
+   * after the first loud delta of a key all its deltas are loud. Drops deletions of objects that are neither stored nor
+   * pending.
+   */
+  #divided(deltas: readonly Delta<T>[], isQueued: (key: Key) => boolean): DividedDeltas<T> {
+    const loud: Delta<T>[] = [];
+    const keys = new Set<Key>();
+    const quiet = new Map<Key, T>();
+    for (const delta of deltas) {
+      const key = keyOf(delta.object);
+      const isFollowed = keys.has(key) || isQueued(key);
+      if (delta.type === "Deleted") {
+        if (!isFollowed && this.#indexer.identity(key) === undefined) continue;
+      } else if (!isFollowed && this.#differsQuietly !== undefined) {
+        const stored = quiet.get(key) ?? this.#indexer.get(key);
+        if (stored !== undefined && this.#isQuiet(stored, delta.object)) {
+          quiet.set(key, delta.object);
+          continue;
+        }
+      }
+      loud.push(delta);
+      keys.add(key);
+    }
+    return { loud, quiet };
+  }
+
+  #isQuiet(stored: T, incoming: T): boolean {
+    return (
+      this.#differsQuietly !== undefined &&
+      stored.metadata.uid === incoming.metadata.uid &&
+      this.#differsQuietly(stored, incoming) &&
+      this.#indexer.agree(stored, incoming)
+    );
+  }
+
+  /** The very first delta is written even if it has no effect: from then on the resource counts as populated. */
+  #waitsInMemory(deltas: readonly Delta<T>[], loud: readonly Delta<T>[]): boolean {
+    return loud.length === 0 && (this.#populated || deltas.length === 0);
+  }
+
+  #keep(quiet: ReadonlyMap<Key, T>, resourceVersion: string): void {
+    this.#indexer.quiet.keep(quiet);
+    this.#position = resourceVersion;
+  }
+
+  /** Reports the next objects of the first list, which are stored already. */
+  #reportStored(limit: number): Applied<T> {
+    const stored = this.#indexer.after(this.#lastReported, Math.min(limit, this.#unreported));
+    const last = stored.at(-1);
+    if (last === undefined) throw this.#database.damaged(new Error("objects of the first list are gone"));
+    this.#lastReported = last[0];
+    this.#unreported -= stored.length;
+    return { keys: stored.length, changes: stored.map(([key, after]) => ({ key, before: undefined, after })) };
+  }
+
+  #applyQueued(limit: number): Applied<T> {
+    const applied = this.#write({}, () => this.#applier.applyQueued(limit));
+    this.#queued -= applied.keys;
+    return applied;
+  }
+
+  #begin(list: ListWriter<T>): Replacement<T> {
+    this.#list = list;
+    const write = <R>(next: FifoState<T>, work: () => R): R => {
+      if (this.#list !== list) throw new Error("this list has ended");
+      try {
+        return this.#write(next, work);
+      } catch (error) {
+        list.rolledBack();
+        throw error;
+      }
+    };
+    return {
+      page: (objects) => write({}, () => list.page(objects)),
+      stageDeletions: () => write({}, () => list.stageDeletions()),
+      commit: (position) => {
+        const isFirst = !this.#populated;
+        this.#queued = write({ position, populated: true, quiet: list.quiet }, () => {
+          list.commit();
+          return this.#journal.depth;
+        });
+        this.#list = undefined;
+        this.#indexer.show();
+        if (list instanceof FirstList) this.#unreported = this.#indexer.size;
+        if (isFirst) this.#initial = this.depth;
+      },
+      abort: () => {
+        if (this.#list === list) this.#drop();
+      },
+    };
+  }
+
+  #drop(): void {
+    if (this.#list === undefined) return;
+    this.#write({}, () => this.#discard());
+    this.#indexer.show();
+    this.#list = undefined;
+  }
+
+  /** Inside a transaction: removes all traces of a list that was not committed. */
+  #discard(): void {
+    this.#journal.discard();
+    if (!this.#populated) this.#indexer.clear();
+  }
+
+  /**
+   * One transaction, which also writes everything that waits in memory. Fields in memory change only after the commit.
+   */
+  #write<R>(next: FifoState<T>, work: () => R): R {
+    if (this.#database.inTransaction) throw new Error("a DeltaFIFO writes in transactions of its own");
+    const { position = this.#position, populated = this.#populated, quiet = new Map<Key, T>() } = next;
+    let result: R;
+    try {
+      result = this.#database.transaction(() => {
+        this.#indexer.quiet.write(quiet);
+        if (position !== this.#storedPosition || populated !== this.#populated) this.#moveTo(position, populated);
+        return work();
+      });
+    } catch (error) {
+      this.#indexer.forget();
+      throw error;
+    }
+    this.#indexer.quiet.wrote(quiet);
+    this.#position = this.#storedPosition = position;
+    this.#populated = populated;
+    return result;
+  }
+
+  #moveTo(position: string | undefined, populated: boolean): void {
+    this.#journal.moveTo(position, populated, position === undefined ? undefined : this.#proof?.(position));
+  }
+}
+
+/** A group of deltas, divided into those that need a write and those that do not. */
+interface DividedDeltas<T> {
+  readonly loud: readonly Delta<T>[];
+  readonly quiet: ReadonlyMap<Key, T>;
+}
+
+/** The part of a DeltaFIFO's state that a transaction changes. Omitted fields stay as they are. */
+interface FifoState<T> {
+  readonly position?: string;
+  readonly populated?: boolean;
+  readonly quiet?: ReadonlyMap<Key, T>;
+}

@@ -1,0 +1,156 @@
+import type { Indexer } from "../indexer/indexer.ts";
+import { identityOf, isSame, type Key, keyOf, type StoredObject } from "../object.ts";
+import type { Journal } from "./journal.ts";
+
+/** A list of the whole resource, page by page. Readers see the old state until `commit`, even after a power cut. */
+export interface Replacement<T> {
+  /** Stores a page. One transaction. */
+  page(objects: readonly T[]): void;
+  /**
+   * After the last page: stages deletions for some of the objects that were not listed, in a transaction of bounded
+   * size. Returns whether more steps remain; `commit` does the rest.
+   */
+  stageDeletions(): boolean;
+  /** Makes the list valid, with the remaining deletions and the position, in one transaction. */
+  commit(resourceVersion: string): void;
+  /** Drops the list. Does nothing after `commit`. */
+  abort(): void;
+}
+
+/**
+ * Where the pages of a list are written until it is complete: the methods of a Replacement, each inside a transaction of
+ * the DeltaFIFO.
+ */
+export interface ListWriter<T> {
+  page(objects: readonly T[]): void;
+  stageDeletions(): boolean;
+  commit(): void;
+  /** The transaction failed, and everything that the method wrote is gone. It may be called again. */
+  rolledBack(): void;
+  /** Listed states that the commit stores without reporting a change. */
+  readonly quiet: ReadonlyMap<Key, T>;
+}
+
+/**
+ * The list of an empty cache. There is nothing to compare it with, so objects go straight to their table and are
+ * written once instead of twice; readers see none of them until the commit.
+ */
+export class FirstList<T extends StoredObject> implements ListWriter<T> {
+  readonly quiet: ReadonlyMap<Key, T> = new Map();
+  readonly #indexer: Indexer<T>;
+
+  constructor(indexer: Indexer<T>) {
+    this.#indexer = indexer;
+  }
+
+  page(objects: readonly T[]): void {
+    for (const object of objects) this.#indexer.add(keyOf(object), object);
+  }
+
+  stageDeletions(): boolean {
+    return false;
+  }
+
+  commit(): void {}
+
+  rolledBack(): void {}
+}
+
+/** Progress of the search for objects that were not listed: first through the queue, then through the stored ones. */
+type Search =
+  | { readonly among: "queued"; readonly after: number | undefined }
+  | { readonly among: "stored"; readonly after: Key };
+
+const wholeSearch: Search = { among: "queued", after: undefined };
+
+/** Number of keys examined per step of the search. */
+const page = 256;
+
+/** A list for a cache that was filled before: it waits in the journal, behind the pending deltas, until its commit. */
+export class StagedList<T extends StoredObject> implements ListWriter<T> {
+  readonly #journal: Journal;
+  readonly #indexer: Indexer<T>;
+  readonly #isQuiet: (stored: T, incoming: T) => boolean;
+  readonly #quiet = new Map<Key, T>();
+  /** The rest of the search; undefined: it is complete. */
+  #search: Search | undefined = wholeSearch;
+
+  constructor(deps: {
+    readonly journal: Journal;
+    readonly indexer: Indexer<T>;
+    readonly isQuiet: (stored: T, incoming: T) => boolean;
+  }) {
+    this.#journal = deps.journal;
+    this.#indexer = deps.indexer;
+    this.#isQuiet = deps.isQuiet;
+  }
+
+  get quiet(): ReadonlyMap<Key, T> {
+    return this.#quiet;
+  }
+
+  page(objects: readonly T[]): void {
+    for (const object of objects) this.#list(object);
+  }
+
+  /** The search begins again: keys whose deletion is staged already are passed over. */
+  rolledBack(): void {
+    this.#search = wholeSearch;
+  }
+
+  /** Stages an object. One that is stored in this very state, or differs quietly, is only marked as listed. */
+  #list(object: T): void {
+    const key = keyOf(object);
+    const isPending = this.#journal.newest(key) !== undefined;
+    const stored = isPending ? undefined : this.#indexer.identity(key);
+    const isUnchanged = stored !== undefined && isSame(stored, identityOf(object));
+    if (isUnchanged || (stored !== undefined && this.#isQuietChange(key, object))) {
+      if (!isUnchanged) this.#quiet.set(key, object);
+      this.#journal.markListed(key);
+      return;
+    }
+    this.#quiet.delete(key);
+    this.#journal.put(key, "Replaced", identityOf(object), JSON.stringify(object));
+  }
+
+  /**
+   * Stages a deletion for each object that was not listed. Keys that are only queued come first, in order, then stored
+   * ones; a key that is popped between two steps moves from the first group to the second.
+   */
+  stageDeletions(): boolean {
+    const search = this.#search;
+    if (search?.among === "queued") this.#search = this.#stageQueued(search.after);
+    else if (search?.among === "stored") this.#search = this.#stageStored(search.after);
+    return this.#search !== undefined;
+  }
+
+  commit(): void {
+    while (this.stageDeletions());
+    this.#journal.release();
+  }
+
+  #stageQueued(after: number | undefined): Search | undefined {
+    const { ceiling } = this.#journal;
+    const rows = this.#journal.queuedKeys(after, ceiling, page);
+    for (const { key } of rows) {
+      const newest = this.#journal.newest(key);
+      // A staged row means that the key was listed, or that its deletion is staged. Of two deletions the older is kept.
+      if (newest === undefined || newest.seq > ceiling || newest.type === "Deleted") continue;
+      this.#journal.put(key, "Deleted", newest, null);
+    }
+    const last = rows.at(-1);
+    return last === undefined || rows.length < page ? this.#stageStored("") : { among: "queued", after: last.seq };
+  }
+
+  #stageStored(after: Key): Search | undefined {
+    const rows = this.#journal.unmentionedAfter(after, page);
+    for (const { key, uid, version } of rows) this.#journal.put(key, "Deleted", { uid, version }, null);
+    const last = rows.at(-1);
+    return last === undefined || rows.length < page ? undefined : { among: "stored", after: last.key };
+  }
+
+  #isQuietChange(key: Key, object: T): boolean {
+    const stored = this.#indexer.get(key);
+    return stored !== undefined && this.#isQuiet(stored, object);
+  }
+}
