@@ -1,10 +1,12 @@
 import type { Millis } from "./clock.ts";
 
 export interface BackoffLimits {
+  /** The delay after the first failure. */
   readonly first: Millis;
+  /** The longest delay. */
   readonly most: Millis;
 }
 
-/** Doubles with each failure: `failures` = 1 gives `first`. Safe for any count. */
+/** The delay after this many consecutive failures: `first` after one, then twice as long each time. */
 export const backoff = (failures: number, { first, most }: BackoffLimits): Millis =>
   Math.min(most, first * 2 ** Math.min(60, Math.max(0, failures - 1)));

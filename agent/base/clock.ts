@@ -1,9 +1,11 @@
 export type Millis = number;
 
 /**
- * A moment. `mono` measures: milliseconds of this machine's monotonic clock, for one boot, meaningless elsewhere.
- * `wall` is for showing: milliseconds since 1970 as this machine believes, wrong by decades on a board without a
- * battery clock. The two never mix, and nothing is decided by `wall`.
+ * A moment, on two clocks that are never mixed. `mono` is for measuring: milliseconds of this machine's monotonic
+ * clock, comparable only within one boot. `wall` is for display: milliseconds since 1970 by this machine's clock, which
+ * is wrong by decades on a board without a battery clock. Rules decide by `wall` only where they are given a date:
+ * quiet hours, the expiry of commands, keys and certificates, and the creation times that kube-controller-manager
+ * compares with its clock.
  */
 export interface Instant {
   readonly mono: Millis;
@@ -22,7 +24,9 @@ export interface Clock {
 
 export const elapsed = (from: Instant, to: Instant): Millis => to.mono - from.mono;
 
-/** The instant `delay` after (or, if negative, before) another. */
+export const isAfter = (a: Instant, b: Instant): boolean => a.mono > b.mono;
+
+/** The instant `delay` milliseconds later, or earlier if `delay` is negative. */
 export const shifted = (instant: Instant, delay: Millis): Instant => ({
   mono: instant.mono + delay,
   wall: instant.wall + delay,
@@ -34,7 +38,10 @@ function monotonic(): Millis {
   return seconds * 1000 + nanoseconds / 1e6;
 }
 
-/** In milliseconds. `setTimeout` fires at once beyond this, so longer timers are armed again. */
+/**
+ * The longest delay for `setTimeout`, in milliseconds: with a longer one it fires at once, so longer timers are set in
+ * several parts.
+ */
 const longestTimeout = 2 ** 31 - 1;
 
 export class SystemClock implements Clock {
@@ -60,7 +67,7 @@ export class SystemClock implements Clock {
   }
 }
 
-/** Waits. Ends early, without an error, when the signal aborts: loops check the signal, not why they woke up. */
+/** Resolves after `delay`, or as soon as the signal aborts; never rejects. Callers check the signal themselves. */
 export function sleep(clock: Clock, delay: Millis, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
@@ -74,7 +81,7 @@ export function sleep(clock: Clock, delay: Millis, signal: AbortSignal): Promise
   });
 }
 
-/** A signal that aborts with `reason` after `delay`, or with the parent. `dispose` frees its timer. */
+/** A signal that aborts with `reason` after `delay`, or together with the parent. Call `dispose` when done with it. */
 export function deadline(
   clock: Clock,
   delay: Millis,
@@ -95,5 +102,5 @@ export function deadline(
   };
 }
 
-/** Yields one turn of the event loop to everything else that is due, without a delay. */
+/** Lets other work that is ready run on the event loop first. Adds no delay. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

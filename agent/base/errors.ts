@@ -1,26 +1,27 @@
 /**
- * What a loop does about an error.
+ * How a loop reacts to an error.
  *
- * retry: back off this key or stream and try again · refresh: another writer was faster; wait for the watch and retry
- * soon · relist: the server lost the history we ask for · done: the goal is already reached · drop: retries do not help
- * until the object changes · rebuild: delete the cache and list again · exit: an operator must act
+ * retry: back off this key or stream and try again · refresh: the cached object was outdated; wait for the watch and
+ * retry soon · relist: the server no longer has the requested history; list again · done: the goal is already reached ·
+ * drop: retries do not help until the object changes · rebuild: delete the cache and list again · exit: an operator
+ * must act
  */
 export type Disposition = "retry" | "refresh" | "relist" | "done" | "drop" | "rebuild" | "exit";
 
 const dispositions: readonly string[] = ["retry", "refresh", "relist", "done", "drop", "rebuild", "exit"];
 
-/** An error class states its own disposition; storage, which imports nothing of ours, does so structurally. */
+/** Each error class states its own disposition. The classes in storage/ do so without importing this interface. */
 export interface HasDisposition {
   readonly disposition: Disposition;
 }
 
 /**
- * The only place that reads dispositions: the outermost one stated in a chain of causes. An error without one is a bug
- * of ours: its key backs off, everything else continues.
+ * The disposition stated by the error or, failing that, by the nearest of its causes. An error without a disposition is
+ * a bug in this program: its key is retried, everything else continues. Nothing else reads dispositions.
  */
 export const dispositionOf = (error: unknown): Disposition => stated(error) ?? "retry";
 
-/** True for unforeseen errors; they are logged with their stack. */
+/** True for errors without a disposition, which are bugs; they are logged with their stack. */
 export const isUnforeseen = (error: unknown): boolean => stated(error) === undefined;
 
 function stated(error: unknown): Disposition | undefined {
@@ -33,7 +34,7 @@ function stated(error: unknown): Disposition | undefined {
   return undefined;
 }
 
-/** The action an operator can take, if there is one. */
+/** The remedy for an operator that the error or one of its causes carries, if any. */
 export function hintOf(error: unknown): string | undefined {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if ("hint" in at && typeof at.hint === "string") return at.hint;
@@ -41,7 +42,7 @@ export function hintOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** True if this user lacks the permission, as stated by an error of ours or of the system. */
+/** True if the error or one of its causes says that a permission is missing, in the API or in the file system. */
 export function isForbidden(error: unknown): boolean {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if ("isForbidden" in at && at.isForbidden === true) return true;
@@ -50,19 +51,27 @@ export function isForbidden(error: unknown): boolean {
   return false;
 }
 
-/** The sentences of an error and of its causes, outermost first. */
+/** True if the error or one of its causes concerns one object alone: requests for others may succeed. */
+export function isOfOneObject(error: unknown): boolean {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if ("isOfOneObject" in at && at.isOfOneObject === true) return true;
+  }
+  return false;
+}
+
+/** The messages of an error and of its causes, outermost first, joined by colons. */
 export function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : `${error.message}: ${sentenceOf(error.cause)}`;
 }
 
-/** A rule states that retries do not help until the object changes. */
+/** Thrown by a rule if retries do not help until the object changes. */
 export class TerminalError extends Error implements HasDisposition {
   override readonly name = "TerminalError";
   readonly disposition = "drop";
 }
 
-/** Invalid configuration, with all problems at once. The process ends with status 78. */
+/** Invalid configuration, with all its problems. The process exits with code 78. */
 export class ConfigError extends Error implements HasDisposition {
   override readonly name = "ConfigError";
   readonly disposition = "exit";

@@ -1,4 +1,4 @@
-/** The exit codes of all commands; `siteward help` and the man page print the sentences. */
+/** The exit codes of all commands. */
 export const exit = {
   ok: 0,
   failed: 1,
@@ -12,15 +12,16 @@ export const exit = {
   config: 78,
 } as const;
 
+/** One sentence for each exit code, as printed by `siteward help` and in the man page. */
 export const meanings: Readonly<Record<number, string>> = {
   [exit.ok]: "all is well",
-  [exit.failed]: "degraded, or the command failed, or a case came out differently",
-  [exit.critical]: "critical: somebody must act",
+  [exit.failed]: "degraded, or the command failed, or a scenario did not end as expected",
+  [exit.critical]: "critical: a person must act",
   [exit.notRunning]: "the agent is not running, or its status is stale",
   [exit.unreadable]: "the status cannot be read, or is of an unknown schema",
-  [exit.usage]: "the command line is wrong, or a file that it names",
+  [exit.usage]: "the command line, or a file that it names, is invalid",
   [exit.unavailable]: "the agent does not answer at its socket",
-  [exit.internal]: "an error of the program itself",
-  [exit.permission]: "this user may not do it",
-  [exit.config]: "the configuration cannot be used; systemd does not restart the agent then",
+  [exit.internal]: "an internal error",
+  [exit.permission]: "this user lacks the permission",
+  [exit.config]: "the configuration cannot be used; systemd does not restart the agent",
 };

@@ -1,4 +1,4 @@
-/** First in, first out, in constant time; removed items are not kept in memory. */
+/** A queue whose operations take constant time on average. Removed items are freed. */
 export class Fifo<T> {
   #items: T[] = [];
   #head = 0;

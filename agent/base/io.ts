@@ -1,26 +1,29 @@
 import type { Clock } from "./clock.ts";
 import type { Random } from "./random.ts";
-import type { Text } from "./terminal-text.ts";
+import type { Text } from "./text/terminal-text.ts";
 
 export interface Output {
   /**
-   * Writes cleaned text (base/terminal-text.ts), no line break added. A closed reader (`… | head -1`) is not an error.
+   * Writes text without control characters (base/text/terminal-text.ts) and adds no line break. A reader that has
+   * closed the pipe (`… | head -1`) is not an error.
    */
   write(text: Text): void;
-  /** Writes one line and its line break: line breaks in the text become spaces. */
+  /** Writes one line and a line break. Line breaks within the text become spaces. */
   line(text: Text): void;
-  /** Writes JSON and a line break; characters that steer a terminal are escaped. `indent`: for human readers. */
+  /**
+   * Writes JSON and a line break; terminal control characters are escaped. `indent`: spaces per level, default none.
+   */
   json(value: unknown, indent?: number): void;
-  /** Writes unchanged: for what readline draws while a user types. */
+  /** Writes the text unchanged; only for the output of readline while a user types. */
   echo(text: string): void;
   readonly isTTY: boolean;
-  /** The width of the terminal; 100 if there is none. */
+  /** The width of the terminal in characters; 100 without a terminal. */
   readonly columns: number;
-  /** The height of the terminal, if there is one. */
+  /** The height of the terminal in lines; undefined without a terminal. */
   readonly rows?: number | undefined;
 }
 
-/** The environment of a command. `main.ts` makes the real one; tests make their own. */
+/** A command's access to the process that it runs in. `main.ts` passes the real one; tests pass their own. */
 export interface Io {
   readonly stdout: Output;
   readonly stderr: Output;
@@ -32,7 +35,10 @@ export interface Io {
   readonly clock: Clock;
   readonly random: Random;
   readonly hostname: string;
-  /** The command that starts this program: `spawn(self[0], [...self.slice(1), "run", …])`. */
+  /**
+   * The command line that starts this program, to be followed by arguments: `spawn(self[0], [...self.slice(1),
+   * "run"])`.
+   */
   readonly self: readonly string[];
   /** The program's installation folder, which contains `profiles.d/` (`firmware-profiles/` in the sources). */
   readonly home: string;
@@ -48,7 +54,7 @@ export class Interrupted extends Error {
   }
 }
 
-/** The arguments of a command, checked against the table of commands; missing entries were not given. */
+/** The arguments of a command, already checked against the table of commands. */
 export interface Args {
   /** Options without a value: `args.flags.has("json")`. */
   readonly flags: ReadonlySet<string>;

@@ -1,20 +1,20 @@
-import { FieldLogger, type Fields, type Level, plainValue, priorities, sentenceWith, takerOf } from "./logger.ts";
-import { cleaned } from "./terminal-text.ts";
+import { FieldLogger, type LogFields, type LogLevel, plainValue, priorities, sentenceWith, takerOf } from "./logger.ts";
+import { cleaned } from "./text/terminal-text.ts";
 
 export interface JournalSink {
-  readonly level: Level;
-  /** Sent with every entry: the journal would otherwise use the name of the process that starts the service. */
+  readonly level: LogLevel;
+  /** SYSLOG_IDENTIFIER of every entry. Without it, the journal would use the name of the service's start script. */
   readonly identifier: string;
-  /** Sends one datagram to the journal; false: it was not accepted. Undefined: there is only a stream. */
+  /** Sends one datagram to the journal; returns false if it was not accepted. Undefined if there is only the stream. */
   readonly send: ((entry: Uint8Array) => boolean) | undefined;
-  /** Writes a line to the stream that the journal reads. */
+  /** Writes a line to the standard stream that the journal reads. */
   readonly write: (line: string) => void;
 }
 
 /**
- * Logs to systemd's journal. If a socket to it was opened for us, entries carry all fields, so that `journalctl
- * SITEWARD_TERM=3` finds them; otherwise, and for entries it does not accept, it writes lines that begin with their
- * priority (sd-daemon(3)).
+ * Logs to systemd's journal. Over the journal's socket, entries carry all fields, so that `journalctl SITEWARD_TERM=3`
+ * finds them. Without a socket, or if the journal refuses an entry, the entry becomes a line of text that begins with
+ * its priority (sd-daemon(3)).
  */
 export class JournalLogger extends FieldLogger {
   constructor(sink: JournalSink) {
@@ -27,11 +27,11 @@ export class JournalLogger extends FieldLogger {
   }
 }
 
-/** Per value: an entry has to fit into a datagram. */
+/** Maximum length of a value, in characters. Longer ones are cut, so that the entry fits into a datagram. */
 const longestValue = 16_384;
 
-/** An entry of the native protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL). The message is readable without its fields. */
-export function journalEntry(identifier: string, level: Level, message: string, fields: Fields): Uint8Array {
+/** An entry in the journal's native protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL). MESSAGE repeats the fields. */
+export function journalEntry(identifier: string, level: LogLevel, message: string, fields: LogFields): Uint8Array {
   const own = Object.entries(fields).flatMap(([name, value]): readonly [string, string][] => {
     const text = textOf(plainValue(value));
     // journalctl shows a field with control characters as a number of bytes.
@@ -49,7 +49,9 @@ export function journalEntry(identifier: string, level: Level, message: string, 
 const textOf = (value: unknown): string | undefined =>
   typeof value === "string" ? value : value === undefined ? undefined : JSON.stringify(value);
 
-/** `pauseMs` becomes SITEWARD_PAUSE_MS. Names have capital letters, digits and underscores, 64 at most. */
+/**
+ * Converts `pauseMs` to SITEWARD_PAUSE_MS. A name has capital letters, digits and underscores, 64 characters at most.
+ */
 export const fieldName = (name: string): string =>
   `SITEWARD_${name
     .replace(/([a-z0-9])([A-Z])/g, "$1_$2")

@@ -1,7 +1,10 @@
-/** A JSON object written and read by parts of this program; its members are checked where they are read. */
+/** A JSON object whose members are unchecked. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
-/** Unknown members from a newer program; they are passed on, so that boards of two versions can alternate. */
+/**
+ * Members that this version does not know, read from a record that a newer version wrote. They are written back, so
+ * that boards of both versions can take turns as writer.
+ */
 export type Foreign = JsonRecord;
 
 export const isRecord = (value: unknown): value is JsonRecord =>
@@ -10,7 +13,7 @@ export const isRecord = (value: unknown): value is JsonRecord =>
 /** The value if it is an object; otherwise an empty object. */
 export const asRecord = (value: unknown): JsonRecord => (isRecord(value) ? value : {});
 
-/** The object in a text; undefined if it holds none, or is longer than `longest` bytes. */
+/** Parses a JSON object; undefined if the text is not one, or is longer than `longest` bytes. */
 export function recordIn(text: string, longest = Number.POSITIVE_INFINITY): JsonRecord | undefined {
   if (Buffer.byteLength(text) > longest) return undefined;
   try {
@@ -24,6 +27,13 @@ export function recordIn(text: string, longest = Number.POSITIVE_INFINITY): Json
 /** A member's name as a step of a JSON pointer (RFC 6901). */
 export const pointerStep = (name: string): string => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 
-/** An own member; inherited ones (`constructor`, `toString`) do not count. */
+/** The members' names in a JSON pointer. */
+export const pointerSteps = (pointer: string): readonly string[] =>
+  pointer
+    .split("/")
+    .slice(1)
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+
+/** The value of a member. Inherited properties (`constructor`, `toString`) do not count. */
 export const memberOf = (value: unknown, name: string): unknown =>
   isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;

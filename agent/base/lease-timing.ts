@@ -1,40 +1,47 @@
-import type { Millis } from "./clock.ts";
-import { exactDuration } from "./exact-duration.ts";
+import { type Instant, type Millis, shifted } from "./clock.ts";
+import { exactDuration } from "./time/exact-duration.ts";
 
 export interface LeaseTiming {
-  /** How long followers wait for a silent leader; written into the Lease. */
+  /** How long followers wait after the last renewal before they try to take over; written into the Lease. */
   readonly duration: Millis;
-  /** A leader that could not renew for this long gives up. */
+  /** A leader that has not managed to renew for this long steps down. */
   readonly renewDeadline: Millis;
-  /** The pause between two renewals, and about that between two attempts to lead. */
+  /** The pause between two renewals. Followers wait up to `jitterFactor` times as long between two attempts to lead. */
   readonly retry: Millis;
 }
 
 export interface TimingProblem {
   /** The setting that is most likely wrong. */
   readonly setting: keyof LeaseTiming;
-  /** The settings it conflicts with. */
+  /** The settings that it conflicts with; empty if it is invalid by itself. */
   readonly against: readonly (keyof LeaseTiming)[];
-  /** Follows the setting's name. */
+  /** A predicate, to be printed after the setting's name: "40s must be shorter than …". */
   readonly message: string;
 }
 
-/** Pauses of waiting followers are stretched by up to this factor, so that they do not all come at once. */
+/** Followers stretch their pauses by a random factor up to this one, so that they do not all send requests at once. */
 export const jitterFactor = 1.2;
 
-/** No holder is trusted to hold for longer, whatever it wrote. */
+/** A Lease counts as expired after this time without a renewal, even if its holder wrote a longer duration. */
 export const longestLease: Millis = 3_600_000;
 
-/** A Lease counts whole seconds. */
+/** The duration in whole seconds, as written into a Lease. */
 export const writtenSeconds = (duration: Millis): number => Math.floor(duration / 1000);
 
 /**
- * In milliseconds: how long a leader trusts a term, from the start of the attempt that won or renewed it; less than
- * followers wait.
+ * How long a leader may act after the start of its last successful renewal, if the Lease's duration is `seconds`.
+ * Shorter than that duration by a margin, so that the leader stops before a follower takes over.
  */
-export const trust = (seconds: number): Millis => seconds * 1000 - Math.max(seconds * 100, 2000);
+export const trustedFor = (seconds: number): Millis => seconds * 1000 - Math.max(seconds * 100, 2000);
 
-/** All problems of a timing. */
+/**
+ * Until when a renewal lets the leader trust its Lease: the time counts from the start of the attempt, before any board
+ * can have seen the renewal.
+ */
+export const trustedUntil = (attempt: Instant, duration: Millis): Instant =>
+  shifted(attempt, trustedFor(writtenSeconds(duration)));
+
+/** All problems of a timing; empty if it is valid. */
 export function timingProblems(timing: LeaseTiming): readonly TimingProblem[] {
   const { duration, renewDeadline, retry } = timing;
   const found: TimingProblem[] = [];
@@ -45,7 +52,7 @@ export function timingProblems(timing: LeaseTiming): readonly TimingProblem[] {
     demand(timing[setting] > 0 && Number.isFinite(timing[setting]), {
       setting,
       against: [],
-      message: "must be longer than nothing",
+      message: "must be longer than 0",
     });
   }
   if (found.length > 0) return found;
@@ -55,7 +62,8 @@ export function timingProblems(timing: LeaseTiming): readonly TimingProblem[] {
     against: ["duration"],
     message: `${exactDuration(renewDeadline)} must be shorter than leader.duration (${exactDuration(duration)})`,
   });
-  // A retry may be this much later than requested, and must still fit into the deadline.
+  // With jitter, the pause is up to `jitterFactor` times as long, and a second attempt must still begin before the
+  // deadline.
   demand(renewDeadline > jitterFactor * retry, {
     setting: "retry",
     against: ["renewDeadline"],
@@ -68,12 +76,12 @@ export function timingProblems(timing: LeaseTiming): readonly TimingProblem[] {
     against: [],
     message: `${exactDuration(duration)} must not be longer than ${exactDuration(longestLease)}`,
   });
-  demand(trust(writtenSeconds(duration)) > retry, {
+  demand(trustedFor(writtenSeconds(duration)) > retry, {
     setting: "duration",
     against: ["retry"],
     message:
       `${exactDuration(duration)} must be longer than leader.retry (${exactDuration(retry)}) ` +
-      "by more than 2s and by more than 10 %, or no term outlives it",
+      "by more than 2s and by more than 10 %, or each term ends before its first renewal",
   });
   return found;
 }

@@ -2,8 +2,8 @@ import { type Clock, deadline, type Millis } from "./clock.ts";
 import type { HasDisposition } from "./errors.ts";
 
 /**
- * The patience of a pass ended before the request had its turn: nothing was sent, and nothing failed. A later pass
- * decides again.
+ * The time of a pass ran out while its request waited for a free slot. Nothing was sent, and nothing failed; a later
+ * pass decides again.
  */
 export class PostponedError extends Error implements HasDisposition {
   override readonly name = "PostponedError";
@@ -14,15 +14,23 @@ export class PostponedError extends Error implements HasDisposition {
 export const isPostponed = (error: Error): boolean =>
   error instanceof PostponedError || error.cause instanceof PostponedError;
 
-/** Runs the work with a signal that aborts when the patience ends, or with `parent`. Undefined: unlimited patience. */
+/**
+ * Runs the work with a signal that aborts after `patience` (with a PostponedError) or together with `parent`.
+ * `patience` undefined: no time limit.
+ */
 export async function patiently<T>(
   clock: Clock,
   patience: Millis | undefined,
   parent: AbortSignal,
-  work: (patience: AbortSignal) => T | Promise<T>,
+  work: (signal: AbortSignal) => T | Promise<T>,
 ): Promise<T> {
   if (patience === undefined) return await work(parent);
-  const limit = deadline(clock, patience, parent, () => new PostponedError("no time was left for it in this pass"));
+  const limit = deadline(
+    clock,
+    patience,
+    parent,
+    () => new PostponedError("the time of this pass ran out before the request was sent"),
+  );
   try {
     return await work(limit.signal);
   } finally {

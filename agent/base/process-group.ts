@@ -1,8 +1,8 @@
-/** Kills a child that was started `detached`, with all its descendants in its process group. */
+/** Kills the process group of a child that was started with `detached: true`, and so its descendants too. */
 export function killGroup(pid: number | undefined): void {
   try {
     if (pid !== undefined) process.kill(-pid, "SIGKILL");
   } catch {
-    // It has ended by itself.
+    // The group has already ended.
   }
 }

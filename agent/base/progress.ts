@@ -3,6 +3,6 @@ import type { Instant } from "./clock.ts";
 /** The progress of a loop, for the watchdog. */
 export interface Progress {
   readonly name: string;
-  /** When it last moved, or will move by itself; idle: it has no work. */
+  /** The last progress, or the future instant until which the loop waits on purpose. "idle": the loop has no work. */
   readonly at: Instant | "idle";
 }

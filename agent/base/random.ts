@@ -16,6 +16,6 @@ export class SystemRandom implements Random {
   }
 }
 
-/** Uniform in [duration, duration × (1 + factor)): the usual meaning of "jitter". */
+/** The duration stretched by a random factor: uniform in [duration, duration × (1 + factor)). */
 export const jitter = (random: Random, duration: number, factor: number): number =>
   duration * (1 + factor * random.next());

@@ -1,8 +1,9 @@
 import { type Disposition, dispositionOf } from "./errors.ts";
 
-/** From harmless to fatal: of several errors in a pass, the gravest decides the reaction. */
+/** All dispositions, from harmless to fatal. */
 const gravity: readonly Disposition[] = ["done", "drop", "refresh", "relist", "retry", "rebuild", "exit"];
 
+/** The error with the gravest disposition, which decides the reaction to a pass; undefined if there are no errors. */
 export function gravest(errors: readonly unknown[]): unknown {
   const grave = (error: unknown): number => gravity.indexOf(dispositionOf(error));
   return errors.reduce(
@@ -11,5 +12,5 @@ export function gravest(errors: readonly unknown[]): unknown {
   );
 }
 
-/** True for errors that no further pass or term can repair: only a restart or an operator can. */
+/** True for errors that require a restart or an operator; further passes or terms would not help. */
 export const isFatal = (error: unknown): boolean => ["exit", "rebuild"].includes(dispositionOf(error));

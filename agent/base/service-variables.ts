@@ -1,5 +1,6 @@
 /**
- * Variables that the service manager gives to one process alone: any other that has them could speak for the service.
+ * Environment variables that systemd sets for the service's main process. They are removed for child processes, which
+ * could otherwise send messages to systemd in the service's name.
  */
 export const serviceVariables: readonly string[] = [
   "NOTIFY_SOCKET",

@@ -1,6 +1,9 @@
-/** Work in small steps: the event loop may get a turn after each. The result does not depend on that. */
+/**
+ * Long synchronous work that yields after each small step, so that its caller may let the event loop run in between.
+ */
 export type Steps<T> = Generator<undefined, T, undefined>;
 
+/** Runs all steps without a break. */
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next();
@@ -8,13 +11,12 @@ export function atOnce<T>(steps: Steps<T>): T {
   }
 }
 
-/** The number of small items per step. */
-const together = 64;
+const itemsPerStep = 64;
 
-/** True for the last item of each step: the place to yield. */
-export const endsStep = (index: number): boolean => index % together === together - 1;
+/** True if a loop over small items should yield after the item at this index. */
+export const endsStep = (index: number): boolean => index % itemsPerStep === itemsPerStep - 1;
 
-/** Like `map`, in steps. */
+/** `Array.map` in steps. */
 export function* mapped<T, R>(items: readonly T[], of: (item: T) => R): Steps<readonly R[]> {
   const results: R[] = [];
   for (const [index, item] of items.entries()) {
@@ -24,7 +26,7 @@ export function* mapped<T, R>(items: readonly T[], of: (item: T) => R): Steps<re
   return results;
 }
 
-/** Like `map`, in steps; `of` may take several steps for each item. */
+/** `Array.map` in steps; `of` may itself take several steps per item. */
 export function* mappedBy<T, R>(items: readonly T[], of: (item: T) => Steps<R>): Steps<R[]> {
   const results: R[] = [];
   for (const [index, item] of items.entries()) {

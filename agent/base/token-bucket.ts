@@ -1,35 +1,48 @@
-import { elapsed, type Instant, shifted } from "./clock.ts";
+import { elapsed, type Instant, type Millis, shifted } from "./clock.ts";
 
-/** An allowance as a value. `level` lies between 0 and the burst it was filled to at the instant `at`. */
+export interface Rate {
+  /** Tokens added per second. */
+  readonly perSecond: number;
+  /** Maximum number of tokens in a bucket, and so of uses at once after a pause. */
+  readonly burst: number;
+}
+
+/**
+ * A token bucket at the instant `at`. `level`: its tokens. A negative level means that so many future tokens are
+ * reserved.
+ */
 export interface TokenBucket {
   readonly level: number;
   readonly at: Instant;
 }
 
-export const fullBucket = (now: Instant, burst = 1): TokenBucket => ({ level: burst, at: now });
+export const fullBucket = (now: Instant, burst: number): TokenBucket => ({ level: burst, at: now });
 export const emptyBucket = (now: Instant): TokenBucket => ({ level: 0, at: now });
 
-/** The bucket as of now. A rate of 0 never fills it. */
-export function filled(bucket: TokenBucket, perSecond: number, now: Instant, burst = 1): TokenBucket {
-  const gained = (Math.max(0, elapsed(bucket.at, now)) / 1000) * perSecond;
-  return { level: Math.min(burst, bucket.level + gained), at: now };
+/** Rounding errors may leave the level just below 1; the token counts as complete all the same. */
+const hasToken = ({ level }: TokenBucket): boolean => level >= 1 - 1e-9;
+
+/** The bucket at `now`, with the tokens added since. */
+export function filled({ level, at }: TokenBucket, { perSecond, burst }: Rate, now: Instant): TokenBucket {
+  const gained = (Math.max(0, elapsed(at, now)) / 1000) * perSecond;
+  return { level: Math.min(burst, level + gained), at: now };
 }
 
-/** Takes one token, if there is one. */
-export function take(
-  bucket: TokenBucket,
-  perSecond: number,
-  now: Instant,
-  burst = 1,
-): [granted: boolean, rest: TokenBucket] {
-  const full = filled(bucket, perSecond, now, burst);
-  // Rounding can leave the sum just below 1; that must not cost another pass.
-  return full.level >= 1 - 1e-9 ? [true, { level: Math.max(0, full.level - 1), at: now }] : [false, full];
+/** Takes one token if there is one. Returns whether it did, and the bucket at `now`. */
+export function take(bucket: TokenBucket, rate: Rate, now: Instant): [granted: boolean, rest: TokenBucket] {
+  const present = filled(bucket, rate, now);
+  return hasToken(present) ? [true, { level: Math.max(0, present.level - 1), at: now }] : [false, present];
 }
 
-/** When the next token will be available; undefined if never. */
-export function nextToken(bucket: TokenBucket, perSecond: number, now: Instant, burst = 1): Instant | undefined {
-  const { level } = filled(bucket, perSecond, now, burst);
-  if (level >= 1) return now;
-  return perSecond > 0 ? shifted(now, ((1 - level) / perSecond) * 1000) : undefined;
+/** Takes one token, if necessary a future one. Returns how long to wait for it, and the bucket at `now`. */
+export function reserve(bucket: TokenBucket, rate: Rate, now: Instant): [wait: Millis, rest: TokenBucket] {
+  const level = filled(bucket, rate, now).level - 1;
+  return [level >= 0 ? 0 : (-level / rate.perSecond) * 1000, { level, at: now }];
+}
+
+/** When the next token is available: `now` if there is one, undefined if there never will be. */
+export function nextToken(bucket: TokenBucket, rate: Rate, now: Instant): Instant | undefined {
+  const present = filled(bucket, rate, now);
+  if (hasToken(present)) return now;
+  return rate.perSecond > 0 ? shifted(now, ((1 - present.level) / rate.perSecond) * 1000) : undefined;
 }

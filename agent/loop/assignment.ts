@@ -1,4 +1,4 @@
-/** Which keys this board looks after. */
+/** Decides which keys of a controller this board processes. */
 export interface Assignment {
   owns(controller: string, key: string): boolean;
 }

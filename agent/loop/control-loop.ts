@@ -1,94 +1,103 @@
 import type { Ambient } from "../base/ambient.ts";
-import { elapsed, type Instant, type Millis, shifted, sleep } from "../base/clock.ts";
-import { DurationSample } from "../base/duration-sample.ts";
-import { dispositionOf, type HasDisposition, hintOf, sentenceOf } from "../base/errors.ts";
-import type { Lane } from "../base/lanes.ts";
+import { elapsed, type Instant, isAfter, type Millis, shifted, sleep } from "../base/clock.ts";
+import type { Lane } from "../base/concurrency/lanes.ts";
+import { Permits } from "../base/concurrency/permits.ts";
+import { TaskGroup } from "../base/concurrency/tasks.ts";
+import { WakeSignal } from "../base/concurrency/wake-signal.ts";
+import { dispositionOf, hintOf, sentenceOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
-import { Permits } from "../base/permits.ts";
-import { isPostponed, patiently } from "../base/postponed.ts";
 import type { Progress } from "../base/progress.ts";
 import { gravest, isFatal } from "../base/reaction.ts";
-import { RollingCount } from "../base/rolling-count.ts";
-import { TaskGroup } from "../base/tasks.ts";
-import { WakeSignal } from "../base/wake-signal.ts";
+import { DurationSample } from "../base/time/duration-sample.ts";
+import { RollingCount } from "../base/time/rolling-count.ts";
 import { ApiError } from "../client/api-error.ts";
-import type { Acts, Asking } from "../execution/executor.ts";
-import type { Caches, PassView } from "../site/site-view.ts";
+import { missingIn } from "../client/permissions.ts";
+import type { Decisions } from "../decisions/decision-book.ts";
+import type { ActingPass, Acts } from "../execution/executor.ts";
+import type { Term } from "../execution/fence.ts";
 import type { Assignment } from "./assignment.ts";
-import type { Controller, Decision, SiteView, Term } from "./controller.ts";
+import type { Controller, Decision, SiteView } from "./controller.ts";
 import type { ControllerStats } from "./controller-stats.ts";
 import { EventMapper } from "./event-mapper.ts";
 import { FailureLog } from "./failure-log.ts";
 import { FairTurns } from "./fair-turns.ts";
 import { Gate } from "./gate.ts";
 import { KeptMemories, type MemoryStore, memoryArea } from "./memory-store.ts";
+import { Passes } from "./pass.ts";
+import type { Caches, PassView } from "./site-view.ts";
 import { WorkQueue } from "./work-queue.ts";
 
-export interface ControlLoopParts<State, Memory> {
+export interface ControlLoopDeps<State, Memory> {
   readonly controller: Controller<State, Memory>;
-  /** In sync with the site before `run` begins. */
+  /** The caches; their owner fills them before it calls `run`. */
   readonly caches: Caches;
   readonly site: (pass: PassView) => SiteView;
   readonly executor: Acts;
   readonly assignment: Assignment;
   readonly workers: number;
-  /** The lane in which its requests wait for their turn; undefined: "boards". */
-  readonly lane?: Asking["lane"];
-  /** Stores the memories of a controller with durable memories. */
+  /** The lane in which the loop's requests wait for their turn; undefined: "boards". */
+  readonly lane?: ActingPass["lane"];
+  /** Records the acts that the controller holds back; undefined: they are not recorded. */
+  readonly decisions?: Pick<Decisions, "due">;
+  /** Stores the memories of a controller that has durable ones; undefined: they are lost with the term. */
   readonly store?: MemoryStore;
   /**
-   * Of the loops that share these permits, one at a time sweeps its caches. Side by side they would keep the event loop
-   * for a slice each, and decode a site's pods faster than the garbage collector frees them.
+   * Permits for sweeps over the caches: of the loops that share them, only one sweeps at a time. Concurrent sweeps
+   * would block the event loop longer, and decode pods faster than the garbage collector frees them.
    */
   readonly sweeps?: Permits;
-  /** Shares the event loop among the loops that have the same `turns`; undefined: this loop does not share. */
+  /** The permit for passes over large keys, one at a time over all loops that share it: together they would fill the heap. */
+  readonly large?: Permits;
+  /**
+   * Shares the event loop fairly among the loops with the same `turns`; undefined: this loop takes no turns with
+   * others.
+   */
   readonly turns?: FairTurns;
 }
 
-/** Rounds of one pass. A controller that needs more never ends. */
-const mostRounds = 10;
-/** Gives the watch time to deliver another writer's change. */
+/** Delay after a conflict, in which the watch can deliver the other writer's change. */
 const refreshDelay: Millis = 1000;
-
-class TooManyRoundsError extends Error implements HasDisposition {
-  override readonly name = "TooManyRoundsError";
-  readonly disposition = "retry";
-}
+/** How soon a large key is tried again while another one is processed. */
+const largeAgain: Millis = 200;
 
 /**
- * The shell around a controller, for one term at a time: a few workers take keys, observe, decide and execute. A failed
- * key comes back as its error's disposition says; a fatal error ends the loop.
+ * Runs a controller, for one term at a time: its workers take keys, observe, decide and execute. The disposition of an
+ * error decides when its key is processed again; a fatal error ends the loop.
  */
 export class ControlLoop<State, Memory> {
   readonly #ambient: Ambient;
   readonly #log: Logger;
-  readonly #parts: ControlLoopParts<State, Memory>;
+  readonly #deps: ControlLoopDeps<State, Memory>;
   readonly #kept: KeptMemories<Memory> | undefined;
   readonly #bell: WakeSignal;
   readonly #sweeps: Permits;
+  readonly #large: Permits;
   readonly #turns: FairTurns;
   readonly #lane: Lane;
   readonly #gate = new Gate();
   readonly #durations = new DurationSample();
   readonly #errors: RollingCount;
   readonly #failures: FailureLog;
-  /** The passes under way, each with its last progress. */
-  readonly #passes = new Set<{ movedAt: Instant }>();
+  readonly #passes: Passes<State, Memory>;
+  /** The running passes, each with the time of its last progress. */
+  readonly #running = new Set<{ movedAt: Instant }>();
   #memories = new Map<string, Memory>();
   #queue: WorkQueue | undefined;
   #state: Exclude<ControllerStats["state"], "paused"> = "standby";
   #syncs = 0;
   #lastError: ControllerStats["lastError"];
 
-  constructor(ambient: Ambient, parts: ControlLoopParts<State, Memory>) {
-    const { controller, store } = parts;
+  constructor(ambient: Ambient, deps: ControlLoopDeps<State, Memory>) {
+    const { controller, store } = deps;
     this.#ambient = ambient;
     this.#log = ambient.log.child({ controller: controller.name });
-    this.#parts = parts;
+    this.#deps = deps;
     this.#bell = new WakeSignal(ambient.clock);
-    this.#sweeps = parts.sweeps ?? new Permits(1);
-    this.#turns = parts.turns ?? new FairTurns(ambient.clock);
-    this.#lane = parts.lane ?? "boards";
+    this.#sweeps = deps.sweeps ?? new Permits(1);
+    this.#large = deps.large ?? new Permits(1);
+    this.#turns = deps.turns ?? new FairTurns(ambient.clock);
+    this.#lane = deps.lane ?? "boards";
+    this.#passes = new Passes(ambient.clock, { ...deps, turns: this.#turns, lane: this.#lane });
     this.#errors = new RollingCount();
     this.#failures = new FailureLog(this.#log);
     if (store && controller.durable) {
@@ -96,17 +105,21 @@ export class ControlLoop<State, Memory> {
     }
   }
 
+  get name(): string {
+    return this.#deps.controller.name;
+  }
+
   get reads(): Controller<State, Memory>["reads"] {
-    return this.#parts.controller.reads;
+    return this.#deps.controller.reads;
   }
 
   get restsOn(): Controller<State, Memory>["reads"] {
-    return this.#parts.controller.restsOn ?? [];
+    return this.#deps.controller.restsOn ?? [];
   }
 
   stats(now: Instant): ControllerStats {
     return {
-      name: this.#parts.controller.name,
+      name: this.name,
       state: this.#gate.isShut && this.#state !== "standby" ? "paused" : this.#state,
       queue: this.#queue?.size ?? 0,
       oldestWait: this.#queue?.oldestWait(now),
@@ -117,58 +130,62 @@ export class ControlLoop<State, Memory> {
     };
   }
 
-  /** The controller's memory of a key in the present term. */
+  /** The controller's memory of a key in the current term; undefined: none. */
   memoryOf(key: string): Memory | undefined {
     return this.#memories.get(key);
   }
 
-  /** The memories of all keys in the present term. */
+  /** The memories of all keys in the current term. */
   memories(): Iterable<Memory> {
     return this.#memories.values();
   }
 
-  /** The pass under way that has not moved for longest; without one, the key that has waited longest. */
+  /**
+   * The last progress of the running pass that has made none for the longest time. If no pass runs: since when the
+   * oldest key has been waiting.
+   */
   progress(now: Instant): Progress {
-    const stillest = [...this.#passes].reduce<Instant | undefined>(
-      (at, { movedAt }) => (at && elapsed(at, movedAt) > 0 ? at : movedAt),
+    const leastRecent = [...this.#running].reduce<Instant | undefined>(
+      (at, { movedAt }) => (at && isAfter(movedAt, at) ? at : movedAt),
       undefined,
     );
     const waited = this.#gate.isShut ? undefined : this.#queue?.oldestWait(now);
-    const at = stillest ?? (waited === undefined ? "idle" : shifted(now, -waited));
-    return { name: this.#parts.controller.name, at };
+    const at = leastRecent ?? (waited === undefined ? "idle" : shifted(now, -waited));
+    return { name: this.#deps.controller.name, at };
   }
 
-  /** Takes no further key until `resume`; passes under way run to their end. */
+  /** Takes no further key until `resume`. Running passes are completed. */
   pause(): void {
     this.#gate.shut();
   }
 
-  /** Ends a pause and processes every key. */
+  /** Ends a pause, and processes every key again. */
   resume(): void {
     if (!this.#gate.isShut) return;
     this.#gate.open();
     this.wakeAll();
   }
 
-  /** Processes every key once more, as when a term begins: after an outage no key waits for its next change. */
+  /** Processes every key again, as at the beginning of a term, for example after an outage. */
   wakeAll(): void {
     this.#bell.ring();
   }
 
   /**
-   * Ends with the term, once every worker has returned; rejects with an error that only a restart or a person fixes.
+   * Runs until the term ends and every worker has returned. Rejects with an error that only a restart or a person
+   * fixes.
    */
   async run(term: Term): Promise<void> {
-    const { controller, caches, workers } = this.#parts;
+    const { controller, caches, workers } = this.#deps;
     const { clock } = this.#ambient;
     const queue = new WorkQueue(this.#ambient);
-    const waker = new EventMapper(
+    const mapper = new EventMapper(
       { ...this.#ambient, log: this.#log },
       {
         wakes: controller.wakes,
         caches,
         queue,
-        site: () => this.#parts.site({ now: clock.now(), signal: term.signal }),
+        site: () => this.#deps.site({ now: clock.now(), signal: term.signal }),
         turns: this.#turns,
         lane: this.#lane,
         signal: term.signal,
@@ -178,11 +195,11 @@ export class ControlLoop<State, Memory> {
     this.#queue = queue;
     this.#state = "starting";
     this.#memories = this.#kept?.load(clock.now(), this.#log) ?? new Map();
-    // Remembered objects may be gone: their keys are processed too.
+    // Objects with a stored memory may be gone, so a sweep would not find their keys.
     for (const key of this.#memories.keys()) queue.add(key);
-    const unsubscribe = waker.listen();
+    const unsubscribe = mapper.listen();
     try {
-      group.start("sweep", (signal) => this.#sweep(waker, queue, signal));
+      group.start("sweep", (signal) => this.#sweep(mapper, queue, signal));
       for (let worker = 1; worker <= workers; worker++) {
         group.start(`worker ${worker}`, (signal) => this.#work(queue, term, signal));
       }
@@ -196,18 +213,20 @@ export class ControlLoop<State, Memory> {
     }
   }
 
-  async #sweep(waker: EventMapper, queue: WorkQueue, signal: AbortSignal): Promise<void> {
+  /** Processes every key at the beginning of the term, and again after each `wakeAll`. */
+  async #sweep(mapper: EventMapper, queue: WorkQueue, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      for (const key of this.#parts.controller.firstKeys ?? []) queue.add(key);
-      // Without waiting if possible: keys are then processed once, and not again when the sweep reaches them.
+      for (const key of this.#deps.controller.firstKeys ?? []) queue.add(key);
+      // No await if possible: while the sweep waits, workers would process keys that it is about to add, and then
+      // process them again.
       if (!this.#sweeps.take() && !(await this.#sweeps.acquire(signal))) return;
       let isWhole = false;
       try {
-        await waker.sweep(this.#state === "starting" ? true : "again");
+        await mapper.sweep(this.#state === "starting" ? "first" : "again");
         isWhole = true;
       } catch (error) {
         if (isFatal(error)) throw error;
-        this.#failures.say("*", error, this.#ambient.clock.now());
+        this.#failures.log("*", error, this.#ambient.clock.now());
       } finally {
         this.#sweeps.release();
       }
@@ -218,7 +237,7 @@ export class ControlLoop<State, Memory> {
     }
   }
 
-  /** Takes its turns: keys that need no waiting would otherwise hold the event loop until the queue is empty. */
+  /** Processes keys. Waits for a turn before each: keys that need no await would otherwise block the event loop. */
   async #work(queue: WorkQueue, term: Term, signal: AbortSignal): Promise<void> {
     while (await this.#gate.pass(signal)) {
       const key = await queue.take(signal);
@@ -227,15 +246,26 @@ export class ControlLoop<State, Memory> {
         const turn = this.#turns.take(this.#lane, signal);
         if (turn && !(await turn)) return;
         if (this.#gate.isShut) queue.add(key);
-        else await this.#reconcile(key, queue, term);
+        else if (!this.#isLarge(key, term)) await this.#reconcile(key, queue, term);
+        // Requeued instead of waiting here: otherwise large keys would keep all workers from the others.
+        else if (!this.#large.take(this.#lane)) queue.addAfter(key, largeAgain);
+        else await this.#reconcile(key, queue, term).finally(() => this.#large.release(this.#lane));
       } finally {
         queue.done(key);
       }
     }
   }
 
+  #isLarge(key: string, { signal }: Term): boolean {
+    const { controller, site } = this.#deps;
+    if (controller.isLarge === undefined) return false;
+    const now = this.#ambient.clock.now();
+    return controller.isLarge(key, site({ now, signal, lane: this.#lane, turns: this.#turns }));
+  }
+
+  /** Makes a pass over a key, and decides when the next one is due. */
   async #reconcile(key: string, queue: WorkQueue, term: Term): Promise<void> {
-    const { controller, assignment } = this.#parts;
+    const { controller, assignment } = this.#deps;
     if (!assignment.owns(controller.name, key)) {
       this.#memories.delete(key);
       queue.forget(key);
@@ -244,111 +274,72 @@ export class ControlLoop<State, Memory> {
     const now = this.#ambient.clock.now();
     let error: unknown;
     let requeueAfter: Millis | undefined;
-    const underWay = { movedAt: now };
-    this.#passes.add(underWay);
-    const moved = (): void => {
-      underWay.movedAt = this.#ambient.clock.now();
-    };
+    const running = { movedAt: now };
+    this.#running.add(running);
     try {
-      const pass = await this.#pass(key, term, now, moved);
-      requeueAfter = pass.requeueAfter;
-      error = gravest(pass.errors);
+      const { decision, errors } = await this.#passes.run({
+        key,
+        before: this.#memories.get(key) ?? controller.initialMemory,
+        term,
+        now,
+        moved: () => {
+          running.movedAt = this.#ambient.clock.now();
+        },
+        unread: (error) => this.#report(key, error, now),
+      });
+      requeueAfter = decision?.requeueAfter;
+      const unstored = this.#remember(key, decision, term, now);
+      error = gravest([...errors, ...unstored]);
     } catch (thrown) {
       error = thrown ?? new Error("pass failed with an empty error");
     } finally {
-      this.#passes.delete(underWay);
+      this.#running.delete(running);
     }
     this.#syncs++;
     this.#durations.add(elapsed(now, this.#ambient.clock.now()));
     if (!term.standsAt(this.#ambient.clock.now())) return;
     if (error === undefined || dispositionOf(error) === "done") {
       queue.forget(key);
-      // Every decision sets the next time anew; an earlier delay may be pointless by now.
+      // A decision sets the time of the next pass itself, so an earlier delay no longer applies.
       queue.undelay(key);
     } else this.#react(key, error, queue);
     if (requeueAfter !== undefined) queue.addAfter(key, requeueAfter);
   }
 
-  /** Observes, decides and executes, all at the same `now`. */
-  async #pass(
-    key: string,
-    term: Term,
-    now: Instant,
-    moved: () => void,
-  ): Promise<{ errors: readonly Error[]; requeueAfter?: Millis }> {
-    const { controller, site } = this.#parts;
-    const lane = this.#lane;
-    const before = this.#memories.get(key) ?? controller.initialMemory;
-    const { signal } = term;
-    const state = await patiently(this.#ambient.clock, controller.patience, signal, (patience) =>
-      controller.observe(key, site({ now, signal, patience, lane, turns: this.#turns }), before),
-    );
-    if (state === undefined) {
-      this.#memories.delete(key);
-      return { errors: this.#keep(key, undefined, now) };
-    }
-    moved();
-    const steps = controller.deciding?.(state, before, now);
-    const first = steps ? await this.#turns.run(steps, lane, signal) : controller.decide(state, before, now);
-    const { decision, errors } = await this.#execute(first, before, term, now, moved);
-    const { requeueAfter } = decision;
-    const pass = requeueAfter === undefined ? { errors } : { errors, requeueAfter };
-    // The next term decides anew about actions that this one did not get to.
-    if (!term.standsAt(this.#ambient.clock.now())) return pass;
-    this.#memories.set(key, decision.memory);
-    return { ...pass, errors: [...errors, ...this.#keep(key, decision.memory, now)] };
-  }
-
-  /** A memory that cannot be stored neither undoes the actions nor changes when the key comes back. */
-  #keep(key: string, memory: Memory | undefined, now: Instant): readonly Error[] {
+  /** Keeps the memory that a pass decided. A failure to store it is only reported: the actions are done. */
+  #remember(key: string, decision: Decision<Memory> | undefined, term: Term, now: Instant): readonly Error[] {
+    // The memory may include actions that were not sent. The next term decides anew.
+    if (decision !== undefined && !term.standsAt(this.#ambient.clock.now())) return [];
+    if (decision === undefined) this.#memories.delete(key);
+    else this.#memories.set(key, decision.memory);
+    this.#deps.decisions?.due({ by: this.name, key, term: term.number }, decision?.due ?? []);
     try {
-      this.#kept?.save(key, memory, now);
+      this.#kept?.save(key, decision?.memory, now);
       return [];
     } catch (error) {
-      return [error instanceof Error ? error : new Error("a memory was not kept", { cause: error })];
+      return [error instanceof Error ? error : new Error("the state of a controller was not stored", { cause: error })];
     }
   }
 
-  async #execute(
-    first: Decision<Memory>,
-    before: Memory,
-    term: Term,
-    now: Instant,
-    moved: () => void,
-  ): Promise<{ decision: Decision<Memory>; errors: readonly Error[] }> {
-    const { controller, executor } = this.#parts;
-    const asking = { by: controller.name, since: now, moved, patience: controller.patience, lane: this.#lane };
-    const errors: Error[] = [];
-    let decision = first;
-    for (let round = 1; ; round++) {
-      const outcomes = await executor.execute(decision.actions, term, asking);
-      const failures = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.error]));
-      errors.push(...failures.filter((error) => !controller.remember || !isPostponed(error)));
-      if (!controller.remember) {
-        return { decision: failures.length === 0 ? decision : { ...decision, memory: before }, errors };
-      }
-      decision = controller.remember(decision, outcomes, now);
-      if (decision.actions.length === 0 || !term.standsAt(this.#ambient.clock.now())) return { decision, errors };
-      if (round === mostRounds) {
-        errors.push(new TooManyRoundsError(`${controller.name} still asks for more after ${mostRounds} rounds`));
-        return { decision, errors };
-      }
-    }
-  }
-
-  /** The one place that decides what an error means for its key. */
+  /** Decides when a failed key is processed again, by the disposition of its error. */
   #react(key: string, error: unknown, queue: WorkQueue): void {
     const now = this.#ambient.clock.now();
     const disposition = dispositionOf(error);
-    this.#failures.say(key, error, now);
     if (disposition === "refresh") {
+      this.#failures.log(key, error, now);
       queue.retry(key, refreshDelay);
       return;
     }
-    this.#errors.add(now);
-    this.#lastError = { message: `${key}: ${sentenceOf(error)}`, hint: hintOf(error), at: now };
+    this.#report(key, error, now);
     if (isFatal(error)) throw error;
     if (disposition === "drop") queue.forget(key);
     else queue.retry(key, error instanceof ApiError ? error.retryAfter : 0);
+  }
+
+  #report(key: string, error: unknown, now: Instant): void {
+    this.#failures.log(key, error, now);
+    this.#errors.add(now);
+    const message = `${key}: ${sentenceOf(error)}`;
+    this.#lastError = { message, hint: hintOf(error), at: now, missing: missingIn(error) };
   }
 }

@@ -1,14 +1,27 @@
 import type { Instant, Millis } from "../base/clock.ts";
+import type { MissingPermission } from "../client/permissions.ts";
+
+export interface LoopError {
+  readonly message: string;
+  readonly hint: string | undefined;
+  readonly at: Instant;
+  /** The permission that a request lacked; undefined: the error has another cause. */
+  readonly missing: MissingPermission | undefined;
+}
 
 /** A control loop's state, for status and metrics. */
 export interface ControllerStats {
   readonly name: string;
-  /** standby: no term. starting: the sweep over the cached objects is under way. paused: by an operator. */
+  /** standby: another board leads. starting: the sweep over the caches is running. paused: by an operator. */
   readonly state: "standby" | "starting" | "running" | "paused";
+  /** Number of keys that wait. */
   readonly queue: number;
+  /** How long the first key has been waiting; undefined: none waits. */
   readonly oldestWait: Millis | undefined;
+  /** Number of passes since the control loop was built, at the beginning of the term. */
   readonly syncs: number;
   readonly errorsLastHour: number;
+  /** 95th percentile of the time that a pass takes; undefined: none has run. */
   readonly syncP95: Millis | undefined;
-  readonly lastError: { readonly message: string; readonly hint: string | undefined; readonly at: Instant } | undefined;
+  readonly lastError: LoopError | undefined;
 }

@@ -2,6 +2,7 @@ import type { KubeObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Instant, Millis } from "../base/clock.ts";
 import type { Steps } from "../base/steps.ts";
+import type { DueAct } from "../decisions/decision-record.ts";
 import type { Action, Outcome } from "../execution/actions.ts";
 import type { Lister } from "../informer/lister.ts";
 import type { WatchHealth } from "../informer/watch-health.ts";
@@ -11,38 +12,43 @@ export interface Decision<Memory> {
   readonly memory: Memory;
   /** When to process this key again even if nothing changes. */
   readonly requeueAfter?: Millis;
+  /** The recorded acts that are due and not done: held back, or waiting for their turn; absent: none. */
+  readonly due?: readonly DueAct[];
 }
 
-/** A change of a resource. Undefined `before`: the object appeared; undefined `after`: it is gone. */
+/** A change of an object. `before` undefined: the object is new; `after` undefined: it is gone. */
 export interface Seen<T> {
   readonly key: string;
   readonly before: T | undefined;
   readonly after: T | undefined;
-  /** Set in a sweep over the cache, when nothing changed. true: as a term begins; "again": later in the term. */
-  readonly swept?: true | "again";
+  /**
+   * Set in a sweep over the cache, in which no object changed. "first": the sweep when a term begins. "again": a later
+   * one.
+   */
+  readonly swept?: "first" | "again";
 }
 
-/** Maps changes of a resource to keys. Every cached object wakes its keys once when a term begins. */
+/** Maps changes of a resource to keys. When a term begins, a sweep wakes the keys of every cached object. */
 export interface WatchSpec {
   readonly on: Resource<KubeObject>;
-  /** Yields `undefined` for an object that the change does not concern: the event loop may have a turn there. */
+  /** Yields the keys. Yields undefined for candidates that the change does not concern, to let the event loop run. */
   keys(change: Seen<KubeObject>, site: SiteView): Iterable<string | undefined>;
   /** Delay before the keys are processed; changes within it are processed together. */
   readonly after?: Millis;
-  /** Whether the keys of a change go before all others, because their result is waited for. */
+  /** Whether the keys of a change go before all others, because something waits for their result. */
   isUrgent?(change: Seen<KubeObject>): boolean;
-  /** The keys are woken by changes only: a sweep can skip this resource. */
+  /** Sweeps skip this resource: only changes wake its keys. */
   readonly onlyOnChange?: true;
 }
 
-/** Ties the object's type to the resource, so that the function for pods receives Pods. */
+/** A WatchSpec whose function gets objects of the resource's type, such as Pods for pods. */
 export const wake = <T extends KubeObject>(
   on: Resource<T>,
   keys: (change: Seen<T>, site: SiteView) => Iterable<string | undefined>,
   after: Millis = 0,
 ): WatchSpec => ({ on, keys: keys as WatchSpec["keys"], after });
 
-/** The same for keys that other resources wake in a sweep. */
+/** A WatchSpec that sweeps skip, for keys that the sweep of another resource wakes. */
 export const wakeOnChange = <T extends KubeObject>(
   on: Resource<T>,
   keys: (change: Seen<T>, site: SiteView) => Iterable<string | undefined>,
@@ -53,17 +59,18 @@ export const wakeOnChange = <T extends KubeObject>(
 });
 
 /**
- * A controller: its inputs and its decisions. It cannot do I/O; the control loop reads for it and executes its actions.
+ * A controller: the resources that it reads, and the functions that observe and decide. It writes nothing itself: the
+ * control loop executes its actions.
  *
- * Memory is kept per key, in the process, for the length of a term. Losing it must be safe.
+ * It has a memory per key, in the process, for the length of a term. Losing the memory must be safe.
  */
 export interface Controller<State, Memory> {
   readonly name: string;
-  /** All resources that it reads. It begins once all are mirrored: half a site would lead to wrong conclusions. */
+  /** All resources that it reads. It starts once all are cached: half a site would lead to wrong conclusions. */
   readonly reads: readonly Resource<KubeObject>[];
   /**
-   * The part of `reads` behind actions that name another object, or name one by its uid alone: no precondition would
-   * stop them if the cache is old. The controller does not begin before these caches have caught up.
+   * The resources on which actions rest that no precondition protects: actions on another object, or on any version of
+   * the same one. The controller starts only after the caches of these resources have caught up with the API.
    */
   readonly restsOn?: readonly Resource<KubeObject>[];
   readonly wakes: readonly WatchSpec[];
@@ -71,57 +78,54 @@ export interface Controller<State, Memory> {
   readonly firstKeys?: readonly string[];
   readonly initialMemory: Memory;
   /**
-   * How long a pass may wait for the request allowance: for its reads, and for the writes of each round. A read not
-   * sent by then rejects; a write is postponed, and `remember` says when to try again. Undefined: without limit.
+   * How long requests of a pass may wait for their allowance: its reads, and the writes of each round. A read that is
+   * not sent by then rejects; a write is postponed, and `remember` decides when it is tried again. undefined: without
+   * limit.
    */
   readonly patience?: Millis;
-  /** How memory is stored; undefined: it is not kept over terms. */
+  /** How memory is stored; undefined: it ends with the term. */
   readonly durable?: Durable<Memory>;
-  /** Reads; may wait, never writes. `undefined`: the key is gone, its memory can be dropped. */
+  /** Whether a pass over the key holds so much that no other such pass may run beside it. */
+  isLarge?(key: string, site: SiteView): boolean;
+  /** Reads the state of a key. undefined: there is nothing to decide, and the key's memory is dropped. */
   observe(key: string, site: SiteView, memory: Memory): State | undefined | Promise<State | undefined>;
-  /** Decides. Pure: same arguments, same answer. */
+  /** Decides what to do. Pure: equal arguments give equal decisions. */
   decide(state: State, memory: Memory, now: Instant): Decision<Memory>;
-  /** The same in steps, for keys whose decision takes long. */
+  /** The same as `decide`, in steps, for decisions that take long. */
   deciding?(state: State, memory: Memory, now: Instant): Steps<Decision<Memory>>;
   /**
-   * What to keep once the outcomes are known; pure. May ask for a further round with actions at the same `now`: a Node
-   * whose condition could not be written must be left out of its zone, so zones are judged only after the writes.
-   * Without it, memory is kept as decided if every action went through, and as it was before if any failed.
+   * Decides again once the outcomes of a round are known, at the same `now`; pure. The result is the memory to keep, or
+   * another round of actions: zones, for example, are judged only after the conditions of their Nodes were written.
+   * Without this function, the decided memory is kept if every action succeeded, and the old one if any failed.
    */
   remember?(decision: Decision<Memory>, outcomes: readonly Outcome[], now: Instant): Decision<Memory>;
+  /** The same as `remember`, in steps. */
+  remembering?(decision: Decision<Memory>, outcomes: readonly Outcome[], now: Instant): Steps<Decision<Memory>>;
 }
 
-/** How a memory is kept as text on this board, over terms and restarts. Other boards do not see it. */
+/** How a memory is stored as text on this board, across terms and restarts. Other boards do not have it. */
 export interface Durable<Memory> {
   /**
-   * Undefined: nothing worth keeping. Instants of the monotonic clock mean nothing after a reboot, so the text must do
-   * without them. Equal memories must give equal text, or every pass writes to flash.
+   * Returns the text to store; undefined: nothing is worth storing. Times of the monotonic clock mean nothing after a
+   * reboot. Equal memories must give equal texts, or every pass would write to flash.
    */
   save(memory: Memory, now: Instant): string | undefined;
-  /** Throws if the text is unreadable; the key then begins with the initial memory. */
+  /** Throws if the text cannot be read; the key then begins with the initial memory. */
   load(text: string, now: Instant): Memory;
 }
 
 /** The read access of a controller. */
 export interface SiteView {
-  /** The one instant of this pass. */
+  /** The present time, which is the same throughout the pass. */
   readonly now: Instant;
   lister<T extends KubeObject>(resource: Resource<T>): Lister<T>;
   /**
-   * Reads from the site API itself, past the cache; `undefined`: the object does not exist. Use it only where acting on
-   * a stale answer would destroy something. Rejects without an answer; the pass is then tried again later.
+   * Reads an object from the API instead of the cache; undefined: it does not exist. For decisions that would destroy
+   * something if the cache were stale. Rejects without an answer; the pass is then repeated later.
    */
   fetch<T extends KubeObject>(resource: Resource<T>, key: string): Promise<T | undefined>;
-  /** Runs long steps, and lets others have their turn of the event loop in between. */
+  /** Runs a long computation in steps, and lets other work run in between. */
   inTurns<T>(steps: Steps<T>): T | Promise<T>;
   /** The health of a resource's watch. */
   watch(resource: Resource<KubeObject>): WatchHealth;
-}
-
-/** Leadership for a while. Work of the term listens to `signal`; it aborts before anyone else may lead. */
-export interface Term {
-  readonly number: number;
-  readonly signal: AbortSignal;
-  /** False once another board may lead, whatever timers and the network do; checked before each write. */
-  standsAt(now: Instant): boolean;
 }

@@ -1,21 +1,21 @@
 import { type KubeObject, keyOf } from "../api/meta.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
-import type { Lane } from "../base/lanes.ts";
+import type { Lane } from "../base/concurrency/lanes.ts";
 import { isFatal } from "../base/reaction.ts";
 import type { Steps } from "../base/steps.ts";
 import type { Lister } from "../informer/lister.ts";
-import type { Caches } from "../site/site-view.ts";
 import type { Seen, SiteView, WatchSpec } from "./controller.ts";
 import type { FairTurns } from "./fair-turns.ts";
+import type { Caches } from "./site-view.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
-export interface WakerParts {
+export interface EventMapperDeps {
   readonly wakes: readonly WatchSpec[];
   readonly caches: Caches;
   readonly queue: WorkQueue;
   readonly site: () => SiteView;
-  /** One change may concern thousands of keys, and a storm brings many changes. */
+  /** Shares the event loop: one change may concern thousands of keys, and many changes may arrive at once. */
   readonly turns: FairTurns;
   readonly lane: Lane;
   readonly signal: AbortSignal;
@@ -24,19 +24,19 @@ export interface WakerParts {
 /** Maps changes of the caches to keys of one controller's queue. */
 export class EventMapper {
   readonly #ambient: Ambient;
-  readonly #parts: WakerParts;
-  /** Grouped by resource, so that a sweep reads each resource once. */
+  readonly #deps: EventMapperDeps;
+  /** The watch specs by resource, so that a sweep reads each resource once. */
   readonly #wakes = new Map<Resource<KubeObject>, WatchSpec[]>();
 
-  constructor(ambient: Ambient, parts: WakerParts) {
+  constructor(ambient: Ambient, deps: EventMapperDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
-    for (const wake of parts.wakes) this.#wakes.set(wake.on, [...(this.#wakes.get(wake.on) ?? []), wake]);
+    this.#deps = deps;
+    for (const wake of deps.wakes) this.#wakes.set(wake.on, [...(this.#wakes.get(wake.on) ?? []), wake]);
   }
 
-  /** Every change from now on wakes its keys, until the returned function is called. */
+  /** Adds the keys of every change to the queue, until the returned function is called. */
   listen(): () => void {
-    const { caches } = this.#parts;
+    const { caches } = this.#deps;
     const ends = [...this.#wakes].map(([resource, wakes]) =>
       caches.informer(resource).onChange((changes) => this.#wakeAll(wakes, changes)),
     );
@@ -45,9 +45,9 @@ export class EventMapper {
     };
   }
 
-  /** Every cached object wakes its keys once. `listen` handles the changes that arrive meanwhile. */
-  async sweep(swept: true | "again"): Promise<void> {
-    const { caches, signal } = this.#parts;
+  /** Adds the keys of every cached object to the queue. `listen` handles changes that arrive meanwhile. */
+  async sweep(swept: "first" | "again"): Promise<void> {
+    const { caches, signal } = this.#deps;
     for (const [resource, all] of this.#wakes) {
       const wakes = all.filter(({ onlyOnChange }) => !onlyOnChange);
       if (wakes.length > 0) await this.#wakeAll(wakes, sweptOf(caches.informer(resource).lister, swept));
@@ -55,9 +55,9 @@ export class EventMapper {
     }
   }
 
-  /** If the term ends first nothing is missed: the next one sweeps everything. */
+  /** Adds the keys of these changes. If the term ends first, nothing is missed: the next one sweeps everything. */
   #wakeAll(wakes: readonly WatchSpec[], changes: Iterable<Seen<KubeObject>>): Promise<void> | undefined {
-    const { turns, lane, signal } = this.#parts;
+    const { turns, lane, signal } = this.#deps;
     const rest = turns.run(this.#steps(wakes, changes), lane, signal);
     return rest?.catch((error: unknown) => {
       if (!signal.aborted) throw error;
@@ -65,7 +65,7 @@ export class EventMapper {
   }
 
   *#steps(wakes: readonly WatchSpec[], changes: Iterable<Seen<KubeObject>>): Steps<undefined> {
-    const site = this.#parts.site();
+    const site = this.#deps.site();
     for (const change of changes) {
       for (const wake of wakes) yield* this.#wake(wake, change, site);
       yield;
@@ -74,11 +74,11 @@ export class EventMapper {
   }
 
   /**
-   * A rule that fails on one object must not keep other objects or controllers from their changes. An unreadable cache
-   * is fatal: the keys that it would have woken are unknown.
+   * Adds the keys of one change. An error is logged, so that it does not affect other objects and controllers. An
+   * unreadable cache is fatal, since the keys are then unknown.
    */
   *#wake(wake: WatchSpec, change: Seen<KubeObject>, site: SiteView): Steps<undefined> {
-    const { queue } = this.#parts;
+    const { queue } = this.#deps;
     try {
       const delay = change.swept ? 0 : (wake.after ?? 0);
       const isUrgent = wake.isUrgent?.(change) === true;
@@ -103,6 +103,6 @@ export class EventMapper {
   }
 }
 
-function* sweptOf(lister: Lister<KubeObject>, swept: true | "again"): Generator<Seen<KubeObject>> {
+function* sweptOf(lister: Lister<KubeObject>, swept: "first" | "again"): Generator<Seen<KubeObject>> {
   for (const after of lister.list()) yield { key: keyOf(after), before: undefined, after, swept };
 }

@@ -2,7 +2,7 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { dispositionOf, isUnforeseen } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 
-/** A broken link fails every key: these failures are logged at most this often. */
+/** Shortest interval between two warnings: while the link is interrupted, the passes of all keys fail. */
 const warnEvery: Millis = 60_000;
 
 /** Logs the failed passes of one controller. */
@@ -14,7 +14,7 @@ export class FailureLog {
     this.#log = log;
   }
 
-  say(key: string, error: unknown, now: Instant): void {
+  log(key: string, error: unknown, now: Instant): void {
     if (isUnforeseen(error)) {
       this.#log.error("pass failed", { key, error, stack: error instanceof Error ? error.stack : undefined });
       return;

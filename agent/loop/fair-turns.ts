@@ -1,40 +1,40 @@
 import { type Clock, elapsed, type Instant, type Millis, nextTurn } from "../base/clock.ts";
-import { type Lane, Lanes } from "../base/lanes.ts";
+import { type Lane, Lanes } from "../base/concurrency/lanes.ts";
 
-/** How long callers share one turn of the event loop. */
+/** How long all callers together may use one turn of the event loop. */
 const slice: Millis = 10;
 
 /**
- * Shares the event loop among long computations. Within the first 10 ms of a turn every caller goes on; after that all
- * wait in lanes, and each further turn begins with the first of them. Timers and network answers run in between.
+ * Shares the event loop among long computations. Within the first 10 ms of a turn every caller continues; after that
+ * all callers wait in lanes, and each further turn begins with the first of them. Timers and I/O run between the turns.
  *
- * On a clock that stands still during a turn nobody ever waits.
+ * On a clock that does not advance during a turn, such as a fake one, no caller ever waits.
  */
 export class FairTurns {
   readonly #clock: Clock;
-  readonly #line = new Lanes();
-  /** Start of the present turn, from the first call in it. */
+  readonly #waiting = new Lanes();
+  /** When the first call of the current turn was made; undefined: none was. */
   #began: Instant | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Undefined: go on at once. Otherwise wait for the promise; false: the signal aborted first. */
+  /** undefined: the caller may continue at once. Otherwise it awaits the promise; false: the signal aborted first. */
   take(lane: Lane, signal: AbortSignal): Promise<boolean> | undefined {
     const isOver = this.#isOver();
-    if (this.#line.size === 0 && !isOver) return undefined;
-    const turn = this.#line.wait(lane, signal);
-    if (!isOver) this.#line.next();
+    if (this.#waiting.size === 0 && !isOver) return undefined;
+    const turn = this.#waiting.wait(lane, signal);
+    if (!isOver) this.#waiting.next();
     return turn;
   }
 
   /**
-   * Runs all steps in as many turns as they need; a promise only if one is not enough. Rejects if the signal aborts
-   * first.
+   * Runs all steps, in as many turns as they need. Returns a promise only if more than one turn is needed; it rejects
+   * if the signal aborts first.
    */
   run<T>(steps: Iterator<undefined, T>, lane: Lane, signal: AbortSignal): T | Promise<T> {
-    const step = this.#goOn(steps, lane, signal);
+    const step = this.#continue(steps, lane, signal);
     return "value" in step ? step.value : this.#rest(step.turn, steps, lane, signal);
   }
 
@@ -44,14 +44,14 @@ export class FairTurns {
         steps.return?.();
         throw signal.reason;
       }
-      const step = this.#goOn(steps, lane, signal);
+      const step = this.#continue(steps, lane, signal);
       if ("value" in step) return step.value;
       turn = step.turn;
     }
   }
 
-  /** Runs to the end, or until others have their turn. */
-  #goOn<T>(
+  /** Runs steps until the end, or until the caller has to wait for a turn. */
+  #continue<T>(
     steps: Iterator<undefined, T>,
     lane: Lane,
     signal: AbortSignal,
@@ -59,7 +59,7 @@ export class FairTurns {
     for (;;) {
       const step = steps.next();
       if (step.done) return { value: step.value };
-      // Steps are small: waiting for a turn before each one would take minutes.
+      // Steps are small. Waiting for a turn of the event loop before each would take minutes.
       const turn = this.#isOver() ? this.take(lane, signal) : undefined;
       if (turn) return { turn };
     }
@@ -75,9 +75,9 @@ export class FairTurns {
     this.#began = now;
     void nextTurn().then(() => {
       this.#began = undefined;
-      if (this.#line.size === 0) return;
+      if (this.#waiting.size === 0) return;
       this.#begin(this.#clock.now());
-      this.#line.next();
+      this.#waiting.next();
     });
   }
 }

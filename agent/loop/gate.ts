@@ -1,4 +1,4 @@
-/** Lets all workers pass, or none. */
+/** Lets workers pass while it is open. While it is shut, all workers wait. */
 export class Gate {
   readonly #waiting = new Set<() => void>();
   #isShut = false;

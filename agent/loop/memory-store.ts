@@ -2,27 +2,27 @@ import type { Instant } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Durable } from "./controller.ts";
 
-/** Small texts that survive a restart of this board. A Memo is one. */
+/** Stores short texts across restarts. Implemented by Memo. */
 export interface MemoryStore {
   entries(area: string): Iterable<[key: string, text: string]>;
   set(area: string, key: string, text: string): void;
   delete(area: string, key: string): void;
 }
 
-/** The area of the store that holds a controller's durable memories. */
+/** The area of the store with a controller's durable memories. */
 export const memoryArea = (controller: string): string => `memory/${controller}`;
 
-/** The durable memories of one controller. Writes changes only: every write is one to flash. */
+/** Loads and stores the durable memories of one controller. Writes only changes, to spare the flash. */
 export class KeptMemories<Memory> {
   readonly #store: MemoryStore;
   readonly #area: string;
   readonly #durable: Durable<Memory>;
   readonly #written = new Map<string, string>();
 
-  constructor(parts: { readonly store: MemoryStore; readonly area: string; readonly durable: Durable<Memory> }) {
-    this.#store = parts.store;
-    this.#area = parts.area;
-    this.#durable = parts.durable;
+  constructor(deps: { readonly store: MemoryStore; readonly area: string; readonly durable: Durable<Memory> }) {
+    this.#store = deps.store;
+    this.#area = deps.area;
+    this.#durable = deps.durable;
   }
 
   /** Loads the stored memories. An unreadable text is dropped: losing a memory is safe. */
@@ -35,15 +35,16 @@ export class KeptMemories<Memory> {
         memories.set(key, this.#durable.load(text, now));
         this.#written.set(key, text);
       } catch (error) {
-        log.warn("a stored memory cannot be read and is dropped", { key, error });
+        log.warn("the stored state of a controller cannot be read and is dropped", { key, error });
         unreadable.push(key);
       }
     }
-    // Not while iterating: the database would be reading and writing at once.
+    // Deleted after the loop, because the database cannot write while the iterator reads.
     for (const key of unreadable) this.#store.delete(this.#area, key);
     return memories;
   }
 
+  /** Stores the memory of a key if its text changed; `memory` undefined: deletes it. */
   save(key: string, memory: Memory | undefined, now: Instant): void {
     const text = memory === undefined ? undefined : this.#durable.save(memory, now);
     if (text === this.#written.get(key)) return;

@@ -1,28 +1,14 @@
 import { type BackoffLimits, backoff } from "../base/backoff.ts";
 import type { Instant, Millis } from "../base/clock.ts";
-import { filled, fullBucket, type TokenBucket } from "../base/token-bucket.ts";
+import { fullBucket, type Rate, reserve, type TokenBucket } from "../base/token-bucket.ts";
 
-export interface RetryLimits extends BackoffLimits {
-  /** For all keys of a queue together. */
-  readonly perSecond: number;
-  readonly burst: number;
-}
+/** The backoff of each key, and the rate of retries of all keys of a queue together. */
+export interface RetryLimits extends BackoffLimits, Rate {}
 
-/** As client-go's default controller limiter. */
+/** The same limits as client-go's default rate limiter for controllers. */
 export const defaultRetryLimits: RetryLimits = { first: 5, most: 1_000_000, perSecond: 10, burst: 100 };
 
-/** Takes a token, on credit if the bucket is empty, and returns how long to wait until it is earned. */
-export function reserve(
-  bucket: TokenBucket,
-  perSecond: number,
-  now: Instant,
-  burst: number,
-): [wait: Millis, rest: TokenBucket] {
-  const level = filled(bucket, perSecond, now, burst).level - 1;
-  return [level >= 0 ? 0 : (-level / perSecond) * 1000, { level, at: now }];
-}
-
-/** When a failed key may come again: after its own backoff or when the queue's rate permits, whichever is later. */
+/** Delays the retries of failed keys: by the key's backoff or the queue's rate limit, whichever is longer. */
 export class RetryLimiter {
   readonly #limits: RetryLimits;
   readonly #failures = new Map<string, number>();
@@ -36,12 +22,12 @@ export class RetryLimiter {
   delay(key: string, now: Instant): Millis {
     const failures = this.failures(key) + 1;
     this.#failures.set(key, failures);
-    const { perSecond, burst } = this.#limits;
-    const [wait, rest] = reserve(this.#bucket ?? fullBucket(now, burst), perSecond, now, burst);
+    const [wait, rest] = reserve(this.#bucket ?? fullBucket(now, this.#limits.burst), this.#limits, now);
     this.#bucket = rest;
     return Math.max(backoff(failures, this.#limits), wait);
   }
 
+  /** The key's number of failures in a row. */
   failures(key: string): number {
     return this.#failures.get(key) ?? 0;
   }

@@ -1,10 +1,11 @@
 import { type Clock, elapsed, type Instant, type Millis, type Timer } from "../base/clock.ts";
 import { Fifo } from "../base/fifo.ts";
-import { Heap } from "../base/heap.ts";
+import { Heap } from "./heap.ts";
 import { RetryLimiter, type RetryLimits } from "./retry-limiter.ts";
 
 interface Delayed {
   readonly key: string;
+  /** The time on the monotonic clock at which the key is added again. */
   readonly due: Millis;
   readonly order: number;
 }
@@ -12,28 +13,28 @@ interface Delayed {
 const sooner = (a: Delayed, b: Delayed): boolean => a.due < b.due || (a.due === b.due && a.order < b.order);
 
 /**
- * Keys that wait for their controller.
+ * The keys that a controller has to process, as in client-go's workqueue.
  *
- * Promises: a key is never with two workers at once. A key added while it waits is one entry; a key added while it is
- * processed comes once more after `done`. Nothing added is lost before the shutdown. Keys come in the order in which
- * they became ready, the preferred ones first.
+ * A key is never processed by two workers at once. A key that is added while it waits has one entry; a key that is
+ * added while it is processed is queued again after `done`. No added key is lost before the shutdown. Keys are taken in
+ * the order in which they became ready, preferred ones first.
  */
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #limiter: RetryLimiter;
   readonly #ready = new Fifo<string>();
-  /** Keys that go before those in `ready`. A key that was in `ready` before stays there, and is skipped later. */
+  /** Keys that go before those in `#ready`. A key that is also in `#ready` stays there, and is skipped later. */
   readonly #urgent = new Fifo<string>();
   readonly #preferred = new Set<string>();
-  /** Keys that need processing, and since when. Each one that is not being processed is in one of the lines. */
+  /** Keys that need processing, and since when. Those that are not being processed are in `#urgent` or `#ready`. */
   readonly #dirty = new Map<string, Instant>();
   readonly #processing = new Set<string>();
   /** Keys delayed during processing; the worker may have missed the change that caused it. */
-  readonly #late = new Set<string>();
+  readonly #delayedMeanwhile = new Set<string>();
   readonly #waiters = new Set<(key: string | undefined) => void>();
-  /** The one time at which a delayed key comes back. Heap entries with another time are outdated. */
+  /** The time at which a delayed key is added again. Heap entries with another time are outdated. */
   readonly #due = new Map<string, Millis>();
-  #delayed = new Heap<Delayed>(sooner);
+  #agenda = new Heap<Delayed>(sooner);
   #order = 0;
   #timer: Timer | undefined;
   #closed = false;
@@ -50,14 +51,14 @@ export class WorkQueue {
     return size;
   }
 
-  /** Number of keys that come back later by themselves. */
+  /** Number of keys that will be added again after a delay. */
   get delayed(): number {
     return this.#due.size;
   }
 
-  /** How long the first key in line has been waiting. */
+  /** How long the key that is taken next has been waiting; undefined: none waits. */
   oldestWait(now: Instant): Millis | undefined {
-    const first = this.#line()?.peek();
+    const first = this.#nextFifo()?.peek();
     const since = first === undefined ? undefined : this.#dirty.get(first);
     return since && elapsed(since, now);
   }
@@ -68,41 +69,41 @@ export class WorkQueue {
     if (!this.#processing.has(key)) this.#enter(key);
   }
 
-  /** Puts the key before all others until it is forgotten: its result is waited for. */
+  /** Puts the key before all others until it is forgotten, because something waits for its result. */
   prefer(key: string): void {
     if (this.#closed || this.#preferred.has(key)) return;
     this.#preferred.add(key);
     if (this.#isWaiting(key)) this.#enter(key);
   }
 
-  /** Enqueues the key after the delay. If it is delayed already, the earlier time wins. */
+  /** Adds the key after a delay. If it is delayed already, the earlier time applies. */
   addAfter(key: string, delay: Millis): void {
     if (this.#closed) return;
     if (!(delay > 0)) {
       this.add(key);
       return;
     }
-    if (this.#processing.has(key)) this.#late.add(key);
+    if (this.#processing.has(key)) this.#delayedMeanwhile.add(key);
     const due = this.#clock.now().mono + delay;
     if (due >= (this.#due.get(key) ?? Number.POSITIVE_INFINITY)) return;
     this.#due.set(key, due);
-    this.#delayed.push({ key, due, order: this.#order++ });
-    if (this.#delayed.size > 2 * this.#due.size + 64) this.#dropOutdated();
-    if (this.#delayed.peek()?.due === due) this.#arm();
+    this.#agenda.push({ key, due, order: this.#order++ });
+    if (this.#agenda.size > 2 * this.#due.size + 64) this.#dropOutdated();
+    if (this.#agenda.peek()?.due === due) this.#arm();
   }
 
-  /** Adds the key again when its backoff permits, but not before `least` is over. */
+  /** Adds the key again after its backoff, but not before the time `least` has passed. */
   retry(key: string, least: Millis = 0): void {
     if (this.#closed) return;
     this.addAfter(key, Math.max(least, this.#limiter.delay(key, this.#clock.now())));
   }
 
-  /** Cancels the key's delay, unless it was delayed since it was taken. */
+  /** Cancels the key's delay, unless the delay was set after the key was taken. */
   undelay(key: string): void {
-    if (!this.#late.has(key)) this.#due.delete(key);
+    if (!this.#delayedMeanwhile.has(key)) this.#due.delete(key);
   }
 
-  /** Resets the key's failures and preference. Does not take it out of the queue. */
+  /** Resets the key's failures and preference. Does not remove the key from the queue. */
   forget(key: string): void {
     this.#preferred.delete(key);
     this.#limiter.forget(key);
@@ -112,10 +113,10 @@ export class WorkQueue {
     return this.#limiter.failures(key);
   }
 
-  /** The next key; return it with `done`. Undefined: the signal aborted, or the queue is shut down and empty. */
+  /** Waits for the next key; the caller ends with `done`. undefined: the signal aborted, or the queue is shut down. */
   take(signal: AbortSignal): Promise<string | undefined> {
     if (signal.aborted) return Promise.resolve(undefined);
-    if (this.#line() !== undefined || this.#closed) return Promise.resolve(this.#next());
+    if (this.#nextFifo() !== undefined || this.#closed) return Promise.resolve(this.#next());
     return new Promise((resolve) => {
       const leave = (): void => answer(undefined);
       const answer = (key: string | undefined): void => {
@@ -129,21 +130,21 @@ export class WorkQueue {
   }
 
   done(key: string): void {
-    this.#late.delete(key);
+    this.#delayedMeanwhile.delete(key);
     if (this.#processing.delete(key) && this.#dirty.has(key)) this.#enter(key);
   }
 
-  /** Takes no new keys, drops the delayed ones, hands out the ready ones and then `undefined`. */
+  /** Refuses new keys and drops delayed ones. `take` still returns the ready keys, and then undefined. */
   shutDown(): void {
     this.#closed = true;
     this.#timer?.cancel();
     this.#due.clear();
-    this.#delayed = new Heap(sooner);
+    this.#agenda = new Heap(sooner);
     for (const answer of [...this.#waiters]) answer(undefined);
   }
 
   #next(): string | undefined {
-    const key = this.#line()?.shift();
+    const key = this.#nextFifo()?.shift();
     if (key === undefined) return undefined;
     this.#dirty.delete(key);
     this.#processing.add(key);
@@ -159,8 +160,8 @@ export class WorkQueue {
     return this.#dirty.has(key) && !this.#processing.has(key);
   }
 
-  /** The line that holds the next key; undefined: both are empty. */
-  #line(): Fifo<string> | undefined {
+  /** The Fifo with the next key; undefined: no key waits. */
+  #nextFifo(): Fifo<string> | undefined {
     for (const line of [this.#urgent, this.#ready]) {
       for (let key = line.peek(); key !== undefined; key = line.peek()) {
         if (this.#isWaiting(key)) return line;
@@ -172,21 +173,21 @@ export class WorkQueue {
 
   #handOut(): void {
     for (const answer of this.#waiters) {
-      if (this.#line() === undefined) return;
+      if (this.#nextFifo() === undefined) return;
       answer(this.#next());
     }
   }
 
   #arm(): void {
     this.#timer?.cancel();
-    const first = this.#delayed.peek();
-    this.#timer = first && this.#clock.after(first.due - this.#clock.now().mono, () => this.#ripen());
+    const first = this.#agenda.peek();
+    this.#timer = first && this.#clock.after(first.due - this.#clock.now().mono, () => this.#addDue());
   }
 
-  #ripen(): void {
+  #addDue(): void {
     const now = this.#clock.now().mono;
-    for (let first = this.#delayed.peek(); first && first.due <= now; first = this.#delayed.peek()) {
-      this.#delayed.pop();
+    for (let first = this.#agenda.peek(); first && first.due <= now; first = this.#agenda.peek()) {
+      this.#agenda.pop();
       if (this.#due.get(first.key) !== first.due) continue;
       this.#due.delete(first.key);
       this.add(first.key);
@@ -196,9 +197,9 @@ export class WorkQueue {
 
   #dropOutdated(): void {
     const kept = new Heap<Delayed>(sooner);
-    for (let entry = this.#delayed.pop(); entry; entry = this.#delayed.pop()) {
+    for (let entry = this.#agenda.pop(); entry; entry = this.#agenda.pop()) {
       if (this.#due.get(entry.key) === entry.due) kept.push(entry);
     }
-    this.#delayed = kept;
+    this.#agenda = kept;
   }
 }

@@ -4,32 +4,33 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { dispositionOf } from "../base/errors.ts";
 
 /**
- * again: at once, with recreated files. wait: the obstacle may pass by itself, or a person may remove it. end: only
- * another start can help, or nothing.
+ * The reaction to a failure. again: the agent starts again at once, with recreated files. wait: it starts again after a
+ * pause, because the obstacle may pass or an operator may remove it. end: the process exits. `rebuild`: the cache is
+ * deleted first.
  */
-export type Next =
+export type AfterFailure =
   | { readonly do: "again"; readonly rebuild: boolean }
   | { readonly do: "wait"; readonly pause: Millis }
   | { readonly do: "end" };
 
-/** A failed life of the agent. */
-export interface Failed {
+/** One run of the agent within this process (a life) that ended in an error. */
+export interface FailedRun {
   readonly error: unknown;
   readonly at: Instant;
 }
 
-/** More recreated files than this within an hour mean a disk that destroys its content. */
+/**
+ * If files are recreated more often than this within an hour, the disk must be damaging them, and the process exits.
+ */
 const mostMended = 3;
 const hour: Millis = 3_600_000;
 const pauses = { first: 2000, most: 60_000 };
 
 /**
- * The reaction to a failure. If a start after two seconds would find the same full disk, the process stays and tries
- * again, less and less often: a board must not spend its time on starting.
- *
- * `before`: the failures of this process so far, oldest first.
+ * Decides the reaction to a failure. Where a new process would find the same obstacle, such as a full disk, this one
+ * stays and tries again at growing intervals.
  */
-export function afterFailure(error: unknown, before: readonly Failed[], now: Instant): Next {
+export function afterFailure(error: unknown, before: readonly FailedRun[], now: Instant): AfterFailure {
   const recent = before.filter(({ at }) => elapsed(at, now) < hour);
   const rebuild = dispositionOf(error) === "rebuild";
   if (rebuild || isDamage(error)) {
@@ -43,10 +44,10 @@ export function afterFailure(error: unknown, before: readonly Failed[], now: Ins
 
 const isDamage = (error: unknown): boolean => error instanceof StorageError && error.kind === "damaged";
 
-/** A full disk, a file system that went read-only, a program that holds the cache open. Not: another agent. */
+/** True for a full disk, a read-only file system, or a cache that another program has open; not for another agent. */
 function mayPass(error: unknown): boolean {
   if (!(error instanceof StorageError)) return false;
   return (
-    error.kind === "full" || (error.kind === "io" && !error.isPlace) || (error.kind === "busy" && error.disposable)
+    error.kind === "full" || (error.kind === "io" && !error.isWrongPath) || (error.kind === "busy" && error.disposable)
   );
 }

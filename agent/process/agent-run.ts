@@ -1,69 +1,70 @@
-import type { OpenedState } from "../../storage/open.ts";
+import type { OpenedState } from "../../storage/database/open.ts";
 import type { StateFolder } from "../../storage/state-folder.ts";
-import { Agent } from "../assemble.ts";
+import { Agent } from "../assembly/agent.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant } from "../base/clock.ts";
+import { TaskGroup } from "../base/concurrency/tasks.ts";
 import type { Io } from "../base/io.ts";
 import type { Progress } from "../base/progress.ts";
-import { TaskGroup } from "../base/tasks.ts";
 import { bootId, hardware } from "../board/facts.ts";
 import { readFact } from "../board/read-fact.ts";
-import type { Credentials } from "../client/credentials.ts";
-import type { HttpTransport } from "../client/http-transport.ts";
-import { type Companion, companions } from "../companions/companions.ts";
+import type { Credentials } from "../client/credentials/credentials.ts";
+import type { HttpTransport } from "../client/transport/http-transport.ts";
+import type { Companion } from "../companions/companion.ts";
+import { companions } from "../companions/companions.ts";
 import type { ProcessControls } from "../companions/process-controls.ts";
+import { whyNotToLeadWithout } from "../config/remote-fit.ts";
 import type { Config } from "../config/settings.ts";
+import type { StatusContribution } from "../status/contribution.ts";
+import type { AgentParts } from "../status/parts.ts";
 import type { Status } from "../status/schema.ts";
 import type { StatusFile } from "../status/status-file.ts";
-import type { Told } from "../status/told.ts";
-import type { AgentViews } from "../views.ts";
 import { addressOf, credentialsOf, transportOf } from "./api-access.ts";
 import { loadControllers } from "./load-controllers.ts";
 import { version } from "./version.ts";
 
-export interface LifeParts {
+export interface AgentRunDeps {
   readonly io: Io;
   readonly config: Config;
   readonly controls: ProcessControls;
   readonly status: StatusFile;
-  /** Opens the state folder, or a makeshift in its place. */
+  /** Opens the state folder, or a temporary folder in memory in its place (a makeshift). */
   readonly open: () => StateFolder;
-  /** Why the cache was thrown away before this life; undefined: it was not. */
+  /** Why the cache was deleted before this run; undefined if it was not. */
   readonly rebuilt: Error | undefined;
+  /** Called when the configured folder was opened, and not a makeshift. */
   readonly opened: (state: OpenedState) => void;
-  /** Called when every part exists and the status shows it. Says nothing about any link. */
+  /** Called when all parts exist and the status shows them. No link need be up. */
   readonly begun: () => void;
 }
 
-/** One life of the assembled agent and its companions: from the opened state folder to the closed one. */
+/** One run of the agent and its companions (a life), from opening the state folder to closing it. */
 export class AgentRun {
   readonly #ambient: Ambient;
-  readonly #parts: LifeParts;
+  readonly #deps: AgentRunDeps;
   readonly #credentials: Credentials;
   readonly #transport: HttpTransport;
   #folder: StateFolder | undefined;
   #agent: Agent | undefined;
   #beside: readonly Companion[] = [];
-  /** When the state database last accepted a write, or had just been opened. */
+  /** When state.db last accepted a write, or was opened; undefined before that. */
   #probed: Instant | undefined;
 
-  constructor(ambient: Ambient, parts: LifeParts) {
-    const { io, config } = parts;
+  constructor(ambient: Ambient, deps: AgentRunDeps) {
+    const { io, config } = deps;
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
     this.#credentials = credentialsOf(io, config, ambient);
     this.#transport = transportOf(io, config, ambient, this.#credentials);
   }
 
-  /**
-   * Runs until the signal aborts, then closes everything and writes it to disk. Rejects with the error that ended it.
-   */
+  /** Runs until the signal aborts, then writes everything to disk. Rejects with the error that ended it. */
   async run(signal: AbortSignal): Promise<void> {
-    const { open, status } = this.#parts;
+    const { open, status } = this.#deps;
     try {
       const folder = open();
       this.#folder = folder;
-      if (folder.standsIn === undefined) this.#tellOpened(folder);
+      if (folder.standsIn === undefined) this.#reportOpened(folder);
       await this.#live(folder, signal);
       status.write();
       folder.close();
@@ -77,32 +78,32 @@ export class AgentRun {
     }
   }
 
-  /** Undefined: the agent has not begun, or has ended. */
-  views(now: Instant): AgentViews | undefined {
-    return this.#agent?.views(now);
+  /** The agent's parts of the status; undefined: the agent has not begun, or has ended. */
+  parts(now: Instant): AgentParts | undefined {
+    return this.#agent?.parts(now);
   }
 
-  told(now: Instant): readonly Told[] {
-    return this.#beside.flatMap((companion) => companion.told?.(now) ?? []);
+  contributions(now: Instant): readonly StatusContribution[] {
+    return this.#beside.flatMap((companion) => companion.contribution?.(now) ?? []);
   }
 
   written(status: Status): void {
     for (const companion of this.#beside) companion.written?.(status);
   }
 
-  /** The progress of its loops; also probes whether the database accepts a write. */
+  /** The progress of the agent's loops and of state.db, which is probed here: it progresses if it accepts a write. */
   progress(now: Instant): readonly Progress[] {
     if (!this.#agent) return [];
     try {
       this.#folder?.state.database.probe();
       this.#probed = now;
     } catch (error) {
-      this.#ambient.log.debug("no change can be committed", { error });
+      this.#ambient.log.debug("state.db accepts no write", { error });
     }
     return [...this.#agent.progress(now), { name: "database", at: this.#probed ?? "idle" }];
   }
 
-  /** Undefined while there is no agent. */
+  /** Whether this board leads; undefined while there is no agent. */
   get leads(): boolean | undefined {
     return this.#agent && this.#agent.elector.view().role === "leader";
   }
@@ -114,25 +115,31 @@ export class AgentRun {
 
   /** Reads the credentials again for the next request. Rejects on invalid credentials, and then changes nothing. */
   async renewConnection(): Promise<void> {
-    await this.#credentials.access();
+    await this.#checkCredentials();
     this.#transport.renew();
   }
 
+  async #checkCredentials(): Promise<void> {
+    await this.#credentials.access();
+  }
+
   async #live(folder: StateFolder, signal: AbortSignal): Promise<void> {
-    const { io, status, controls, rebuilt, begun } = this.#parts;
-    const config = folder.standsIn === undefined ? this.#parts.config : reduced(this.#parts.config);
+    const { io, status, controls, rebuilt, begun } = this.#deps;
+    const config = folder.standsIn === undefined ? this.#deps.config : reduced(this.#deps.config);
     const boot = bootId(readFact);
     const agent = new Agent(this.#ambient, {
       config,
       folder,
       transport: this.#transport.send,
+      renewConnection: () => this.#transport.renew(),
       address: () => addressOf(this.#credentials),
       controllers: loadControllers,
       bootId: boot,
-      place: `${hardware(readFact) ?? boot} ${folder.copy}`,
+      place: `${hardware(readFact) ?? boot} ${folder.inode}`,
       version,
       rebuilt,
-      news: () => status.news(),
+      barred: () => whyNotToLeadWithout(controls.loaded.leftOut),
+      statusChanged: () => status.changed(),
     });
     this.#agent = agent;
     const surroundings = {
@@ -142,10 +149,15 @@ export class AgentRun {
       folder,
       io,
       controls,
+      checkCredentials: () => this.#checkCredentials(),
       bootId: boot,
       version,
     };
-    this.#beside = await companions({ ...surroundings, status: () => status.last, news: () => status.news() });
+    this.#beside = await companions({
+      ...surroundings,
+      status: () => status.last,
+      statusChanged: () => status.changed(),
+    });
     this.#probed = this.#ambient.clock.now();
     status.write();
     begun();
@@ -156,29 +168,29 @@ export class AgentRun {
     await tasks.join();
   }
 
-  #tellOpened({ state, cache }: StateFolder): void {
+  #reportOpened({ state, cache }: StateFolder): void {
     const { log } = this.#ambient;
     const { setAside } = state;
     if (setAside) {
       const { file, why } = setAside;
-      log.error("what the agent remembered was damaged and is kept aside", { file, error: why });
+      log.error("state.db was damaged and was moved aside", { file, error: why });
     }
     if (cache.rebuilt) log.warn("the cache cannot be used and is filled again", { error: cache.rebuilt });
-    this.#parts.opened(state);
+    this.#deps.opened(state);
   }
 }
 
 /**
- * The configuration for a makeshift, which is in memory and small: nothing is mirrored there. Events are counted and
- * not kept, as if there were no room: numbers lost with the power would be issued twice. Their count is sent to the
- * fleet once there is room.
+ * The configuration of a run on a makeshift, which is small and in memory: no objects are cached. Events are not stored
+ * but counted as dropped, because their numbers would be lost with the power and given out twice; their count is
+ * reported to the fleet later.
  */
 const reduced = (config: Config): Config => {
   const { mqtt } = config;
   return { ...config, standby: "cold", mqtt: { ...mqtt, outbox: { ...mqtt.outbox, eventRows: 0 } } };
 };
 
-/** The error behind those of the task groups, which only name the task that failed. */
+/** The original error inside those of task groups, which only name the task that failed. */
 function causeOf(error: unknown): unknown {
   let at = error;
   while (at instanceof Error && !("disposition" in at) && at.cause !== undefined) at = at.cause;

@@ -1,17 +1,17 @@
 import { join } from "node:path";
+import { removeCache } from "../../storage/database/open.ts";
 import { StorageError } from "../../storage/errors.ts";
-import { removeCache } from "../../storage/open.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { deadline, elapsed, type Instant, type Millis } from "../base/clock.ts";
+import { TaskGroup } from "../base/concurrency/tasks.ts";
 import { ConfigError, hintOf, isUnforeseen, sentenceOf } from "../base/errors.ts";
 import { exit } from "../base/exit-codes.ts";
 import type { Io } from "../base/io.ts";
-import type { Level } from "../base/logger.ts";
-import { TaskGroup } from "../base/tasks.ts";
+import type { LogLevel } from "../base/logger.ts";
 import { bootId, processMemory } from "../board/facts.ts";
 import { readFact } from "../board/read-fact.ts";
 import type { Ending, InForce, PreviousProcess, ProcessControls, Reload } from "../companions/process-controls.ts";
-import type { Kept } from "../config/remote-record.ts";
+import type { Fault, Kept } from "../config/remote-record.ts";
 import type { Config } from "../config/settings.ts";
 import { MemoryGuard } from "../status/memory-guard.ts";
 import type { ServiceManager } from "../status/service-manager.ts";
@@ -19,69 +19,72 @@ import type { StatusFile } from "../status/status-file.ts";
 import { statusLine } from "../status/status-line.ts";
 import { Watchdog } from "../status/watchdog.ts";
 import { watchdogLimits } from "../status/watchdog-limits.ts";
-import { afterFailure, type Failed } from "./after-failure.ts";
+import { afterFailure, type FailedRun } from "./after-failure.ts";
 import { AgentRun } from "./agent-run.ts";
-import { type Change, ConfigInForce, type ConfigParts } from "./config-in-force.ts";
+import { type ConfigChange, ConfigInForce, type ConfigInForceDeps } from "./config-in-force.ts";
 import { previousProcess } from "./previous-process.ts";
 import { formatOf, type ProcessLog } from "./process-log.ts";
 import { type ProcessView, processStatus } from "./process-status.ts";
 import { recoveryTime } from "./recovery-time.ts";
 import { StatePlace } from "./state-place.ts";
-import { toldOf } from "./told-of.ts";
+import { userMessageOf } from "./user-message.ts";
 
-export interface LivesParts extends ConfigParts {
+export interface AgentSupervisorDeps extends ConfigInForceDeps {
   readonly io: Io;
   readonly log: ProcessLog;
   readonly service: ServiceManager;
-  /** The service manager's watchdog period; undefined: no watchdog. */
+  /** Where a damaged remote.json was put at the start; undefined if it was sound. */
+  readonly remoteSetAside: string | undefined;
+  /** The watchdog period of the service manager; undefined without a watchdog. */
   readonly watchdogPeriod: Millis | undefined;
 }
 
-/** Failures that decide the reaction to the next one. */
+/** Number of failures that are remembered to decide the reaction to the next one. */
 const mostRemembered = 16;
 
 /**
- * The process, over the lives of the agent in it: normally one; another begins when the configuration changes, or when
- * the agent failed in a way that a restart can fix. The status of the process goes on meanwhile.
+ * Runs the agent in this process: normally once. Another run (life) begins when the configuration changes, or when the
+ * agent failed in a way that a restart can fix. Between two runs the status is still written.
  */
 export class AgentSupervisor implements ProcessControls {
   readonly #ambient: Ambient;
-  readonly #parts: LivesParts;
+  readonly #deps: AgentSupervisorDeps;
   readonly startedAt: Instant;
   readonly #end = new AbortController();
-  readonly #settled: ConfigInForce;
+  readonly #config: ConfigInForce;
   readonly #place: StatePlace;
   readonly #watchdog: Watchdog;
   readonly #guard: MemoryGuard;
-  /** Ends the present life. */
-  #turn = new AbortController();
-  /** A life is starting, and may still fail to. */
+  /** Aborted to end the present run of the agent and begin the next one. */
+  #nextLife = new AbortController();
+  /** No agent has started since the start of the process or the last change of the configuration. */
   #isBeginning = true;
   #life: AgentRun | undefined;
   #status: StatusFile;
   #failure: ProcessView["failure"];
+  /** See ProcessView. */
   #isHeld = false;
   #setAside: ProcessView["setAside"];
   #ending: Ending | undefined;
   previous: PreviousProcess | undefined;
 
-  constructor(ambient: Ambient, parts: LivesParts) {
+  constructor(ambient: Ambient, deps: AgentSupervisorDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
-    this.#settled = new ConfigInForce(parts);
-    this.#place = new StatePlace(ambient, { isSupervised: parts.io.env.INVOCATION_ID !== undefined });
+    this.#deps = deps;
+    this.#config = new ConfigInForce(deps);
+    this.#place = new StatePlace(ambient, { isSupervised: deps.io.env.INVOCATION_ID !== undefined });
     this.startedAt = ambient.clock.now();
     this.#status = this.#statusFile();
     this.#watchdog = new Watchdog(ambient, {
-      period: parts.watchdogPeriod,
+      period: deps.watchdogPeriod,
       loops: () => this.#life?.progress(ambient.clock.now()) ?? [],
-      limitOf: (name) => watchdogLimits(patienceOf(this.#settled.config))(name),
-      alive: () => parts.service.alive(),
-      changed: () => this.#status.news(),
+      limitOf: (name) => watchdogLimits(patienceOf(this.#config.config))(name),
+      alive: () => deps.service.alive(),
+      changed: () => this.#status.changed(),
     });
     this.#guard = new MemoryGuard(ambient, {
       startedAt: this.startedAt,
-      limits: () => this.#settled.config.memory,
+      limits: () => this.#config.config.memory,
       rss: () => processMemory(readFact).rssBytes,
       isCalm: () => this.#life?.leads === false,
       tidy: collect,
@@ -90,9 +93,11 @@ export class AgentSupervisor implements ProcessControls {
     });
   }
 
-  /** Runs until the process is asked to end, or cannot go on. Returns the exit code. */
+  /**
+   * Runs until the process is asked to end, or until another run of the agent would not help. Returns the exit code.
+   */
   async run(): Promise<number> {
-    const { io, service } = this.#parts;
+    const { io, service } = this.#deps;
     const stop = (): void => {
       this.#ending ??= { cause: "stop" };
       service.stopping();
@@ -100,15 +105,15 @@ export class AgentSupervisor implements ProcessControls {
     };
     io.signal.addEventListener("abort", stop, { once: true });
     if (io.signal.aborted) stop();
-    const deaf = io.onHangup(() => void this.reload());
-    this.previous = previousProcess(readFact(join(this.#settled.config.run.folder, "status.json")), bootId(readFact));
+    const stopListening = io.onHangup(() => void this.reload());
+    this.previous = previousProcess(readFact(join(this.#config.config.run.folder, "status.json")), bootId(readFact));
     const beside = new TaskGroup();
     beside.start("watchdog", (signal) => this.#watchdog.run(signal));
     beside.start("memory guard", (signal) => this.#guard.run(signal));
     try {
       return await this.#live();
     } finally {
-      deaf();
+      stopListening();
       io.signal.removeEventListener("abort", stop);
       beside.stop();
       this.#place.close();
@@ -117,34 +122,34 @@ export class AgentSupervisor implements ProcessControls {
   }
 
   get loaded(): InForce {
-    return this.#settled.loaded;
+    return this.#config.loaded;
   }
 
-  problemsWith(remote: Kept): readonly string[] {
-    return this.#settled.problemsWith(remote);
+  faultsOf(remote: Kept): readonly Fault[] {
+    return this.#config.faultsOf(remote);
   }
 
-  setLogLevel(level: Level | undefined, component?: string): void {
-    this.#parts.log.turn(level, component);
+  setLogLevel(level: LogLevel | undefined, component?: string): void {
+    this.#deps.log.override(level, component);
   }
 
   restart(ending: Ending): void {
     if (this.#end.signal.aborted) return;
     this.#ending = ending;
-    this.#parts.service.stopping();
+    this.#deps.service.stopping();
     this.#end.abort(new Error(ending.message ?? ending.cause));
   }
 
   reload(): Reload {
     const { log } = this.#ambient;
     if (this.#end.signal.aborted) return { outcome: "refused", problems: ["the agent is stopping"] };
-    this.#parts.service.reloading();
-    const reload = this.#taken(this.#settled.reload(!this.#isBeginning));
+    this.#deps.service.reloading();
+    const reload = this.#taken(this.#config.reload(!this.#isBeginning));
     if (reload.outcome === "refused")
-      log.error("the new configuration is refused, and the former one stays", { problems: reload.problems });
+      log.error("the new configuration is invalid, and the former one stays in force", { problems: reload.problems });
     else log.info("the configuration was read again", { outcome: reload.outcome });
-    this.#status.news();
-    if (!this.#isBeginning) this.#parts.service.ready();
+    this.#status.changed();
+    if (!this.#isBeginning) this.#deps.service.ready();
     return reload;
   }
 
@@ -157,25 +162,27 @@ export class AgentSupervisor implements ProcessControls {
     }
   }
 
-  /** Applies what can change at run time; ends the present life if the rest needs a new one. */
-  #taken(change: Change): Reload {
-    if (change === "refused") return { outcome: "refused", problems: this.#settled.refused };
-    if (change !== "nothing") this.#parts.log.configure(this.#settled.config);
+  /**
+   * Applies changes that can take effect at run time. For all others, ends the present run and begins another one.
+   */
+  #taken(change: ConfigChange): Reload {
+    if (change === "refused") return { outcome: "refused", problems: this.#config.refused };
+    if (change !== "nothing") this.#deps.log.configure(this.#config.config);
     if (change === "other") {
       this.#isBeginning = true;
-      this.#turn.abort(new Error("the configuration changed"));
+      this.#nextLife.abort(new Error("the configuration changed"));
       return { outcome: "begins" };
     }
-    // Files named by the configuration may have changed even if the configuration did not.
+    // The credential files may have changed even if the configuration did not.
     void this.reloadCredentials().then((problem) => {
-      if (problem !== undefined) this.#ambient.log.warn("the credentials cannot be taken over", { problem });
+      if (problem !== undefined) this.#ambient.log.warn("the new credentials cannot be used", { problem });
     });
     return { outcome: change === "nothing" ? "unchanged" : "taken" };
   }
 
   async #live(): Promise<number> {
     const { log, clock } = this.#ambient;
-    const failures: Failed[] = [];
+    const failures: FailedRun[] = [];
     let rebuilt: Error | undefined;
     while (!this.#end.signal.aborted) {
       this.#failure = await this.#once(rebuilt);
@@ -193,19 +200,19 @@ export class AgentSupervisor implements ProcessControls {
       if (next.do === "wait") await this.#without(error, next.pause);
       else if (next.rebuild) {
         rebuilt = error instanceof Error ? error : undefined;
-        log.warn("the cache is thrown away and filled again", { error });
-        removeCache(join(this.#settled.config.state.folder, "cache.db"));
-      } else log.error("what the agent remembers is damaged and is begun anew", { error, hint: hintOf(error) });
+        log.warn("the cache is deleted and filled again", { error });
+        removeCache(join(this.#config.config.state.folder, "cache.db"));
+      } else log.error("state.db is damaged: it is moved aside and begins empty", { error, hint: hintOf(error) });
     }
     log.info("stopped", { afterMs: Math.round(elapsed(this.startedAt, clock.now())), cause: this.#ending?.cause });
     return exit.ok;
   }
 
-  /** Runs one life. Returns the error that ended it; `undefined`: it was asked to end. */
+  /** Runs the agent once. Returns the error that ended the run; undefined if the agent was asked to end. */
   async #once(rebuilt: Error | undefined): Promise<ProcessView["failure"]> {
-    const { io, service } = this.#parts;
-    const { config } = this.#settled;
-    this.#turn = new AbortController();
+    const { io, service } = this.#deps;
+    const { config } = this.#config;
+    this.#nextLife = new AbortController();
     this.#status = this.#statusFile();
     const needed = recoveryTime(config.state.folder);
     if (needed !== undefined) service.extend(needed);
@@ -225,10 +232,10 @@ export class AgentSupervisor implements ProcessControls {
       },
     });
     this.#isHeld = this.#place.avoids(config) !== undefined;
-    const beside = new TaskGroup(AbortSignal.any([this.#end.signal, this.#turn.signal]));
-    if (this.#isHeld) beside.start("look for the state folder", (signal) => this.#regain(config, signal));
+    const beside = new TaskGroup(AbortSignal.any([this.#end.signal, this.#nextLife.signal]));
+    if (this.#isHeld) beside.start("wait for the state folder", (signal) => this.#regain(config, signal));
     try {
-      await this.#life.run(AbortSignal.any([this.#end.signal, this.#turn.signal]));
+      await this.#life.run(AbortSignal.any([this.#end.signal, this.#nextLife.signal]));
       return undefined;
     } catch (error) {
       return { error };
@@ -240,46 +247,49 @@ export class AgentSupervisor implements ProcessControls {
     }
   }
 
-  /** Ends a life on a makeshift once the folder is writable again. */
+  /** While the agent's state is in memory: ends this run once the configured folder is writable again. */
   async #regain(config: Config, signal: AbortSignal): Promise<void> {
     const { folder } = config.state;
     const found = await this.#place.regained(config, signal);
     if (found === "usable") {
-      this.#ambient.log.info("the state folder takes changes again", { folder });
-      this.#turn.abort(new Error("the state folder takes changes again"));
+      this.#ambient.log.info("the state folder is writable again", { folder });
+      this.#nextLife.abort(new Error("the state folder is writable again"));
     } else if (found === "elsewhere") {
-      this.restart({ cause: "storage", message: `${folder} can be written again, only not by this process` });
+      this.restart({
+        cause: "storage",
+        message: `${folder} is writable again, but this process still sees it read-only`,
+      });
     }
   }
 
-  /** Returns to the former configuration if no life can begin with the new one. */
+  /** Returns to the former configuration, if the agent cannot start with the new one. Returns whether it did. */
   #goBack(error: unknown): boolean {
-    if (!(this.#isBeginning || error instanceof ConfigError) || !this.#settled.goBack(error)) return false;
-    this.#parts.log.configure(this.#settled.config);
+    if (!(this.#isBeginning || error instanceof ConfigError) || !this.#config.goBack(error)) return false;
+    this.#deps.log.configure(this.#config.config);
     this.#isBeginning = true;
-    const message = "nothing can begin with the new configuration, and the former one is taken again";
+    const message = "the agent cannot start with the new configuration, and uses the former one again";
     this.#ambient.log.error(message, { error });
     return true;
   }
 
-  /** Goes on without a state folder that cannot be written, if possible. */
+  /** Continues with the state in memory if the state folder cannot be written; otherwise waits. */
   async #without(error: unknown, pause: Millis): Promise<void> {
-    if (!this.#place.avoid(this.#settled.config, error, pause)) return await this.#held(error, pause);
+    if (!this.#place.avoid(this.#config.config, error, pause)) return await this.#held(error, pause);
     const message =
-      "the state folder takes no change: this board tells and answers, and neither leads nor changes anything";
+      "the state folder is not writable: this board reports and answers, but neither leads nor changes anything";
     this.#ambient.log.error(message, { error, hint: hintOf(error), lookAgainMs: pause });
   }
 
-  /** Waits without an agent. The status goes on: it shows the reason, and the remedy for a person. */
+  /** Waits without an agent. The status is still written, with the reason and a hint. */
   async #held(error: unknown, pause: Millis): Promise<void> {
     const { clock, log } = this.#ambient;
-    log.error("the agent cannot go on now, and tries again", { error, hint: hintOf(error), pauseMs: pause });
-    const ends = AbortSignal.any([this.#end.signal, this.#turn.signal]);
+    log.error("the agent cannot run now, and tries again", { error, hint: hintOf(error), pauseMs: pause });
+    const ends = AbortSignal.any([this.#end.signal, this.#nextLife.signal]);
     const over = deadline(clock, pause, ends, () => new Error("the pause is over"));
     this.#isHeld = true;
     this.#status.write();
-    // Waiting for room on the disk is no failed start: another start would find the same.
-    this.#parts.service.ready();
+    // For the service manager the start has succeeded: a new process would find the same obstacle.
+    this.#deps.service.ready();
     try {
       await this.#status.run(over.signal);
     } finally {
@@ -288,18 +298,18 @@ export class AgentSupervisor implements ProcessControls {
     }
   }
 
-  /** Reports one sentence and a hint; the exit code tells systemd whether another start can help. */
+  /** Reports the error that ends the process. The exit code says whether systemd should start another one. */
   #ended(error: unknown): number {
     if (error instanceof ConfigError) throw error;
-    const { io } = this.#parts;
-    const { message, hint } = toldOf(error);
+    const { io } = this.#deps;
+    const { message, hint } = userMessageOf(error);
     this.#ending = { cause: "failure", message };
-    this.#parts.service.status(message);
+    this.#deps.service.status(message);
     // The status file of a folder that another agent holds belongs to that agent.
     if (!(error instanceof StorageError && error.kind === "busy")) this.#status.write();
     const stack = isUnforeseen(error) && error instanceof Error ? error.stack : undefined;
-    const isRead = formatOf(io, this.#settled.config) === "text";
-    if (!isRead) this.#ambient.log.error("the agent cannot go on", { error, hint, stack });
+    const isRead = formatOf(io, this.#config.config) === "text";
+    if (!isRead) this.#ambient.log.error("the agent has failed and ends", { error, hint, stack });
     else {
       io.stderr.line(`siteward: ${message}`);
       if (hint !== undefined) io.stderr.line(`  ${hint}`);
@@ -309,10 +319,10 @@ export class AgentSupervisor implements ProcessControls {
   }
 
   #statusFile(): StatusFile {
-    const { io, service } = this.#parts;
+    const { io, service } = this.#deps;
     return processStatus(this.#ambient, {
       io,
-      config: this.#settled.config,
+      config: this.#config.config,
       view: () => this.#view(),
       before: this.#status,
       written: (status) => service.status(statusLine(status)),
@@ -322,14 +332,15 @@ export class AgentSupervisor implements ProcessControls {
   #view(): ProcessView {
     return {
       startedAt: this.startedAt,
-      loaded: this.#settled.loaded,
+      loaded: this.#config.loaded,
       life: this.#life,
-      failure: this.#place.avoids(this.#settled.config) ?? this.#failure,
+      failure: this.#place.avoids(this.#config.config) ?? this.#failure,
       isHeld: this.#isHeld,
       setAside: this.#setAside,
-      refused: this.#settled.refused,
+      remoteSetAside: this.#deps.remoteSetAside,
+      refused: this.#config.refused,
       stuck: this.#watchdog.stuck,
-      isWatched: this.#parts.watchdogPeriod !== undefined,
+      isWatched: this.#deps.watchdogPeriod !== undefined,
       isTooLarge: this.#guard.isInVain,
       ending: this.#ending,
       previous: this.previous?.ending,
@@ -342,7 +353,7 @@ const patienceOf = ({ client, leader }: Config): Parameters<typeof watchdogLimit
   renewDeadline: leader.renewDeadline,
 });
 
-/** Does nothing if the program was started without --expose-gc: then V8 alone decides. */
+/** Collects garbage; does nothing if the program was started without --expose-gc. */
 const collect = (): void => {
   globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" });
 };

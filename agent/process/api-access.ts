@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { Ambient } from "../base/ambient.ts";
 import type { Io } from "../base/io.ts";
-import type { Credentials } from "../client/credentials.ts";
-import { HttpTransport } from "../client/http-transport.ts";
-import { defaultHealth } from "../client/http2-wire.ts";
-import { meantCredentials } from "../client/meant-credentials.ts";
-import type { ProxySettings } from "../client/proxy.ts";
+import { resolvedCredentials } from "../client/credentials/credential-resolution.ts";
+import type { Credentials } from "../client/credentials/credentials.ts";
+import { HttpTransport } from "../client/transport/http-transport.ts";
+import { defaultHealth } from "../client/transport/http2-wire.ts";
+import type { ProxySettings } from "../client/transport/proxy.ts";
 import { etc } from "../config/load.ts";
 import type { Config } from "../config/settings.ts";
 
@@ -23,15 +23,17 @@ export const proxiesOf = ({ env }: Pick<Io, "env">, configured: string | undefin
   except: env.NO_PROXY ?? env.no_proxy,
 });
 
-/** The credentials that the agent of this process uses. */
+/** The credentials of this board's agent, for the agent itself. */
 export const credentialsOf = ({ env }: Pick<Io, "env">, { api }: Config, ambient: Ambient): Credentials =>
-  meantCredentials(ambient, { api, asker: "agent", places: { env, etc } });
+  resolvedCredentials(ambient, { api, asker: "agent", places: { env, etc } });
 
-/** The credentials of this board's agent, for a person who asks about it. */
+/** The credentials of this board's agent, for a command that an operator runs. */
 export const askedCredentials = ({ env }: Pick<Io, "env">, { api }: Config, ambient: Ambient): Credentials =>
-  meantCredentials(ambient, { api, asker: "person", places: { env, etc } });
+  resolvedCredentials(ambient, { api, asker: "person", places: { env, etc } });
 
-/** Stands for the cluster behind it, if the cluster's own identity may not be read. */
+/**
+ * A hash of the server's address and certificate authority, which identifies the cluster if its uid may not be read.
+ */
 export async function addressOf(credentials: Credentials): Promise<string> {
   const { server, tls } = await credentials.access();
   return createHash("sha256")

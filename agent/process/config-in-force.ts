@@ -1,30 +1,33 @@
 import { ConfigError } from "../base/errors.ts";
-import { blank, type Kept, type RemoteRecord } from "../config/remote-record.ts";
+import type { LeftOut } from "../config/remote-fit.ts";
+import { blank, type Fault, type Kept, type RemoteRecord } from "../config/remote-record.ts";
 import type { Config } from "../config/settings.ts";
+import { leftOutText } from "../fleet/configuration/config-problems.ts";
 import type { LoadedConfig } from "./load-config.ts";
-import { toldOf } from "./told-of.ts";
+import { userMessageOf } from "./user-message.ts";
 
 /**
- * level: only the log level changed, which applies to a running agent. other: a new life has to begin. refused: the
- * former configuration stays.
+ * What a reload changed. level: only the log level, which a running agent can change. other: the agent has to be
+ * started again within this process. refused: the new configuration is invalid, or would leave out settings of the fleet
+ * that are in force; the former one stays in force.
  */
-export type Change = "nothing" | "level" | "other" | "refused";
+export type ConfigChange = "nothing" | "level" | "other" | "refused";
 
-export interface ConfigParts {
+export interface ConfigInForceDeps {
   readonly loaded: LoadedConfig;
   /** Reads the configuration again, with the fleet's settings as stored or as given. Throws a ConfigError. */
   readonly load: (fleet?: RemoteRecord) => LoadedConfig;
 }
 
-/** The configuration of a process over its changes. An invalid new one never replaces the old one. */
+/** The configuration in force, which reloads may change. An invalid one never replaces it. */
 export class ConfigInForce {
-  readonly #load: ConfigParts["load"];
+  readonly #load: ConfigInForceDeps["load"];
   #loaded: LoadedConfig;
-  /** The configuration before the last change, until the new one has proved itself. */
+  /** The configuration to return to if the agent cannot start with the present one. */
   #former: LoadedConfig | undefined;
   #refused: readonly string[] = [];
 
-  constructor({ loaded, load }: ConfigParts) {
+  constructor({ loaded, load }: ConfigInForceDeps) {
     this.#loaded = loaded;
     this.#load = load;
   }
@@ -42,8 +45,8 @@ export class ConfigInForce {
     return this.#refused;
   }
 
-  /** `isProven`: a life has begun with the configuration in force. */
-  reload(isProven: boolean): Change {
+  /** Reads the configuration again. `isProven`: an agent has started with the configuration in force. */
+  reload(isProven: boolean): ConfigChange {
     let next: LoadedConfig;
     try {
       next = this.#load();
@@ -53,6 +56,10 @@ export class ConfigInForce {
       return "refused";
     }
     const before = this.#loaded;
+    if (next.leftOut && isLessOf(next.leftOut, before.leftOut)) {
+      this.#refused = [leftOutText(next.leftOut)];
+      return "refused";
+    }
     this.#refused = [];
     this.#loaded = next;
     const change = changeOf(before.config, next.config);
@@ -60,23 +67,26 @@ export class ConfigInForce {
     return change;
   }
 
-  /** Restores the configuration before the last change, if any, because no life could begin with the new one. */
+  /** Returns to the former configuration, because the agent cannot start with this one. Returns false without one. */
   goBack(because: unknown): boolean {
     if (!this.#former) return false;
-    this.#refused = because instanceof ConfigError ? because.problems : [toldOf(because).message];
+    this.#refused = because instanceof ConfigError ? because.problems : [userMessageOf(because).message];
     this.#loaded = this.#former;
     this.#former = undefined;
     return true;
   }
 
-  /** Why settings of the fleet conflict with this board's own; empty: they do not. */
-  problemsWith(remote: Kept): readonly string[] {
-    const { remoteVersion, warnings } = this.#load({ ...blank, current: remote });
-    return remoteVersion === remote.version ? [] : warnings.slice(-1);
+  /** The faults of settings of the fleet on this board; none if all of them can be in force. */
+  faultsOf(remote: Kept): readonly Fault[] {
+    return this.#load({ ...blank, current: remote }).leftOut?.faults ?? [];
   }
 }
 
-function changeOf(before: Config, after: Config): Exclude<Change, "refused"> {
+/** Whether the new configuration would leave out a setting of the fleet that is in force now. */
+const isLessOf = ({ faults }: LeftOut, before: LeftOut | undefined): boolean =>
+  faults.some(({ path }) => !before?.faults.some((known) => known.path === path));
+
+function changeOf(before: Config, after: Config): Exclude<ConfigChange, "refused"> {
   const rest = ({ log: { level: _, ...log }, ...config }: Config): string => JSON.stringify({ ...config, log });
   if (rest(before) !== rest(after)) return "other";
   return before.log.level === after.log.level ? "nothing" : "level";

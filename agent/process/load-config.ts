@@ -3,26 +3,28 @@ import { join } from "node:path";
 import { ConfigError } from "../base/errors.ts";
 import type { Io } from "../base/io.ts";
 import { compatibles, type ReadFact, ramBytes } from "../board/facts.ts";
-import { type BoardFacts, type Profile, type Profiles, profileFor, readProfiles } from "../board/profile.ts";
+import { type BoardFacts, type Profile, type Profiles, profileFor, readProfiles } from "../board/profile/profile.ts";
 import { readFact } from "../board/read-fact.ts";
 import { etc, type Loaded, loadConfig, type Sources } from "../config/load.ts";
 import { readRemote } from "../config/remote-file.ts";
-import { judgeRemote } from "../config/remote-judge.ts";
-import { inForce, type RemoteRecord } from "../config/remote-record.ts";
+import { fitRemote, type LeftOut } from "../config/remote-fit.ts";
+import { blank, inForce, type RemoteRecord } from "../config/remote-record.ts";
 
-/** The folder of the agent's status and its socket, as far as it is known without the configuration. */
+/** The default folder of the agent's status and socket. */
 export const runFolder = ({ env }: Pick<Io, "env">): string => env.SITEWARD_RUN_FOLDER || "/run/siteward";
 
-/** Profiles of this board's own: an upgrade leaves them alone. */
+/** The folder of profiles that an operator added; upgrades do not change it. */
 export const ownProfiles = `${etc}/profiles.d`;
 
 export interface LoadedConfig extends Loaded {
   readonly profile: Profile | undefined;
-  /** Version of the fleet settings in force. */
+  /** The version of the fleet's settings that is wholly in force; undefined if none is. */
   readonly remoteVersion: number | undefined;
+  /** Stored settings of the fleet that are not in force; undefined if there are none. */
+  readonly leftOut: LeftOut | undefined;
 }
 
-/** The configuration of this board with the firmware profile that fits it. Throws a ConfigError with every problem. */
+/** The configuration of this board, with its board profile. Throws a ConfigError with all problems. */
 export function configOf(
   io: Pick<Io, "env" | "hostname" | "home">,
   file: string | undefined,
@@ -43,14 +45,14 @@ export function configOf(
   const profile = profiles.find(({ id }) => id === named);
   if (!profile)
     throw new ConfigError([
-      `board.profile: there is no profile ${named}; siteward profile list names them`,
+      `board.profile: there is no profile ${named}; siteward profile list shows all of them`,
       ...problems,
     ]);
   const again = { ...sources, profile };
   return { ...withRemote(again, load(again), { load, recordIn }), profile };
 }
 
-/** Installed profiles are in profiles.d; in the source tree they are in firmware-profiles. */
+/** All profiles: the installed ones in profiles.d (in a source tree: firmware-profiles), and those of an operator. */
 export function profilesOf({ home }: Pick<Io, "home">): Profiles {
   const installed = join(home, "profiles.d");
   return readProfiles(existsSync(installed) ? installed : join(home, "firmware-profiles"), ownProfiles);
@@ -64,23 +66,24 @@ export function factsOf(read: ReadFact): BoardFacts {
 
 type Load = (sources: Sources) => Loaded;
 
-/** Fleet settings that no longer fit the board's own are left out, with a warning. */
+/** Adds the fleet's settings, as far as they fit this board's own. */
 function withRemote(
   sources: Sources,
   own: Loaded,
   { load, recordIn }: { readonly load: Load; readonly recordIn: (folder: string) => RemoteRecord },
 ) {
   const { remote: may, state } = own.config;
-  const remote = may.enabled ? inForce(recordIn(state.folder)) : undefined;
-  if (!remote) return { ...own, remoteVersion: undefined };
-  const { version } = remote;
-  try {
-    const faults = judgeRemote(remote.config, may.locked).map(({ path, code }) => `${path}: ${code}`);
-    if (faults.length > 0) throw new ConfigError(faults);
-    return { ...load({ ...sources, remote }), remoteVersion: version };
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    const warning = `the fleet's settings, version ${version}, are left out: ${error.problems.join("; ")}`;
-    return { ...own, warnings: [...own.warnings, warning], remoteVersion: undefined };
-  }
+  const record = may.enabled ? recordIn(state.folder) : blank;
+  const remote = inForce(record);
+  if (!remote) return { ...own, remoteVersion: undefined, leftOut: allLeftOut(record) };
+  const { loaded, leftOut } = fitRemote(remote, {
+    locked: may.locked,
+    load: (fleet) => load({ ...sources, remote: fleet }),
+  });
+  return { ...loaded, remoteVersion: leftOut ? undefined : remote.version, leftOut };
+}
+
+function allLeftOut({ lost }: RemoteRecord): LeftOut | undefined {
+  if (lost === undefined) return undefined;
+  return { version: undefined, faults: [{ path: "", code: "not-stored", message: lost }] };
 }

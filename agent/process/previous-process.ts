@@ -2,7 +2,10 @@ import type { Ending, PreviousProcess } from "../companions/process-controls.ts"
 import { readStatus, type Status } from "../status/schema.ts";
 import { stuckCondition } from "../status/watchdog.ts";
 
-/** The former process, from the status that it left behind; undefined: there was none in this boot. */
+/**
+ * How the former process ended, from the last status that it wrote; undefined if there was no such process in this
+ * boot.
+ */
 export function previousProcess(left: string | undefined, bootId: string): PreviousProcess | undefined {
   const status = left === undefined ? "there is none" : readStatus(left);
   if (typeof status === "string" || status.bootId !== bootId) return undefined;
@@ -13,5 +16,5 @@ function endingOf(status: Status): Ending {
   if (status.ending) return status.ending;
   const stuck = status.health.conditions.find(({ type }) => type === stuckCondition);
   if (stuck) return { cause: "watchdog", message: stuck.message };
-  return { cause: "unclean", message: "it was killed, or crashed, before it could say why" };
+  return { cause: "unclean", message: "it was killed or crashed before it could write the reason" };
 }

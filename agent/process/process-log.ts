@@ -1,24 +1,24 @@
 import { fstatSync, writeSync } from "node:fs";
 import type { Io } from "../base/io.ts";
 import { JournalLogger } from "../base/journal.ts";
-import { type Fields, type Level, LineLogger, type LineTaker, type Logger } from "../base/logger.ts";
+import { LineLogger, type LineTaker, type LogFields, type Logger, type LogLevel } from "../base/logger.ts";
 import type { Config } from "../config/settings.ts";
 import { numberIn, passedSocket } from "../status/sd-notify.ts";
 
 export type LogFormat = "journal" | "json" | "text";
 
-/** The configured format; with "auto", the one that fits the output. */
+/** The configured log format; with "auto", the format that fits the output. */
 export const formatOf = ({ stdout, env }: Pick<Io, "stdout" | "env">, { log }: Pick<Config, "log">): LogFormat => {
   if (log.format !== "auto") return log.format;
   if (stdout.isTTY) return "text";
   return isOurs(env.JOURNAL_STREAM) ? "journal" : "json";
 };
 
-/** The log of the process, over all changes of the configuration. */
+/** The log of the process, whose level and format follow the configuration. */
 export class ProcessLog implements LineTaker {
   readonly #io: Io;
-  #configured: Level;
-  #turned: { readonly level: Level; readonly component: string | undefined } | undefined;
+  #configured: LogLevel;
+  #override: { readonly level: LogLevel; readonly component: string | undefined } | undefined;
   #logger: Logger;
 
   constructor(io: Io, config: Config) {
@@ -27,8 +27,8 @@ export class ProcessLog implements LineTaker {
     this.#logger = loggerOf(io, config);
   }
 
-  levelOf({ controller, resource }: Fields): Level {
-    const { level, component } = this.#turned ?? { level: this.#configured };
+  levelOf({ controller, resource }: LogFields): LogLevel {
+    const { level, component } = this.#override ?? { level: this.#configured };
     const isMeant = component === undefined || component === controller || component === resource;
     return isMeant ? level : this.#configured;
   }
@@ -39,16 +39,16 @@ export class ProcessLog implements LineTaker {
   }
 
   /** Overrides the configured level, for all lines or those of a controller or resource; undefined: as configured. */
-  turn(level: Level | undefined, component?: string): void {
-    this.#turned = level && { level, component };
+  override(level: LogLevel | undefined, component?: string): void {
+    this.#override = level && { level, component };
   }
 
-  take(level: Level, message: string, fields: Fields): void {
+  take(level: LogLevel, message: string, fields: LogFields): void {
     this.#logger[level](message, fields);
   }
 }
 
-/** Accepts lines of every level: the caller has filtered them already. */
+/** The logger for a format. It accepts lines of every level, because `levelOf` has filtered them. */
 function loggerOf(io: Io, config: Config): Logger {
   const level = "debug";
   const write = (line: string): void => io.stdout.line(line);
@@ -60,7 +60,7 @@ function loggerOf(io: Io, config: Config): Logger {
   );
 }
 
-/** The socket that the service manager or the launcher opened for us. */
+/** Sends to the journal's socket, if the service manager or the launcher has opened one. */
 function journalOf({ env }: Io): ((entry: Uint8Array) => boolean) | undefined {
   const fd = passedSocket("journal", env, process.pid) ?? numberIn(env.SITEWARD_JOURNAL_FD);
   if (fd === undefined) return undefined;
@@ -74,7 +74,7 @@ function journalOf({ env }: Io): ((entry: Uint8Array) => boolean) | undefined {
   };
 }
 
-/** JOURNAL_STREAM is inherited by child processes; it counts only if it names our own output (systemd.exec(5)). */
+/** Whether JOURNAL_STREAM names the output of this process: child processes inherit the variable (systemd.exec(5)). */
 function isOurs(stream: string | undefined): boolean {
   if (!stream) return false;
   try {

@@ -1,41 +1,43 @@
 import { join } from "node:path";
+import type { OpenedState } from "../../storage/database/open.ts";
 import { makeFolder } from "../../storage/make-folder.ts";
-import type { OpenedState } from "../../storage/open.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
-import { formatDuration } from "../base/duration.ts";
 import type { Io } from "../base/io.ts";
+import { formatDuration } from "../base/time/duration.ts";
 import { bootClock, bootId, model, processMemory, ramBytes } from "../board/facts.ts";
 import { readFact } from "../board/read-fact.ts";
 import type { Ending } from "../companions/process-controls.ts";
 import type { Config } from "../config/settings.ts";
+import { leftOutProblem } from "../fleet/configuration/config-problems.ts";
+import { completed } from "../status/contribution.ts";
 import type { Parts, ProblemPart } from "../status/parts.ts";
 import { replaceFile } from "../status/replace-file.ts";
 import type { Status } from "../status/schema.ts";
 import { snapshot } from "../status/snapshot.ts";
 import { StatusFile } from "../status/status-file.ts";
-import { completed } from "../status/told.ts";
 import { type Stuck, stuckCondition } from "../status/watchdog.ts";
 import type { AgentRun } from "./agent-run.ts";
 import type { LoadedConfig } from "./load-config.ts";
-import { statusParts } from "./status-parts.ts";
-import { toldOf } from "./told-of.ts";
+import { userMessageOf } from "./user-message.ts";
 import { version } from "./version.ts";
 
-/** The state of the process itself, beside that of the agent in it. */
+/** The state of the process, without that of the agent in it. */
 export interface ProcessView {
   readonly startedAt: Instant;
   readonly loaded: LoadedConfig;
   readonly life: AgentRun | undefined;
-  /** The error that ended the last life. */
+  /** The error that ended the agent's last run, or because of which its state is in memory; undefined without one. */
   readonly failure: { readonly error: unknown } | undefined;
-  /** The agent waits for another attempt, or runs on a makeshift. */
+  /** True while the agent waits for its next run, or while it runs with its state in memory. */
   readonly isHeld: boolean;
   readonly setAside: OpenedState["setAside"];
+  /** Where a damaged remote.json was put. */
+  readonly remoteSetAside: string | undefined;
   /** The problems of a new configuration that was refused. */
   readonly refused: readonly string[];
   readonly stuck: readonly Stuck[];
-  /** Systemd's watchdog is on: it ends a stuck process. */
+  /** Whether systemd's watchdog is on, which ends a stuck process. */
   readonly isWatched: boolean;
   readonly isTooLarge: boolean;
   readonly ending: Ending | undefined;
@@ -70,7 +72,10 @@ export function processStatus(
     take: (before, writeFailures) => {
       const now = ambient.clock.now();
       const whole = view();
-      return snapshot(completed(partsOf(whole, { io, writeFailures }, now), whole.life?.told(now) ?? []), before);
+      return snapshot(
+        completed(partsOf(whole, { io, writeFailures }, now), whole.life?.contributions(now) ?? []),
+        before,
+      );
     },
   });
   return file;
@@ -83,8 +88,7 @@ function partsOf(
 ): Parts {
   const { startedAt, loaded, life, ending, previous, setAside } = view;
   const { config, profile, files, warnings } = loaded;
-  const views = life?.views(now);
-  const { problems = [], ...agent } = views ? statusParts({ ...views, setAside }, now) : {};
+  const agent = life?.parts(now);
   return {
     now,
     process: {
@@ -92,8 +96,8 @@ function partsOf(
       version,
       startedAt,
       bootId: bootId(readFact),
-      bootMs: bootClock(readFact) ?? 0,
-      staleAfter: 3 * config.status.every,
+      writtenBootMs: bootClock(readFact) ?? 0,
+      staleAfterMs: 3 * config.status.every,
       invocationId: io.env.INVOCATION_ID,
       writeFailures,
       ending,
@@ -115,44 +119,68 @@ function partsOf(
     board: { model: model(readFact), ramBytes: ramBytes(readFact) },
     config: { files, warnings },
     ...agent,
-    problems: [...problems, ...(views && !view.isHeld ? [] : ends(view)), ...ownProblems(view, now)],
+    problems: [
+      ...(agent?.problems ?? []),
+      ...(agent && setAside ? [asideProblem(setAside)] : []),
+      ...(agent && !view.isHeld ? [] : ends(view)),
+      ...ownProblems(view, now),
+    ],
   };
 }
 
-/** Why there is no agent, none for now, or one that only reports and answers. */
+const asideProblem = ({ file }: NonNullable<OpenedState["setAside"]>): ProblemPart => ({
+  type: "StateSetAside",
+  severity: "warning",
+  message: `state.db was damaged and is now ${file}`,
+  hint: "running toleration times started over; the old file is kept for inspection",
+});
+
+/** The problem to show if no agent runs, or if it runs with its state in memory. */
 function ends({ failure, isHeld, life }: ProcessView): readonly ProblemPart[] {
   if (!failure) return [];
-  const { message, hint } = toldOf(failure.error);
-  const rest = isHeld && life ? "; this board tells and answers meanwhile, and neither leads nor changes anything" : "";
+  const { message, hint } = userMessageOf(failure.error);
+  const rest =
+    isHeld && life ? "; until then this board reports and answers, but neither leads nor changes anything" : "";
   return [{ type: isHeld ? "AgentHeld" : "AgentEnded", severity: "critical", message: `${message}${rest}`, hint }];
 }
 
-/** How long the end of the former process is worth reporting. */
+/** For this long after the start, the end of the former process is reported. */
 const recent: Millis = 3_600_000;
 
 function ownProblems(view: ProcessView, now: Instant): ProblemPart[] {
-  const { refused, stuck, isWatched, isTooLarge, previous, startedAt } = view;
+  const { loaded, remoteSetAside, refused, stuck, isWatched, isTooLarge, previous, startedAt } = view;
   const found: ProblemPart[] = stuck.map(({ name, since }) => ({
     type: stuckCondition,
     subject: name,
     severity: "critical",
     message: `${name} has not moved for ${formatDuration(elapsed(since, now))}`,
-    hint: `${isWatched ? "systemd starts the agent anew" : "start the agent anew"}; report it with the log: this is a bug of the agent`,
+    hint: `${isWatched ? "systemd restarts the agent" : "restart the agent"}; report this, with the log: it is a bug in the agent`,
   }));
   const [first, ...more] = refused;
   if (first !== undefined) {
     found.push({
       type: "ConfigRefused",
       severity: "warning",
-      message: `the new configuration is refused, and the former one stays: ${first}${more.length > 0 ? `, and ${more.length} more` : ""}`,
-      hint: "correct it (siteward config check FILE), then: systemctl reload siteward",
+      message: `the new configuration is invalid, and the former one stays in force: ${first}${more.length > 0 ? `, and ${more.length} more` : ""}`,
+      hint: "correct the file (siteward config check FILE), then: systemctl reload siteward",
     });
   }
+  if (remoteSetAside !== undefined) {
+    found.push({
+      type: "StateSetAside",
+      subject: "remote.json",
+      severity: "warning",
+      message: `remote.json, which has the fleet's settings, was damaged; the damaged file is now ${remoteSetAside}`,
+      hint: "the settings come from its copy, if that is sound; the old file is kept for inspection",
+    });
+  }
+  if (loaded.leftOut) found.push(leftOutProblem(loaded.leftOut));
   if (isTooLarge) {
     found.push({
       type: "MemoryAboveLimit",
       severity: "warning",
-      message: "the agent takes more memory than memory.hard, and did so soon after its start",
+      message:
+        "the agent uses more memory than memory.hard, and did so soon after its start, so a restart would not help",
       hint: "raise memory.hard and the unit's MemoryMax, if the board can spare it",
     });
   }
@@ -167,11 +195,11 @@ function ownProblems(view: ProcessView, now: Instant): ProblemPart[] {
   return found;
 }
 
-/** Ends that nobody asked for. */
+/** The causes of an unrequested end of the process, in words. */
 const endings: Readonly<Record<string, string>> = {
-  memory: "the former process ended because of its memory",
-  storage: "the former process ended for one that can write the state folder",
-  failure: "the former process could not go on",
-  watchdog: "the former process was ended by systemd's watchdog",
-  unclean: "the former process ended without a word",
+  memory: "the former process used too much memory and ended",
+  storage: "the former process made way for one that can write the state folder",
+  failure: "the former process ended with an error",
+  watchdog: "systemd's watchdog ended the former process",
+  unclean: "the former process ended without giving a reason",
 };

@@ -4,6 +4,7 @@ import { FieldLogger } from "../base/logger.ts";
 import { readFact } from "../board/read-fact.ts";
 import { startRemote } from "../config/remote-file.ts";
 import type { RemoteRecord } from "../config/remote-record.ts";
+import { leftOutText } from "../fleet/configuration/config-problems.ts";
 import { notifierOf, numberIn } from "../status/sd-notify.ts";
 import { ServiceManager } from "../status/service-manager.ts";
 import { AgentSupervisor } from "./agent-supervisor.ts";
@@ -13,11 +14,19 @@ import { ProcessLog } from "./process-log.ts";
 /** `siteward run`: the agent of this board, until it is stopped. */
 export const run: Run = async (io, args) => {
   const load = (record?: RemoteRecord) => configOf(io, args.values.get("config"), readFact, record && (() => record));
-  // Counts this start: a trial of the fleet's settings that ends processes must not begin for ever.
-  const loaded = configOf(io, args.values.get("config"), readFact, startRemote);
+  // `startRemote` counts this start: after several, a trial of the fleet's settings that ends processes is rolled back.
+  let [remoteSetAside, isRestored]: [string | undefined, boolean] = [undefined, false];
+  const loaded = configOf(io, args.values.get("config"), readFact, (folder) => {
+    const started = startRemote(folder);
+    remoteSetAside = started.setAside;
+    isRestored = started.isRestored;
+    return started.record;
+  });
   const log = new ProcessLog(io, loaded.config);
   const ambient: Ambient = { clock: io.clock, random: io.random, log: new FieldLogger(log) };
   for (const warning of loaded.warnings) ambient.log.warn("configuration", { warning });
+  if (isRestored) ambient.log.warn("configuration", { warning: "remote.json was missing: restored from its copy" });
+  if (loaded.leftOut) ambient.log.error("configuration", { warning: leftOutText(loaded.leftOut) });
   const notifier = notifierOf({ env: io.env, pid: process.pid });
   const service = new ServiceManager(ambient, { notifier });
   return await new AgentSupervisor(ambient, {
@@ -25,6 +34,7 @@ export const run: Run = async (io, args) => {
     log,
     loaded,
     load,
+    remoteSetAside,
     service,
     watchdogPeriod: watchdogPeriod(io.env),
   }).run();

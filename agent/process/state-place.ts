@@ -4,49 +4,51 @@ import { carryBack, type Makeshift, makeMakeshift, openMakeshift, proveUsable } 
 import { obstacleAt, StateFolder } from "../../storage/state-folder.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { type Millis, sleep } from "../base/clock.ts";
-import { boardFiles } from "../board/board-files.ts";
 import { existingFolder } from "../board/existing-folder.ts";
-import { mountOf } from "../board/mount.ts";
+import { boardFiles } from "../board/sensors/board-files.ts";
+import { mountOf } from "../board/sensors/mount.ts";
 import type { Config } from "../config/settings.ts";
-import { toldOf } from "./told-of.ts";
+import { userMessageOf } from "./user-message.ts";
 
-/** A check costs no more than reading the mount table, and the databases if the folder seems usable. */
+/** Pauses between two checks of the state folder, in milliseconds. */
 const pauses = { first: 2000, most: 60_000 };
 
 /**
- * elsewhere: the folder is writable again, but not for this process. A service has its own view of the mounts: one made
- * while the mount was read-only stays read-only, even after a remount outside.
+ * Where the folder became writable again. usable: for this process. elsewhere: only outside of it. A service has its
+ * own mount namespace: a mount that was read-only when the service started stays read-only there, even after a remount
+ * outside.
  */
 export type Regained = "usable" | "elsewhere";
 
 interface Avoided {
   readonly folder: string;
   readonly error: unknown;
-  /** Pause before the first check: a folder that fails again and again is checked less and less often. */
+  /** Pause before the first check; it grows with each failure. */
   readonly pause: Millis;
 }
 
 /**
- * Where the state of a life lies: in the configured folder or, while that cannot be written, in a makeshift in memory
- * beside the status. A board with a failing card must be able to report and to answer more than any other.
+ * Where a run of the agent keeps its state: in the configured folder or, while that cannot be written, in a makeshift
+ * (a folder in memory), so that a board with a failing card can still report and answer commands.
  */
 export class StatePlace {
   readonly #ambient: Ambient;
   readonly #isSupervised: boolean;
+  /** The configured folder while it is not used. */
   #avoided: Avoided | undefined;
   #makeshift: Makeshift | undefined;
-  /** Found usable while the makeshift stood in: the next life takes it over open. */
+  /** The configured folder, opened by a check that found it writable: the agent's next run uses it. `of`: its path. */
   #found: { readonly of: string; readonly folder: StateFolder } | undefined;
 
-  /** `isSupervised`: a supervisor starts another process when this one ends. */
+  /** `isSupervised`: the service manager starts another process when this one ends. */
   constructor(ambient: Ambient, { isSupervised }: { readonly isSupervised: boolean }) {
     this.#ambient = ambient;
     this.#isSupervised = isSupervised;
   }
 
   /**
-   * Whether the next life can run without the folder; false: the cause lies elsewhere, or the makeshift itself failed,
-   * and the next life tries the folder again.
+   * Makes the next run of the agent use a makeshift (a folder in memory). Returns false if the error is not one of the
+   * disk, or if the run that failed used a makeshift already: the next run then tries the configured folder again.
    */
   avoid({ state }: Config, error: unknown, pause: Millis): boolean {
     const isAvoided = this.#avoided?.folder === state.folder;
@@ -54,12 +56,15 @@ export class StatePlace {
     return this.#avoided !== undefined;
   }
 
-  /** Why the folder is avoided; undefined: it is not. */
+  /** Why the folder is not used; undefined if it is. */
   avoids({ state }: Config): { readonly error: unknown } | undefined {
     return this.#avoided?.folder === state.folder ? this.#avoided : undefined;
   }
 
-  /** Throws if nothing can be opened. The caller closes the folder. */
+  /**
+   * Opens the configured folder or, while that is avoided, a makeshift: a temporary folder in memory. Throws if it
+   * cannot be opened. The caller closes it.
+   */
   open(config: Config): StateFolder {
     const { state, cache } = config;
     const options = { pragmas: cache.sqlite, stamp: this.#stamp };
@@ -80,19 +85,21 @@ export class StatePlace {
   }
 
   #openMakeshift({ run, state, cache }: Config, error: unknown): StateFolder {
-    // Systemd creates that folder, in memory.
+    // systemd creates the run folder, in memory.
     const at = join(run.folder, "makeshift");
     try {
       const isOurs = this.#makeshift?.at === at && this.#makeshift.of === state.folder;
       if (!isOurs) this.#makeshift = makeMakeshift(at, state.folder);
-      return openMakeshift(at, { pragmas: cache.sqlite, stamp: this.#stamp, standsIn: toldOf(error).message });
+      return openMakeshift(at, { pragmas: cache.sqlite, stamp: this.#stamp, standsIn: userMessageOf(error).message });
     } catch (failure) {
-      this.#ambient.log.warn("nothing can stand in for the state folder", { at, error: failure });
+      this.#ambient.log.warn("no temporary state folder can be made in memory", { at, error: failure });
       throw error;
     }
   }
 
-  /** While a makeshift stands in: waits until the folder is writable again. Undefined: the signal aborted. */
+  /**
+   * While a makeshift is used: waits until the configured folder is writable again. Undefined if the signal aborted.
+   */
   async regained(config: Config, signal: AbortSignal): Promise<Regained | undefined> {
     const { clock, log } = this.#ambient;
     const { folder } = config.state;
@@ -103,14 +110,15 @@ export class StatePlace {
       wasReadOnly ||= mount?.isReadOnly === true && !mount.isOnlyHere;
       await sleep(clock, pause, signal);
       if (signal.aborted) return undefined;
-      // Only after an observed change: a view that is read-only on purpose would be the same in the next process.
+      // Exit only if the mount was read-only outside before. A mount that is read-only for the service alone stays so
+      // after a restart.
       if (this.#isSupervised && wasReadOnly && mountOf(files, folder)?.isOnlyHere) return "elsewhere";
       if (obstacleAt(existingFolder(folder) ?? folder) !== undefined) continue;
       try {
-        this.#found = { of: folder, folder: this.#proved(config) };
+        this.#found = { of: folder, folder: this.#openUsable(config) };
       } catch (error) {
         log.debug("the state folder is not usable yet", { error });
-        // It is writable, but not usable: the next life finds the error and reports it.
+        // Errors that are not of the disk are left to the agent's next run, which meets and reports them.
         if (isOfDisk(error)) continue;
       }
       this.#avoided = undefined;
@@ -118,13 +126,13 @@ export class StatePlace {
     }
   }
 
-  /** Closes a folder that no life has taken over. */
+  /** Closes a folder that was found usable and that no run of the agent has used. */
   close(): void {
     this.#found?.folder.close();
     this.#found = undefined;
   }
 
-  #proved({ state, cache }: Config): StateFolder {
+  #openUsable({ state, cache }: Config): StateFolder {
     const folder = StateFolder.open({ folder: state.folder, pragmas: cache.sqlite, stamp: this.#stamp });
     try {
       proveUsable(folder, this.#stamp);

@@ -1,21 +1,24 @@
-import type { Instant, Millis } from "./clock.ts";
-import { recordIn } from "./json.ts";
+import type { Instant, Millis } from "../clock.ts";
+import { recordIn } from "../json.ts";
 
 /**
- * The end of something that outlives the process and the boot, such as a freeze. On a board without a battery clock the
- * wall clock is meaningless until it is set, so the remaining time is stored too, with the boot and the moment of
- * writing.
+ * The stored end of something that outlives the process and the boot, such as a freeze. It is stored twice: as a wall
+ * time and as a remaining time, because on a board without a battery clock the wall clock is wrong until it is set.
  */
 export interface LastingEnd {
+  /** The end by the wall clock, in milliseconds since 1970. */
   readonly until: Millis;
   /** The wall clock was synchronised when `until` was computed from it. */
   readonly isTrusted: boolean;
+  /** The time that remained at `mono`. */
   readonly left: Millis;
+  /** The boot in which the end was stored. */
   readonly bootId: string;
-  /** On that boot's monotonic clock, which every process of the boot shares. */
+  /** When the end was stored, on the monotonic clock of that boot. */
   readonly mono: Millis;
 }
 
+/** The present instant and boot, and whether the wall clock is synchronised. */
 export interface Moment {
   readonly now: Instant;
   readonly bootId: string;
@@ -31,9 +34,10 @@ export const lastingEnd = (ttl: Millis, { now, bootId, isSynced }: Moment): Last
 });
 
 /**
- * The remaining time; zero or less: it is over. Within a boot the monotonic clock decides. After a reboot the wall
- * clock does, if it could be trusted then and can be now; otherwise the remaining time counts from the boot: it may
- * last longer than requested by the time the board was off, and never shorter (docs/interfaces.md#clocks).
+ * The remaining time; zero or less if the end has passed. Within a boot the monotonic clock decides. After a reboot the
+ * wall clock decides if it was synchronised when the end was stored and is now; otherwise the stored remaining time
+ * counts from the boot, so the end may come later than requested, by the time for which the board was off
+ * (docs/interfaces.md#clocks).
  */
 export function left(end: LastingEnd, { now, bootId, isSynced }: Moment): Millis {
   if (bootId === end.bootId) return end.left - (now.mono - end.mono);
@@ -41,7 +45,7 @@ export function left(end: LastingEnd, { now, bootId, isSynced }: Moment): Millis
   return end.left - now.mono;
 }
 
-/** The same end as of now: storing it again shortens what a reboot would add. */
+/** The same end with the time that remains now. Storing it from time to time limits the delay that a reboot adds. */
 export const checkpoint = (end: LastingEnd, moment: Moment): LastingEnd => lastingEnd(left(end, moment), moment);
 
 export const lastingEndText = (end: LastingEnd): string => JSON.stringify(end);

@@ -1,6 +1,6 @@
 /**
- * A control sequence for a terminal. Only this file makes them, so that data is never taken for one: text is cleaned as
- * a whole, and colour is added to cleaned text.
+ * A terminal control sequence. Only this file creates them, and they are kept apart from strings until the end, so that
+ * control characters within data are always removed.
  */
 class Sequence {
   readonly kind: "colour" | "cursor";
@@ -23,9 +23,9 @@ const plain = new Sequence("colour", "0m");
 export const toned = (tone: Tone, text: string): Text => [new Sequence("colour", `${tones[tone]}m`), text, plain];
 
 export const cursor = {
-  /** To the upper left corner of an empty screen. */
+  /** Clears the screen and moves the cursor to its upper left corner. */
   clearScreen: [new Sequence("cursor", "H"), new Sequence("cursor", "2J")],
-  /** To the beginning of the line `lines` above. */
+  /** Moves the cursor to the beginning of the line that is `lines` above. */
   up: (lines: number): Text => [
     ...(lines > 0 ? [new Sequence("cursor", `${lines}A`)] : []),
     new Sequence("cursor", "1G"),
@@ -34,7 +34,7 @@ export const cursor = {
   clearBelow: new Sequence("cursor", "0J"),
 } as const;
 
-/** The characters for a terminal, or without colour for other readers. */
+/** The characters to write. `isColoured` false omits colours; cursor movements are always included. */
 export function terminalText(text: Text, isColoured: boolean): string {
   if (typeof text === "string") return cleaned(text);
   if (text instanceof Sequence) return text.kind === "cursor" || isColoured ? text.code : "";
@@ -42,24 +42,23 @@ export function terminalText(text: Text, isColoured: boolean): string {
 }
 
 /**
- * Replaces everything that steers a terminal or reorders text: control characters except line breaks, line and
- * paragraph separators, bidirectional embeddings, overrides and isolates, unpaired surrogates. One question mark for
- * each, so that columns keep their width.
+ * Replaces each character that could control a terminal or reorder text with a question mark: control characters except
+ * line breaks, line and paragraph separators, bidirectional embeddings, overrides and isolates, unpaired surrogates.
  */
-export const cleaned = (text: string): string => text.replace(steering, "?");
+export const cleaned = (text: string): string => text.replace(unsafe, "?");
 
-const steering = /(?!\n)\p{Cc}|\p{Cs}|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+const unsafe = /(?!\n)\p{Cc}|\p{Cs}|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
-/** Turns line breaks and tabs into spaces: data must not begin a line of its own. */
+/** Turns line breaks and tabs into spaces, so that data cannot forge a line of its own. */
 export const oneLine = (text: string): string => text.replace(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, " ");
 
-/** The same for a text of several pieces. */
+/** `oneLine` for a text that may have several pieces. */
 export const lineOf = (text: Text): Text =>
   typeof text === "string" ? oneLine(text) : text instanceof Sequence ? text : text.map(lineOf);
 
-/** JSON in which characters that steer a terminal are escaped; equivalent for a program. */
+/** JSON with the characters that `cleaned` replaces escaped as \uXXXX; programs parse the same value. */
 export const jsonText = (value: unknown, indent?: number): string =>
   (JSON.stringify(value, undefined, indent) ?? "null").replace(
-    steering,
+    unsafe,
     (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

@@ -1,8 +1,8 @@
-import type { Millis } from "./clock.ts";
+import type { Millis } from "../clock.ts";
 
 /**
- * RFC 3339 in UTC with milliseconds, like `Date.toISOString`. That makes V8 load the board's time zone with all its
- * names, a megabyte that is never freed; so it is used only for years outside 0 to 9999.
+ * Formats a wall time like `Date.toISOString`: RFC 3339 in UTC with milliseconds. `toISOString` itself makes V8 load
+ * the data of the local time zone, a megabyte that is never freed, so it is used only for years outside 0 to 9999.
  */
 export function isoTime(wall: Millis): string {
   const at = new Date(wall);
@@ -14,8 +14,8 @@ export function isoTime(wall: Millis): string {
 }
 
 /**
- * Parses a time in RFC 3339 from operators or other programs; undefined if it is not one. `Date` reads the 31st of
- * February as the third of March, and such an end, which the author never wrote, must not be applied.
+ * Parses a time in RFC 3339 from operators or other programs, to milliseconds since 1970; undefined if it is not one.
+ * Refuses days that do not exist: `Date` would read 31 February as 3 March, a time that the author did not mean.
  */
 export function readTime(written: string): Millis | undefined {
   const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)(?:T|$)/.exec(written) ?? [];

@@ -1,4 +1,4 @@
-/** "Did you mean": the most similar word, if it is similar enough to be a typing error. */
+/** For "did you mean": the most similar word, if it is similar enough that `word` may be a misspelling of it. */
 export function nearest(word: string, words: Iterable<string>): string | undefined {
   const typed = word.toLowerCase();
   let best: { readonly word: string; readonly distance: number } | undefined;
@@ -10,9 +10,9 @@ export function nearest(word: string, words: Iterable<string>): string | undefin
   return best?.word;
 }
 
-/** The number of letters to add, remove, replace or swap with their neighbour to turn `a` into `b`. */
+/** The edit distance: how many letters to add, remove, replace or swap with their neighbour to turn `a` into `b`. */
 function slips(a: string, b: string): number {
-  // User input may be of any length; beyond this it is no misspelling of our words.
+  // The input may be of any length. Words this long are never misspellings of the candidates, and would take long.
   if (a.length > 100 || b.length > 100) return Number.POSITIVE_INFINITY;
   let older: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);

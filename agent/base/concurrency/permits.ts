@@ -1,8 +1,8 @@
 import { type Lane, Lanes, lanes } from "./lanes.ts";
 
 /**
- * A limit on concurrent work; further work waits in line. Each lane leaves an eighth to those before it, so unanswered
- * writes of one lane never block all others.
+ * A semaphore with lanes. Each lane leaves an eighth of the permits to the lanes before it, so that unanswered requests
+ * of one lane never block a more important one.
  */
 export class Permits {
   readonly #most: number;
@@ -17,27 +17,32 @@ export class Permits {
     return this.#from(0);
   }
 
-  /** Takes a permit if one is free, without waiting. */
+  /** Takes a permit without waiting. Returns false if none is free. */
   take(lane: Lane = "boards"): boolean {
     if (!this.#isFree(lane)) return false;
     this.#count(lane, 1);
     return true;
   }
 
-  /** Waits for a permit, to be returned with `release`. False, without a permit: the signal aborted first. */
+  /**
+   * Waits for a permit, to be returned with `release`. Resolves to false, without a permit, if the signal aborts first.
+   */
   acquire(signal: AbortSignal, lane: Lane = "boards"): Promise<boolean> {
     if (signal.aborted) return Promise.resolve(false);
     return this.take(lane) ? Promise.resolve(true) : this.#line.wait(lane, signal);
   }
 
-  /** Passes the permit to the next in line, if any. */
+  /** Returns a permit, and gives it to a waiting caller if there is one. */
   release(lane: Lane = "boards"): void {
     this.#count(lane, -1);
     const next = this.#line.next((other) => this.#isFree(other));
     if (next) this.#count(next, 1);
   }
 
-  /** Checks the bound of each lane up to this one, each for itself and the lanes behind it. */
+  /**
+   * True if the lane may take a permit: the lane itself and each one before it limit how many permits they and all
+   * lanes after them hold together.
+   */
   #isFree(lane: Lane): boolean {
     const eighth = Math.ceil(this.#most / 8);
     return lanes
@@ -45,7 +50,7 @@ export class Permits {
       .every((_, at) => this.#from(at) < Math.max(1, this.#most - at * eighth));
   }
 
-  /** Permits taken by the lane at that place and those behind it. */
+  /** Permits taken by the lane at this index and all lanes after it. */
   #from(place: number): number {
     return this.#taken.slice(place).reduce((all, taken) => all + taken, 0);
   }

@@ -1,2 +1,2 @@
-/** For `sort`: by code units, the same in every locale. */
+/** Comparison function for `sort`: by UTF-16 code units, the same in every locale. */
 export const inTextOrder = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

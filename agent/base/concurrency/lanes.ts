@@ -1,13 +1,13 @@
 /**
- * The priority of requests. `boards`: requests that the judgement of boards needs; no tenant can cause more of them.
- * `pods`: actions on the pods of judged boards. `workloads`: requests that tenants cause by their own objects.
- * `events`: records of Events.
+ * Classes of requests, the most important first. `boards`: needed to judge boards; tenants cannot cause more of them.
+ * `pods`: actions on the pods of judged boards. `workloads`: caused by objects of tenants. `events`: records of Events.
  */
 export const lanes = ["boards", "pods", "workloads", "events"] as const;
 export type Lane = (typeof lanes)[number];
 
 /**
- * How many turns of other lanes a waiting lane lets pass at most. The lanes before it keep more than half of all turns.
+ * How often a waiting lane may be passed over before it gets a turn. The three lanes with a finite number get less than
+ * half of all turns together.
  */
 const mostPassed: Readonly<Record<Lane, number>> = {
   boards: Number.POSITIVE_INFINITY,
@@ -16,7 +16,7 @@ const mostPassed: Readonly<Record<Lane, number>> = {
   events: 15,
 };
 
-/** Waiting lines by lane: each is in order, the first lane goes first, and none starves. */
+/** Callers that wait for a turn. The first lane goes first, no lane starves, and within a lane the order is kept. */
 export class Lanes {
   readonly #lines = lanes.map((lane) => ({ lane, passed: 0, waiting: new Set<() => void>() }));
 
@@ -24,7 +24,7 @@ export class Lanes {
     return this.#lines.reduce((all, { waiting }) => all + waiting.size, 0);
   }
 
-  /** True: `next` gave it the turn. False: the signal aborted first. */
+  /** Resolves to true when `next` gives this caller a turn, or to false if the signal aborts first. */
   wait(lane: Lane, signal: AbortSignal): Promise<boolean> {
     const waiting = this.#lines[lanes.indexOf(lane)]?.waiting;
     if (signal.aborted || waiting === undefined) return Promise.resolve(false);
@@ -43,7 +43,7 @@ export class Lanes {
     });
   }
 
-  /** Gives one turn to a permitted lane and returns that lane. */
+  /** Gives one turn to a caller of a permitted lane. Returns that lane; undefined if no such caller waits. */
   next(may: (lane: Lane) => boolean = () => true): Lane | undefined {
     const able = this.#lines.filter(({ lane, waiting }) => waiting.size > 0 && may(lane));
     const turn = able.find(({ lane, passed }) => passed >= mostPassed[lane]) ?? able[0];

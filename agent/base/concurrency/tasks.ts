@@ -1,6 +1,6 @@
 /**
- * Named loops under one AbortSignal. A loop that fails stops the group; `join` ends when every loop has ended, and
- * throws the first failure. A loop that merely returns stops no other.
+ * Named loops under one AbortSignal. If a loop fails, all are stopped; if a loop returns, the others continue. `join`
+ * resolves when every loop has ended, and rejects with the first failure.
  */
 export class TaskGroup {
   readonly #controller = new AbortController();
@@ -29,7 +29,7 @@ export class TaskGroup {
     void task.then(() => this.#running.delete(task));
   }
 
-  /** Asks every loop to end; `join` waits for them. */
+  /** Aborts the signal of all loops; `join` waits for their end. */
   stop(reason: unknown = new Error("stopped")): void {
     this.#controller.abort(reason);
   }

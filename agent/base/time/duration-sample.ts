@@ -1,4 +1,4 @@
-import type { Millis } from "./clock.ts";
+import type { Millis } from "../clock.ts";
 
 const kept = 64;
 

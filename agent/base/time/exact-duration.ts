@@ -1,4 +1,4 @@
-import type { Millis } from "./clock.ts";
+import type { Millis } from "../clock.ts";
 
 const units: readonly (readonly [string, Millis])[] = [
   ["d", 86_400_000],
@@ -7,7 +7,7 @@ const units: readonly (readonly [string, Millis])[] = [
   ["s", 1000],
 ];
 
-/** Uses the largest unit that is exact, so that the text can be written back with the same meaning. */
+/** Formats milliseconds in the largest unit that divides them ("90s", "2m"), so that parsing returns the same value. */
 export function exactDuration(value: Millis): string {
   const [unit, size] = units.find(([, size]) => value >= size && value % size === 0) ?? ["ms", 1];
   return `${value / size}${unit}`;

@@ -1,4 +1,4 @@
-import type { Instant, Millis } from "./clock.ts";
+import type { Instant, Millis } from "../clock.ts";
 
 const parts = 12;
 
@@ -22,7 +22,7 @@ export class RollingCount {
     return this.#counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Clears the parts that became too old and returns the place of the current one. */
+  /** Clears the counts that have left the window. Returns the index of the current count. */
   #turn(now: Instant): number {
     const part = Math.floor(now.mono / this.#width);
     const passed = Math.min(part - this.#newest, this.#counts.length);

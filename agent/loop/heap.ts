@@ -1,4 +1,4 @@
-/** A binary heap: the smallest item by `before` comes out first. The order of equal items is undefined. */
+/** A binary heap: `pop` returns the smallest item by `before`. The order of equal items is undefined. */
 export class Heap<T> {
   readonly #items: T[] = [];
   readonly #before: (a: T, b: T) => boolean;

@@ -1,10 +1,10 @@
-import type { Millis } from "./clock.ts";
+import type { Millis } from "../clock.ts";
 
 const units: Readonly<Record<string, Millis>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 const longestText = 64;
 
-/** "90s", "1h30m", "250ms" to milliseconds; undefined if it is not a duration. */
+/** Parses "90s", "1h30m" or "250ms" to milliseconds; undefined if the text is not a duration. */
 export function parseDuration(text: string): Millis | undefined {
   if (text.length > longestText) return undefined;
   const part = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/y;
@@ -17,7 +17,7 @@ export function parseDuration(text: string): Millis | undefined {
   return total;
 }
 
-/** Milliseconds in readable form: "250ms", "40s", "2m5s", "3h58m", "2d4h". At most two units. */
+/** Formats milliseconds for people, rounded to at most two units: "250ms", "40s", "2m5s", "3h58m", "2d4h". */
 export function formatDuration(duration: Millis): string {
   if (duration < 0) return `-${formatDuration(-duration)}`;
   if (Math.round(duration) < 1000) return `${Math.round(duration)}ms`;

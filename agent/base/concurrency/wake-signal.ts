@@ -1,6 +1,6 @@
-import type { Clock, Millis } from "./clock.ts";
+import type { Clock, Millis } from "../clock.ts";
 
-/** Wakes the one loop that waits on it. A ring while no loop waits is kept: the next wait ends at once. */
+/** Wakes the one loop that waits on it. `ring` while the loop is busy is not lost: its next `wait` ends at once. */
 export class WakeSignal {
   readonly #clock: Clock;
   #rung = false;
@@ -15,7 +15,7 @@ export class WakeSignal {
     this.#wake?.();
   }
 
-  /** Waits until it rings, the signal aborts or `delay`, if given, has passed. */
+  /** Waits until `ring` is called, the signal aborts or `delay`, if given, has passed. */
   async wait(signal: AbortSignal, delay?: Millis): Promise<void> {
     if (!this.#rung && !signal.aborted) {
       await new Promise<void>((resolve) => {
