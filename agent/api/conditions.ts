@@ -1,10 +1,12 @@
-/** The condition of a type. An object may have none, and a list from elsewhere may hold anything. */
+/**
+ * The condition of this type, if there is one. Tolerates a malformed list: `conditions` may come unchecked from an API.
+ */
 export const conditionOf = <T extends { readonly type: string }>(
   conditions: readonly T[] | undefined,
   type: string,
 ): T | undefined => (Array.isArray(conditions) ? conditions.find((condition) => condition?.type === type) : undefined);
 
-/** The same conditions with one of them replaced, or added at the end. */
+/** The conditions with the one of the same type replaced, or with the new one added at the end. */
 export const withCondition = <T extends { readonly type: string }>(
   conditions: readonly T[] | undefined,
   condition: T,

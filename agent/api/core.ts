@@ -15,20 +15,20 @@ import type {
   V1Taint,
   V1Toleration,
 } from "@kubernetes/client-node";
-import type { ObjectMeta, Wire } from "./meta.ts";
+import type { ObjectMeta, OnWire } from "./meta.ts";
 
-type Read<T extends { metadata?: unknown }> = Omit<Wire<T>, "metadata"> & { readonly metadata: ObjectMeta };
+type Read<T extends { metadata?: unknown }> = Omit<OnWire<T>, "metadata"> & { readonly metadata: ObjectMeta };
 
 export type Node = Read<V1Node>;
-export type NodeCondition = Wire<V1NodeCondition>;
+export type NodeCondition = OnWire<V1NodeCondition>;
 export type Pod = Read<V1Pod>;
-export type PodCondition = Wire<V1PodCondition>;
+export type PodCondition = OnWire<V1PodCondition>;
 export type Namespace = Read<V1Namespace>;
 export type Event = Read<CoreV1Event>;
 export type Lease = Read<V1Lease>;
 export type ReplicaSet = Read<V1ReplicaSet>;
-export type Taint = Wire<V1Taint>;
-export type Toleration = Wire<V1Toleration>;
+export type Taint = OnWire<V1Taint>;
+export type Toleration = OnWire<V1Toleration>;
 export type DaemonSet = Read<V1DaemonSet>;
 export type ControllerRevision = Read<V1ControllerRevision>;
 export type Service = Read<V1Service>;

@@ -1,68 +1,76 @@
-import { inTextOrder } from "../base/text-order.ts";
+import { inTextOrder } from "../base/text/text-order.ts";
 import type { KubeObject } from "./meta.ts";
 import type { LabelSelector } from "./selectors.ts";
 
 /*
- * Values of the caches' label indices, so that the objects matched by a selector, and vice versa, are looked up instead
- * of searched for. A look-up finds all possible matches and somewhat more; the caller still has to check each.
+ * Values of the caches' label indices. With them, the objects that a selector matches, and the selectors that match an
+ * object, are found without a scan. A look-up returns every match and some others; the caller still has to check each.
  */
 
 type Labels = Readonly<Record<string, string>>;
 
-/** They differ from revision to revision; no selector uses one of them alone. */
-const ofRevisions: readonly string[] = ["pod-template-hash", "controller-revision-hash", "pod-template-generation"];
+/** Labels whose value changes with each revision. They are not indexed: no selector uses one of them alone. */
+const revisionLabels: readonly string[] = ["pod-template-hash", "controller-revision-hash", "pod-template-generation"];
 
-const isTold = (label: string): boolean => !ofRevisions.includes(label);
+const isIndexed = (label: string): boolean => !revisionLabels.includes(label);
 
-/** Namespace names and label keys contain no space. */
-const pair = (namespace: string, label: string, value: string): string => `${namespace} ${label} ${value}`;
+/** The index value of one label. Unambiguous, as namespace names and label keys contain no space. */
+const entry = (namespace: string, label: string, value: string): string => `${namespace} ${label} ${value}`;
 
 /**
- * Maximum number of labels indexed, the first ones by name. The API server sets no limit: eight thousand fit into an
- * object, and a tenant that changes them would occupy the event loop for a second each time. An object with more is
- * found by these only.
+ * Of an object with more labels, only the first ones by name are in the index, and only these find it. The API server
+ * sets no limit: an object has room for 8 000 labels, and indexing each change of those would block the event loop for
+ * a second.
  */
-const mostLabels = 128;
+const maxIndexedLabels = 128;
 
 function firstLabels(labels: Labels | undefined): readonly (readonly [label: string, value: string])[] {
   const all = Object.entries(labels ?? {});
-  return all.length <= mostLabels ? all : all.sort(([a], [b]) => inTextOrder(a, b)).slice(0, mostLabels);
+  return all.length <= maxIndexedLabels ? all : all.sort(([a], [b]) => inTextOrder(a, b)).slice(0, maxIndexedLabels);
 }
 
 /** An object's values in the index `byLabel`: its namespace, and one for each of its labels. */
 export const labelValues = (namespace: string, labels: Labels | undefined): readonly string[] => [
   namespace,
-  ...firstLabels(labels).flatMap(([label, value]) => (isTold(label) ? [pair(namespace, label, value)] : [])),
+  ...firstLabels(labels).flatMap(([label, value]) => (isIndexed(label) ? [entry(namespace, label, value)] : [])),
 ];
 
-/** Maximum number of look-ups per selector: one with few enough results is among the first. */
-const mostLookUps = 8;
+/** Maximum number of look-ups per selector: among this many, one usually has few results. */
+const maxLookUps = 8;
 
-/** Values of the index `byLabel`; each of them holds every object that the selector may match. At least one. */
+/** One or more values of the index `byLabel`. Each of them alone finds every object that the selector may match. */
 export function mayMatchEach(namespace: string, selector: LabelSelector): readonly string[] {
   const values = selector.flatMap((requirement) => {
-    if (requirement.operator !== "in" || !isTold(requirement.key)) return [];
+    if (requirement.operator !== "in" || !isIndexed(requirement.key)) return [];
     const [value, ...others] = requirement.values;
-    return value !== undefined && others.length === 0 ? [pair(namespace, requirement.key, value)] : [];
+    return value !== undefined && others.length === 0 ? [entry(namespace, requirement.key, value)] : [];
   });
-  return values.length > 0 ? values.slice(0, mostLookUps) : [namespace];
+  return values.length > 0 ? values.slice(0, maxLookUps) : [namespace];
 }
 
-/** The first of those values. */
+/** One value of the index `byLabel` that finds every object that the selector may match. */
 export const mayMatch = (namespace: string, selector: LabelSelector): string =>
   mayMatchEach(namespace, selector)[0] ?? namespace;
 
-/** The value in the index `bySelector` of an object that selects by these labels. */
+/** The value in the index `bySelector` of an object, such as a Service, whose selector has these labels. */
 export function selectedBy(namespace: string, selector: Labels): string {
   const [first] = Object.keys(selector).sort();
-  return first === undefined ? namespace : pair(namespace, first, selector[first] ?? "");
+  return first === undefined ? namespace : entry(namespace, first, selector[first] ?? "");
 }
 
-/** The values of the index `bySelector` that hold every object that may select one with these labels. */
+/** The values of the index `bySelector` that together find every object whose selector may match these labels. */
 export const mayBeSelectedBy = (namespace: string, labels: Labels | undefined): readonly string[] => [
   namespace,
-  ...firstLabels(labels).map(([label, value]) => pair(namespace, label, value)),
+  ...firstLabels(labels).map(([label, value]) => entry(namespace, label, value)),
 ];
+
+/** A pod's value in the index `byPlace`. Unambiguous, as neither name contains a slash. */
+export const placeValue = (board: string, namespace: string): string => `${board}/${namespace}`;
+
+export function placeOf(value: string): { readonly board: string; readonly namespace: string } {
+  const slash = value.indexOf("/");
+  return { board: value.slice(0, slash), namespace: value.slice(slash + 1) };
+}
 
 /** "namespace/name" of the service that an EndpointSlice belongs to: its value in the index `byService`. */
 export const serviceOf = ({ metadata: { namespace, labels } }: KubeObject): string | undefined => {

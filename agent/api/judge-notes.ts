@@ -2,32 +2,42 @@ import { memberOf } from "../base/json.ts";
 import type { Node } from "./core.ts";
 import { taintKeys, taintsOf } from "./taints.ts";
 
-/** The API server's record that another program wrote fields that only the judge of boards writes. */
+/**
+ * An entry of a Node's managedFields: the API server's record that another program wrote a field by which boards are
+ * judged. That program may be a second node lifecycle controller.
+ */
 export interface JudgeNote {
-  /** "kube-controller-manager": the part of a user agent before the slash. */
+  /** The program, as in managedFields: "kube-controller-manager". */
   readonly manager: string;
   readonly wrote: "taints" | "Ready";
-  /** When, by the server's clock. Compared for change, never read as time. */
+  /** Time of the write by the server's clock. Compared for change only, never read as time. */
   readonly stamp: string;
 }
 
-/** One reading of a board: the notes, and the judge's taints. */
-export interface JudgeSight {
+/** The traces of a second judge on one Node at one moment. */
+export interface JudgeReading {
   readonly notes: readonly JudgeNote[];
+  /** The value of `judgedTaints`. */
   readonly taints: string;
 }
 
 const ours = "siteward";
 
-/** Kubelets write Ready themselves, and in these programs kubelet and controller manager share one name. */
-const withKubelet: readonly string[] = ["kubelet", "k3s", "k3s-server", "k3s-agent", "kubelite"];
-
-/** Many programs write taints; of these, a part judges boards. */
-const judges: readonly string[] = ["kube-controller-manager", "k3s", "k3s-server", "kubelite"];
+/**
+ * Managers whose writes of Ready prove nothing: kubelets write Ready, and some distributions run kubelet and controller
+ * manager under one name.
+ */
+const readyWriters: readonly string[] = ["kubelet", "k3s", "k3s-server", "k3s-agent", "kubelite"];
 
 /**
- * The other judges, by managedFields, which names for each field the last manager that changed it. Entries are read as
- * they come: their format belongs to the API server, and unknown ones are ignored.
+ * Managers whose writes of taints count. Many other programs write taints too, but these programs contain a node
+ * lifecycle controller.
+ */
+const taintJudges: readonly string[] = ["kube-controller-manager", "k3s", "k3s-server", "kubelite"];
+
+/**
+ * The notes in a Node's managedFields, which name the last manager that changed each field. `managedFields` is
+ * unchecked input: the API server defines its format, and entries of an unknown form are ignored.
  */
 export function judgeNotes(managedFields: unknown): readonly JudgeNote[] {
   if (!Array.isArray(managedFields)) return [];
@@ -37,10 +47,10 @@ export function judgeNotes(managedFields: unknown): readonly JudgeNote[] {
     const fields = memberOf(entry, "fieldsV1");
     const stamp = String(memberOf(entry, "time") ?? "");
     const found: JudgeNote[] = [];
-    if (judges.includes(manager) && memberOf(memberOf(fields, "f:spec"), "f:taints") !== undefined)
+    if (taintJudges.includes(manager) && memberOf(memberOf(fields, "f:spec"), "f:taints") !== undefined)
       found.push({ manager, wrote: "taints", stamp });
     const ready = memberOf(memberOf(memberOf(fields, "f:status"), "f:conditions"), 'k:{"type":"Ready"}');
-    if (!withKubelet.includes(manager) && memberOf(ready, "f:status") !== undefined)
+    if (!readyWriters.includes(manager) && memberOf(ready, "f:status") !== undefined)
       found.push({ manager, wrote: "Ready", stamp });
     return found;
   });
@@ -48,7 +58,7 @@ export function judgeNotes(managedFields: unknown): readonly JudgeNote[] {
 
 const judgedKeys: readonly string[] = Object.values(taintKeys);
 
-/** The taints of a board that a judge changes, as one text, including their times. */
+/** The Node's taints that a node lifecycle controller owns, with the times at which they were added, as one text. */
 export const judgedTaints = (node: Node): string =>
   taintsOf(node)
     .filter(({ key }) => judgedKeys.includes(key))
@@ -56,10 +66,10 @@ export const judgedTaints = (node: Node): string =>
     .join(" ");
 
 /**
- * Returns the note of another judge's write between two readings of this board. A note on taints covers all that its
- * manager writes beside them, so it counts only if the judge's taints changed.
+ * Returns the note of a write by another judge between two readings of one Node. A new note on taints alone is no
+ * proof: its time changes whenever that manager writes any field. So it counts only if `judgedTaints` changed as well.
  */
-export function otherJudge(before: JudgeSight, now: JudgeSight): JudgeNote | undefined {
+export function otherJudge(before: JudgeReading, now: JudgeReading): JudgeNote | undefined {
   const isNew = ({ manager, wrote, stamp }: JudgeNote): boolean =>
     !before.notes.some((one) => one.manager === manager && one.wrote === wrote && one.stamp === stamp);
   return now.notes.find((note) => isNew(note) && (note.wrote === "Ready" || before.taints !== now.taints));

@@ -1,21 +1,21 @@
 import type { V1ObjectMeta, V1OwnerReference } from "@kubernetes/client-node";
 
 /**
- * A model type of `@kubernetes/client-node` as on the wire: that library turns timestamps into `Date`, but in JSON and
- * in our storage they are strings. Everything is readonly, because objects from a cache are shared.
+ * A model type of `@kubernetes/client-node` in its JSON form: timestamps are strings, where that library has `Date`.
+ * Everything is readonly, because objects from a cache are shared.
  */
-export type Wire<T> = T extends Date
+export type OnWire<T> = T extends Date
   ? string
   : T extends (infer Item)[]
-    ? readonly Wire<Item>[]
+    ? readonly OnWire<Item>[]
     : T extends object
-      ? { readonly [Name in keyof T]: Wire<T[Name]> }
+      ? { readonly [Name in keyof T]: OnWire<T[Name]> }
       : T;
 
-export type OwnerReference = Wire<V1OwnerReference>;
+export type OwnerReference = OnWire<V1OwnerReference>;
 
-/** Metadata of an object read from an API: fields that `parseObject` has verified are not optional. */
-export type ObjectMeta = Wire<Omit<V1ObjectMeta, "name" | "uid" | "resourceVersion">> & {
+/** Metadata of an object read from an API. `parseObject` has verified the fields that are not optional. */
+export type ObjectMeta = OnWire<Omit<V1ObjectMeta, "name" | "uid" | "resourceVersion">> & {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;

@@ -8,16 +8,16 @@ type Terms = NonNullable<
 type Term = Terms[number];
 type Expression = NonNullable<Term["matchExpressions"]>[number];
 
-/** A pod's constraints on its board. */
-export interface Placed {
+/** The fields of a pod's spec that restrict the boards it may run on. */
+export interface PlacementRules {
   readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly affinity?: Affinity;
 }
 
 const nodeName = "metadata.name";
 
-/** Checks the node selector and the required node affinity, of which one matching term suffices. */
-export function isSelected({ nodeSelector, affinity }: Placed, { metadata: { name, labels } }: Node): boolean {
+/** True if the Node matches the node selector and at least one term of the required node affinity. */
+export function isSelected({ nodeSelector, affinity }: PlacementRules, { metadata: { name, labels } }: Node): boolean {
   const selector = Object.entries(nodeSelector ?? {}).map(([key, value]): LabelRequirement => within(key, [value]));
   if (!matchesLabels(selector, labels)) return false;
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
@@ -33,14 +33,14 @@ function isMet(term: Term, name: string, labels: Node["metadata"]["labels"]): bo
   return selector !== undefined && matchesLabels(selector, labels) && fields.every((field) => isFieldMet(field, name));
 }
 
-/** A Node's name is the only field to match, with In or NotIn and one value. */
+/** The only field that can be selected is the Node's name. In and NotIn are valid, each with one value. */
 function isFieldMet({ key, operator, values = [] }: Expression, name: string): boolean {
   if (values.length !== 1) return false;
   const isEqual = values[0] === (key === nodeName ? name : "");
   return operator === "In" ? isEqual : operator === "NotIn" && !isEqual;
 }
 
-/** The board to which a pod's affinity pins it; undefined if none, or more than one. */
+/** The name of the board to which a pod's affinity pins it; undefined if it names no board, or several. */
 export function pinnedTo(affinity: Affinity): string | undefined {
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   const fields = listed(required?.nodeSelectorTerms).flatMap(({ matchFields }) => listed(matchFields));
@@ -48,7 +48,7 @@ export function pinnedTo(affinity: Affinity): string | undefined {
   return pin?.values?.length === 1 ? pin.values[0] : undefined;
 }
 
-/** Replaces all required terms: they selected the board, and the pod is for this board only. */
+/** The affinity of a pod for this board only. Replaces all required terms: this board already satisfies them. */
 export const pinned = (affinity: Affinity, board: string): NonNullable<Affinity> => ({
   ...affinity,
   nodeAffinity: {
@@ -59,6 +59,7 @@ export const pinned = (affinity: Affinity, board: string): NonNullable<Affinity>
   },
 });
 
+/** The requirement that an expression states; undefined if the expression is invalid. */
 function requirementOf({ key, operator, values = [] }: Expression): LabelRequirement | undefined {
   const [first] = values;
   switch (operator) {

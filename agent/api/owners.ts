@@ -1,11 +1,11 @@
 import type { KubeObject, OwnerReference } from "./meta.ts";
 import { apiVersionOf, type Resource } from "./resources.ts";
 
-/** The one owner that manages an object, if there is one. */
+/** The owner reference marked `controller: true`, if there is one. */
 export const controllerOf = ({ metadata }: KubeObject): OwnerReference | undefined =>
   metadata.ownerReferences?.find(({ controller }) => controller === true);
 
-/** By uid, never by name: an owner recreated under its old name is another one. */
+/** Compares uids, never names: an owner that was deleted and recreated under its name is a different object. */
 export const isControlledBy = (object: KubeObject, owner: KubeObject): boolean =>
   controllerOf(object)?.uid === owner.metadata.uid;
 

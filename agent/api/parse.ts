@@ -1,27 +1,32 @@
 import type { KubeObject } from "./meta.ts";
 import { apiVersionOf, type Resource } from "./resources.ts";
-import { type Fields, isFields } from "./shape-rules.ts";
+import { isFields, mostLabelsOf, type ParsedFields } from "./shape-rules.ts";
 import { checkMetadata, shapeChecks } from "./shapes.ts";
 
-/** A validated object, or why it is invalid; then with its `resourceVersion`, if readable and of this resource. */
 export type Parsed<T> =
   | { readonly ok: true; readonly object: T }
+  /** `resourceVersion`: that of the invalid object, if it is readable and the object is of the expected kind. */
   | { readonly ok: false; readonly why: string; readonly resourceVersion: string | undefined };
 
-/** The API's own types nest less than 20 deep; serialising thousands of levels as JSON would overflow the stack. */
-const deepest = 100;
+/**
+ * Maximum depth of an object, in levels. The API's own types nest less than 20 deep; serialising thousands of levels
+ * would overflow the stack.
+ */
+const maxDepth = 100;
 
 /**
- * The edge at which input from an API server becomes an object: from here on its type holds for every field that we
- * read. `value` must be fresh from JSON.parse: it is corrected in place. Never throws.
+ * Validates an object from an API server: afterwards, every field that this program reads has the declared type.
+ * Corrects `value` in place, which must therefore be fresh from JSON.parse. Never throws.
  *
- * Items of a list lack kind and apiVersion, and partial metadata has its own kind: both get those of the resource.
+ * Sets kind and apiVersion to those of the resource: items of a list lack them, and partial metadata has its own.
+ * `isBrief`: the request was for metadata only, so an object of kind PartialObjectMetadata needs no other fields.
  */
-export function parseObject<T extends KubeObject>(value: unknown, resource: Resource<T>): Parsed<T> {
-  if (!isFields(value)) return { ok: false, why: `a ${resource.kind} that is no object`, resourceVersion: undefined };
-  const stranger = strangerThan(value, resource, true);
-  if (stranger !== undefined) return { ok: false, why: stranger, resourceVersion: undefined };
-  const why = problemOf(value, resource);
+export function parseObject<T extends KubeObject>(value: unknown, resource: Resource<T>, isBrief = false): Parsed<T> {
+  if (!isFields(value))
+    return { ok: false, why: `a ${resource.kind} that is not an object`, resourceVersion: undefined };
+  const mismatch = kindMismatch(value, resource, true);
+  if (mismatch !== undefined) return { ok: false, why: mismatch, resourceVersion: undefined };
+  const why = problemOf(value, resource, isBrief && value.kind === "PartialObjectMetadata");
   if (why === undefined) {
     value.apiVersion = apiVersionOf(resource);
     value.kind = resource.kind;
@@ -32,10 +37,14 @@ export function parseObject<T extends KubeObject>(value: unknown, resource: Reso
 }
 
 /**
- * Why an object is of another kind or apiVersion than the resource's; undefined if it names neither. With `isPartial`,
- * partial metadata of an object is accepted.
+ * Says in what an object's kind or apiVersion differs from the resource's; undefined if they agree or are absent. With
+ * `isPartial`, the kind PartialObjectMetadata is accepted as well.
  */
-export function strangerThan(value: Fields, resource: Resource<KubeObject>, isPartial: boolean): string | undefined {
+export function kindMismatch(
+  value: ParsedFields,
+  resource: Resource<KubeObject>,
+  isPartial: boolean,
+): string | undefined {
   const { kind, apiVersion } = value;
   if (isPartial && kind === "PartialObjectMetadata") return undefined;
   if (kind !== undefined && kind !== resource.kind) return `${nameOf(value, resource)}: is of ${named("kind", kind)}`;
@@ -43,29 +52,42 @@ export function strangerThan(value: Fields, resource: Resource<KubeObject>, isPa
   return `${nameOf(value, resource)}: is of ${named("apiVersion", apiVersion)}`;
 }
 
-/** The member may be anything, even an object that cannot be converted to a string. */
+/**
+ * A member and its value, for messages. `value` is unchecked, perhaps an object that cannot be converted to a string.
+ */
 const named = (member: string, value: unknown): string =>
-  typeof value === "string" ? `${member} ${value.slice(0, 63)}` : `a ${member} that is no string`;
+  typeof value === "string" ? `${member} ${value.slice(0, 63)}` : `a ${member} that is not a string`;
 
-/** The identity of an object, if that is readable although the rest is not valid. */
+/**
+ * The object reduced to name, namespace, uid and resourceVersion; undefined if these are invalid. Reads nothing else.
+ */
 export function parseIdentity<T extends KubeObject>(value: unknown, resource: Resource<T>): T | undefined {
   if (!isFields(value) || !isFields(value.metadata)) return undefined;
+  if (kindMismatch(value, resource, true) !== undefined) return undefined;
   const { name, namespace, uid, resourceVersion } = value.metadata;
   const metadata = { name, uid, resourceVersion, ...(namespace !== undefined && { namespace }) };
-  const { kind, apiVersion } = value;
-  const parsed = parseObject({ kind, apiVersion, metadata }, resource);
-  return parsed.ok ? parsed.object : undefined;
+  const identity = { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata };
+  if (identityProblemOf(identity, resource) !== undefined) return undefined;
+  const object: object = identity;
+  return object as T;
 }
 
-/** The resourceVersion of any value shaped like an object. */
+/** The resourceVersion of unchecked input, if it has one. */
 export function resourceVersionOf(value: unknown): string | undefined {
   if (!isFields(value) || !isFields(value.metadata)) return undefined;
   const { resourceVersion } = value.metadata;
   return typeof resourceVersion === "string" && resourceVersion !== "" ? resourceVersion : undefined;
 }
 
-function problemOf(value: Fields, resource: Resource<KubeObject>): string | undefined {
-  const { metadata } = value;
+function problemOf(value: ParsedFields, resource: Resource<KubeObject>, isPartial: boolean): string | undefined {
+  const problem = identityProblemOf(value, resource);
+  if (problem !== undefined) return problem;
+  if (isDeeperThan(value, maxDepth)) return `is nested more than ${maxDepth} deep`;
+  const metadataProblem = isFields(value.metadata) ? checkMetadata(value.metadata, mostLabelsOf(resource)) : undefined;
+  return metadataProblem ?? (isPartial ? undefined : shapeChecks[resource.plural]?.(value));
+}
+
+function identityProblemOf({ metadata }: ParsedFields, resource: Resource<KubeObject>): string | undefined {
   if (!isFields(metadata)) return "has no metadata";
   for (const name of ["name", "uid", "resourceVersion"]) {
     const text = metadata[name];
@@ -77,12 +99,11 @@ function problemOf(value: Fields, resource: Resource<KubeObject>): string | unde
     delete metadata.namespace;
   }
   // Keys are "namespace/name"; a slash inside either would give two objects the same key.
-  if (`${metadata.name}${metadata.namespace ?? ""}`.includes("/")) return "has a slash in its name";
-  if (isDeeperThan(value, deepest)) return `is nested more than ${deepest} deep`;
-  return checkMetadata(metadata) ?? shapeChecks[resource.plural]?.(value);
+  return `${metadata.name}${metadata.namespace ?? ""}`.includes("/") ? "has a slash in its name" : undefined;
 }
 
-function nameOf({ metadata }: Fields, { kind }: Resource<KubeObject>): string {
+/** "Pod default/web", for messages about unchecked input. */
+export function nameOf({ metadata }: ParsedFields, { kind }: Resource<KubeObject>): string {
   if (!isFields(metadata) || typeof metadata.name !== "string") return kind;
   const namespace = typeof metadata.namespace === "string" ? `${metadata.namespace}/` : "";
   return `${kind} ${`${namespace}${metadata.name}`.slice(0, 317)}`;

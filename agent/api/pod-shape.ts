@@ -1,8 +1,7 @@
 import {
   areOptionalItems,
   areOptionalStrings,
-  areTexts,
-  type Fields,
+  areStrings,
   isAbsent,
   isFields,
   isOptional,
@@ -11,11 +10,15 @@ import {
   keepItems,
   keepOnly,
   keepStrings,
+  type ParsedFields,
   section,
 } from "./shape-rules.ts";
 
-/** A Pod that would seem to tolerate nothing, or to fit anywhere, is refused: see `ShapeCheck`. */
-export function checkPod(pod: Fields): string | undefined {
+/**
+ * Refuses a Pod with malformed tolerations or placement (see `ShapeCheck`): without those fields it would seem to
+ * tolerate nothing, or to fit on any board.
+ */
+export function checkPod(pod: ParsedFields): string | undefined {
   const spec = section(pod, "spec");
   const status = section(pod, "status");
   if (spec) {
@@ -34,11 +37,11 @@ export function checkPod(pod: Fields): string | undefined {
   return undefined;
 }
 
-/** Checks the spec of a Pod or a pod template. Returns the name of the unusable field and what is wrong with it. */
-export function checkPodSpec(spec: Fields): string | undefined {
+/** Checks the spec of a Pod or a pod template. Returns the name of an unusable field and what is wrong with it. */
+export function checkPodSpec(spec: ParsedFields): string | undefined {
   if (!areOptionalItems(spec, "tolerations", isToleration)) return "tolerations is not a list of tolerations";
   if (!areOptionalStrings(spec, "nodeSelector")) return "nodeSelector is not a map of strings";
-  if (!isAffinity(spec)) return "affinity is no affinity";
+  if (!isAffinity(spec)) return "affinity is not an affinity";
   for (const name of ["hostname", "subdomain", "restartPolicy", "schedulerName"]) keepOnly(spec, name, "string");
   keepOnly(spec, "hostNetwork", "boolean");
   keepQuantities(spec, "overhead");
@@ -49,12 +52,12 @@ export function checkPodSpec(spec: Fields): string | undefined {
   return undefined;
 }
 
-const isToleration = (toleration: Fields): boolean =>
+const isToleration = (toleration: ParsedFields): boolean =>
   ["key", "operator", "value", "effect"].every((name) => isOptional(toleration, name, "string")) &&
   isOptional(toleration, "tolerationSeconds", "number");
 
-/** Checks only the part that restricts the boards of a pod. */
-function isAffinity(spec: Fields): boolean {
+/** Checks only the required node affinity: no rule reads any other part of the affinity. */
+function isAffinity(spec: ParsedFields): boolean {
   if (isAbsent(spec, "affinity")) return true;
   const { affinity } = spec;
   if (!isFields(affinity) || isAbsent(affinity, "nodeAffinity")) return isFields(affinity);
@@ -65,19 +68,15 @@ function isAffinity(spec: Fields): boolean {
   return isFields(selector) && areOptionalItems(selector, "nodeSelectorTerms", isTerm);
 }
 
-const isTerm = (term: Fields): boolean =>
+const isTerm = (term: ParsedFields): boolean =>
   ["matchExpressions", "matchFields"].every((name) => areOptionalItems(term, name, isExpression));
 
-const isExpression = (expression: Fields): boolean =>
+const isExpression = (expression: ParsedFields): boolean =>
   isText(expression.key) &&
   isText(expression.operator) &&
-  (isAbsent(expression, "values") || isListOfStrings(expression.values));
+  (isAbsent(expression, "values") || areStrings(expression.values));
 
-/** A label's value may be empty. */
-const isListOfStrings = (value: unknown): boolean =>
-  areTexts(value) || (Array.isArray(value) && value.every((one) => typeof one === "string"));
-
-function isContainer(container: Fields): boolean {
+function isContainer(container: ParsedFields): boolean {
   keepOnly(container, "restartPolicy", "string");
   keepRequests(container);
   keepItems(container, "ports", (port) => {
@@ -88,13 +87,13 @@ function isContainer(container: Fields): boolean {
   return isText(container.name);
 }
 
-function keepRequests(owner: Fields): void {
+function keepRequests(owner: ParsedFields): void {
   const resources = section(owner, "resources");
   if (resources) keepQuantities(resources, "requests");
 }
 
-/** A quantity may be a JSON number; it is converted to text. */
-function keepQuantities(owner: Fields, name: string): void {
+/** Keeps a map of quantities. JSON numbers, which the API accepts as quantities, become text. */
+function keepQuantities(owner: ParsedFields, name: string): void {
   const quantities = owner[name];
   if (isFields(quantities)) {
     for (const [resource, amount] of Object.entries(quantities)) {

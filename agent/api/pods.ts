@@ -1,24 +1,39 @@
 import { conditionOf } from "./conditions.ts";
 import type { Pod, PodCondition } from "./core.ts";
 
-/** The board that a pod is bound to. */
+/** The name of the board that a pod is bound to; undefined if it is not bound yet. */
 export const boardOf = ({ spec }: Pod): string | undefined => spec?.nodeName || undefined;
 
-/** The pod was deleted and is still there. */
+/** The pod's deletion was requested, and the pod still exists. */
 export const isTerminating = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined;
 
 /** The pod has run to its end, succeeded or failed, and will not run again. */
 export const isFinished = ({ status }: Pod): boolean => status?.phase === "Succeeded" || status?.phase === "Failed";
 
-/** For the garbage collection, any other phase counts as ended, even a missing one. */
+/** Ended in the sense of pod garbage collection: any phase but these three counts, even a missing one. */
 export const hasEnded = ({ status }: Pod): boolean => !["Pending", "Running", "Unknown"].includes(status?.phase ?? "");
 
 /**
- * The pod ended and was deleted without a grace period: only its finalizers keep it. A tenant may set them on any
- * number of pods and leave them there; deleting these pods again has no effect.
+ * The pod has ended, its deletion was requested and its grace period is over, so only finalizers keep it. Tenants may
+ * leave any number of such pods; deleting them again has no effect.
  */
 export const isKeptByFinalizers = (pod: Pod): boolean =>
   isTerminating(pod) && pod.metadata.deletionGracePeriodSeconds === 0 && isFinished(pod);
+
+/** The kubelet sets this annotation on the API's copy of a pod that it runs from a file. */
+export const mirrorAnnotation = "kubernetes.io/config.mirror";
+
+/**
+ * The pod is a copy of one that the kubelet runs from a file: deleting it ends nothing. Cached pods lack the
+ * annotation.
+ */
+export const isMirror = ({ metadata }: Pod): boolean => metadata.annotations?.[mirrorAnnotation] !== undefined;
+
+/** Whether the pod is marked not ready if its board falls silent. A pod without a Ready condition never was ready. */
+export function countsAsReady(pod: Pod): boolean {
+  const ready = podCondition(pod, "Ready");
+  return ready !== undefined && ready.status !== "False";
+}
 
 export const podCondition = ({ status }: Pod, type: string): PodCondition | undefined =>
   conditionOf(status?.conditions, type);

@@ -1,3 +1,4 @@
+/** Each suffix as a power. Decimal powers count billionths (m = 10⁶ billionths); binary powers count units. */
 const suffixes: Readonly<Record<string, readonly [base: bigint, power: bigint]>> = {
   n: [10n, 0n],
   u: [10n, 3n],
@@ -20,8 +21,8 @@ const suffixes: Readonly<Record<string, readonly [base: bigint, power: bigint]>>
 const nano = 10n ** 9n;
 
 /**
- * A quantity of Kubernetes ("250m", "1.5Gi", "1e3") in billionths, the finest that it allows: exact, and rounded up.
- * Undefined if it is not a quantity.
+ * Parses a Kubernetes quantity ("250m", "1.5Gi", "1e3"). Returns billionths, the smallest unit of a quantity, rounded
+ * up if there is a rest; undefined if `written` is not a quantity.
  */
 export function quantity(written: unknown): bigint | undefined {
   const text = typeof written === "number" ? String(written) : written;

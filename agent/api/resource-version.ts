@@ -1,6 +1,9 @@
-import { inTextOrder } from "../base/text-order.ts";
+import { inTextOrder } from "../base/text/text-order.ts";
 
-/** resourceVersions of one resource are increasing decimal numbers of any length (KEP-5504). Negative: `a` is older. */
+/**
+ * Negative if `a` is older than `b`, zero if they are equal. Both must be of one resource, whose resourceVersions are
+ * increasing decimal numbers of any length (KEP-5504).
+ */
 export function compareVersions(a: string, b: string): number {
   if (a.length !== b.length) return a.length - b.length;
   return inTextOrder(a, b);

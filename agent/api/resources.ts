@@ -13,14 +13,14 @@ import type {
 } from "./core.ts";
 import type { KubeObject, NewMeta, NewObject } from "./meta.ts";
 
-/** A kind that we handle, and its place in the API. `group` is "" for the core group. */
+/** A kind that this program handles, and its place in the API. `group` is "" for the core group. */
 export interface Resource<T extends KubeObject> {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Never set: ties the resource to the type of its objects. */
+  /** Never set; exists only in the type system, so that `T` is inferred from a resource. */
   readonly object?: T;
 }
 
@@ -55,7 +55,7 @@ export const endpointSlices = resource<EndpointSlice>("discovery.k8s.io/v1", "En
 export const apiVersionOf = ({ group, version }: Resource<KubeObject>): string =>
   group === "" ? version : `${group}/${version}`;
 
-/** An object to create: its own fields, and the metadata that we set. */
+/** An object to create, with the resource's kind and apiVersion added. */
 export const newObject = <T extends KubeObject>(
   resource: Resource<T>,
   object: Omit<T, keyof KubeObject> & { readonly metadata: NewMeta },
@@ -65,7 +65,7 @@ export const newObject = <T extends KubeObject>(
 export const resourceName = ({ group, plural }: Resource<KubeObject>): string =>
   group === "" ? plural : `${plural}.${group}`;
 
-/** The URL path of a collection, of one object in it, or of a subresource of that object. */
+/** The URL path of a collection, of one object (`name`), or of a subresource of that object. */
 export function pathOf(
   { group, version, plural, namespaced }: Resource<KubeObject>,
   at: { readonly namespace?: string | undefined; readonly name?: string; readonly subresource?: string } = {},

@@ -11,7 +11,7 @@ export type LabelRequirement =
   | { readonly key: string; readonly operator: "exists" | "absent" }
   | { readonly key: string; readonly operator: "gt" | "lt"; readonly value: number };
 
-/** `matchLabels` and `matchExpressions` in the form of API objects. */
+/** A label selector as it stands in API objects. */
 export interface WrittenSelector {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {
@@ -25,7 +25,7 @@ export function matchesLabels(
   selector: LabelSelector,
   labels: Readonly<Record<string, string | undefined>> | undefined,
 ): boolean {
-  // An own member: inherited ones ("constructor") are not labels.
+  // Inherited properties ("constructor") are not labels.
   const own = (key: string): string | undefined => (labels && Object.hasOwn(labels, key) ? labels[key] : undefined);
   return selector.every((requirement) => holds(requirement, own(requirement.key)));
 }
@@ -49,20 +49,21 @@ function holds(requirement: LabelRequirement, value: string | undefined): boolea
   }
 }
 
-/** The length that fits into a request line of an API server. */
-const longestSelector = 16_384;
+/** Maximum length of a selector, in characters: about what fits into the request line of an API server. */
+const maxSelectorLength = 16_384;
 
-function checkLength({ length }: string, longest: number): void {
-  if (length > longest) throw new SelectorError(`a selector of ${length} characters is longer than ${longest}`);
+function checkLength({ length }: string, maxLength: number): void {
+  if (length > maxLength) throw new SelectorError(`a selector of ${length} characters is longer than ${maxLength}`);
 }
 
-/** "a=b,c!=d,e in (x,y),f notin (z),g,!h,i>5": as in a request's `labelSelector`. */
-export function parseLabelSelector(text: string, longest = longestSelector): LabelSelector {
-  checkLength(text, longest);
+/** Parses the form of a request's `labelSelector`: "a=b,c!=d,e in (x,y),f notin (z),g,!h,i>5". Throws SelectorError. */
+export function parseLabelSelector(text: string, maxLength = maxSelectorLength): LabelSelector {
+  checkLength(text, maxLength);
   if (text.trim() === "") return [];
   return topLevelParts(text).map((part) => requirementOf(part.trim(), text));
 }
 
+/** Converts a selector from an API object. Throws SelectorError. */
 export function labelSelectorOf({ matchLabels = {}, matchExpressions = [] }: WrittenSelector): LabelSelector {
   return [
     ...Object.entries(matchLabels).map(([key, value]) => within(key, [value])),
@@ -114,7 +115,10 @@ function comparison([, key = "", sign = "", value = ""]: readonly string[], whol
 
 const within = (key: string, values: readonly string[]): LabelRequirement => ({ key, operator: "in", values });
 
-/** Commas inside parentheses belong to a list of values. Scans from the end, where it is known what they enclose. */
+/**
+ * Splits a selector at its commas, except those inside parentheses, which separate values. Scans from the end, so that
+ * an opening parenthesis without a closing one does not swallow the rest.
+ */
 function topLevelParts(text: string): readonly string[] {
   const parts: string[] = [];
   let end = text.length;
@@ -143,8 +147,9 @@ function checkedValue(value: string, whole: string): string {
 }
 
 export interface FieldRequirement {
-  /** "metadata.name", "spec.nodeName", …: which ones exist depends on the resource. */
+  /** Dotted path, such as "spec.nodeName". Which fields can be selected depends on the resource. */
   readonly field: string;
+  /** True for `=`, false for `!=`. */
   readonly equal: boolean;
   readonly value: string;
   /** The value to assume if the object lacks the field; default "". */
@@ -157,7 +162,7 @@ export type FieldSelector = readonly FieldRequirement[];
 export const matchesFields = (selector: FieldSelector, object: object): boolean =>
   selector.every(({ field, equal, value, absent = "" }) => ((fieldOf(object, field) || absent) === value) === equal);
 
-/** The text of a field by its dotted path: strings, numbers and booleans; "" for everything else. */
+/** The string, number or boolean at a dotted path, as text; "" for anything else. */
 export function fieldOf(object: object, path: string): string {
   let at: unknown = object;
   for (const name of path.split(".")) {
@@ -168,10 +173,11 @@ export function fieldOf(object: object, path: string): string {
 }
 
 /**
- * "spec.nodeName=pi-3,status.phase!=Running": as in a request's `fieldSelector`. A backslash escapes , = and itself.
+ * Parses a request's `fieldSelector`, such as "spec.nodeName=pi-3,status.phase!=Running". A backslash escapes a comma,
+ * an equals sign or a backslash. Throws SelectorError.
  */
 export function parseFieldSelector(text: string): FieldSelector {
-  checkLength(text, longestSelector);
+  checkLength(text, maxSelectorLength);
   if (text === "") return [];
   return (text.match(/(?:\\.|[^,\\])+/g) ?? []).map((part) => {
     const [, field = "", sign = "", value = ""] = /^([^=!\\]+)(==|=|!=)((?:\\[\\,=]|[^\\,=])*)$/s.exec(part) ?? [];

@@ -1,62 +1,92 @@
 /** A JSON object fresh from the parser, which we may modify. */
-export type Fields = Record<string, unknown>;
+export type ParsedFields = Record<string, unknown>;
 
 type Plain = "string" | "number" | "boolean";
 
-export const isFields = (value: unknown): value is Fields =>
+export const isFields = (value: unknown): value is ParsedFields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** True for a string that is not empty. */
 export const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
+/** True for an array of strings that are not empty. */
 export const areTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 
-/** JSON null means absent. */
-export function isAbsent(owner: Fields, name: string): boolean {
+/** True for an array of strings, empty ones included. */
+export const areStrings = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((one) => typeof one === "string");
+
+/** True if the member is missing or null; null is deleted. */
+export function isAbsent(owner: ParsedFields, name: string): boolean {
   if (owner[name] === null) delete owner[name];
   return owner[name] === undefined;
 }
 
-export const isOptional = (owner: Fields, name: string, type: Plain): boolean =>
+/** True if the member is absent or of this type. */
+export const isOptional = (owner: ParsedFields, name: string, type: Plain): boolean =>
   isAbsent(owner, name) || typeof owner[name] === type;
 
-/** A map of strings, or absent. */
-export function areOptionalStrings(owner: Fields, name: string): boolean {
+/** True if the member is absent or a map of strings. */
+export function areOptionalStrings(owner: ParsedFields, name: string): boolean {
   if (isAbsent(owner, name)) return true;
   const map = owner[name];
   return isFields(map) && Object.values(map).every((value) => typeof value === "string");
 }
 
-/** Labels and selectors are compared with each other and stored as rows: no honest object has this many. */
-export const mostLabels = 1000;
+/** Objects with more labels are refused: labels are matched against selectors and stored as rows, which takes time. */
+export const maxLabels = 1000;
 
-export function hasTooManyLabels(map: unknown): boolean {
+/**
+ * How many more labels an object may have if controllers create objects of its kind, by the kind's plural: such an
+ * object gets the labels of its owner and a few more, and must not be refused if its owner is accepted. EndpointSlices
+ * are also created from Endpoints.
+ */
+const roomOfMade: Readonly<Record<string, number>> = {
+  endpoints: 8,
+  endpointslices: 16,
+  pods: 16,
+  controllerrevisions: 16,
+};
+
+/** Maximum number of labels of a usable object of this kind. */
+export const mostLabelsOf = ({ plural }: { readonly plural: string }): number => maxLabels + (roomOfMade[plural] ?? 0);
+
+/** Whether controllers create objects of this kind from other objects. */
+export const isMade = ({ plural }: { readonly plural: string }): boolean => roomOfMade[plural] !== undefined;
+
+export function hasTooManyLabels(map: unknown, most = maxLabels): boolean {
   if (!isFields(map)) return false;
   let count = 0;
-  for (const _ in map) if (++count > mostLabels) return true;
+  for (const _ in map) if (++count > most) return true;
   return false;
 }
 
-/** A list of objects that all satisfy `isWanted`, or absent. */
-export function areOptionalItems(owner: Fields, name: string, isWanted: (item: Fields) => boolean): boolean {
+/** True if the member is absent or a list of objects that all satisfy `isWanted`. */
+export function areOptionalItems(
+  owner: ParsedFields,
+  name: string,
+  isWanted: (item: ParsedFields) => boolean,
+): boolean {
   if (isAbsent(owner, name)) return true;
   const list = owner[name];
   return Array.isArray(list) && list.every((item: unknown) => isFields(item) && isWanted(item));
 }
 
-/** A part of the object that must itself be an object; anything else counts as absent and is deleted. */
-export function section(object: Fields, name: string): Fields | undefined {
+/** The member if it is an object. Any other value is deleted, and undefined returned. */
+export function section(object: ParsedFields, name: string): ParsedFields | undefined {
   const value = object[name];
   if (isFields(value)) return value;
   if (value !== undefined) delete object[name];
   return undefined;
 }
 
-export function keepOnly(owner: Fields, name: string, type: Plain): void {
+/** Deletes the member unless it is of this type. */
+export function keepOnly(owner: ParsedFields, name: string, type: Plain): void {
   if (!isOptional(owner, name, type)) delete owner[name];
 }
 
-/** A map of strings. Entries of another type are deleted, the rest stays. */
-export function keepStrings(owner: Fields, name: string): void {
+/** Deletes the entries of a map that are not strings, or the member if it is not a map. */
+export function keepStrings(owner: ParsedFields, name: string): void {
   if (isAbsent(owner, name)) return;
   const map = owner[name];
   if (!isFields(map)) {
@@ -66,8 +96,8 @@ export function keepStrings(owner: Fields, name: string): void {
   for (const key in map) if (typeof map[key] !== "string") delete map[key];
 }
 
-/** A list of objects. Unusable items are deleted, the rest stays in order. */
-export function keepItems(owner: Fields, name: string, usable: (item: Fields) => boolean): void {
+/** Deletes the items of a list that are not usable objects, or the member if it is not a list. */
+export function keepItems(owner: ParsedFields, name: string, usable: (item: ParsedFields) => boolean): void {
   if (isAbsent(owner, name)) return;
   const list = owner[name];
   if (!Array.isArray(list)) {
@@ -78,15 +108,15 @@ export function keepItems(owner: Fields, name: string, usable: (item: Fields) =>
   if (kept.length < list.length) owner[name] = kept;
 }
 
-/** A list of texts. Other items are deleted. */
-export function keepTexts(owner: Fields, name: string): void {
+/** Deletes the items of a list that are not strings or are empty, or the member if it is not a list. */
+export function keepTexts(owner: ParsedFields, name: string): void {
   if (isAbsent(owner, name) || areTexts(owner[name])) return;
   const list: unknown = owner[name];
   if (Array.isArray(list)) owner[name] = list.filter(isText);
   else delete owner[name];
 }
 
-export function keepConditions(status: Fields): void {
+export function keepConditions(status: ParsedFields): void {
   keepItems(status, "conditions", (condition) => {
     for (const name of ["reason", "message", "lastTransitionTime", "lastHeartbeatTime", "lastProbeTime"]) {
       keepOnly(condition, name, "string");

@@ -1,7 +1,6 @@
 import { checkPod } from "./pod-shape.ts";
 import {
   areTexts,
-  type Fields,
   hasTooManyLabels,
   isOptional,
   isText,
@@ -9,19 +8,19 @@ import {
   keepItems,
   keepOnly,
   keepStrings,
-  mostLabels,
+  type ParsedFields,
   section,
 } from "./shape-rules.ts";
 import { checkDaemonSet, checkEndpointSlice, checkEndpoints, checkRevision, checkService } from "./workload-shapes.ts";
 
 /**
- * Checks the fields of one kind that this program reads. Malformed fields that are dispensable are deleted in place.
- * Returns why an object cannot be used at all: if leaving out a field would make us act (a Lease that seems unheld, a
- * Pod that seems to tolerate nothing), the object is refused instead.
+ * Checks those fields of one kind that this program reads. Deletes malformed fields in place, unless the object would
+ * mean something else without them (a Lease that seems unheld, a Pod that seems to tolerate nothing): then the object
+ * is refused. Returns the reason for a refusal; undefined if the object can be used.
  */
-export type ShapeCheck = (object: Fields) => string | undefined;
+export type ShapeCheck = (object: ParsedFields) => string | undefined;
 
-/** By plural: the one place that decides which fields of an object can be trusted. */
+/** The check of each kind, by its resource's plural. Fields that are not checked here must not be read anywhere. */
 export const shapeChecks: Readonly<Record<string, ShapeCheck>> = {
   nodes: checkNode,
   pods: checkPod,
@@ -34,7 +33,7 @@ export const shapeChecks: Readonly<Record<string, ShapeCheck>> = {
   endpointslices: checkEndpointSlice,
 };
 
-function checkNode(node: Fields): string | undefined {
+function checkNode(node: ParsedFields): string | undefined {
   const spec = section(node, "spec");
   const status = section(node, "status");
   if (spec) {
@@ -50,7 +49,7 @@ function checkNode(node: Fields): string | undefined {
   return undefined;
 }
 
-function checkLease(lease: Fields): string | undefined {
+function checkLease(lease: ParsedFields): string | undefined {
   const spec = section(lease, "spec");
   if (!spec) return undefined;
   for (const name of ["holderIdentity", "acquireTime", "renewTime"]) {
@@ -62,31 +61,40 @@ function checkLease(lease: Fields): string | undefined {
   return undefined;
 }
 
-function checkNamespace(namespace: Fields): string | undefined {
+function checkNamespace(namespace: ParsedFields): string | undefined {
   const status = section(namespace, "status");
   if (status) keepOnly(status, "phase", "string");
   return undefined;
 }
 
-/** Metadata beyond name, uid and resourceVersion, for every kind. */
-export function checkMetadata(metadata: Fields): string | undefined {
+/** Checks the metadata of any kind, except name, uid and resourceVersion. */
+export function checkMetadata(metadata: ParsedFields, mostLabels: number): string | undefined {
   if (!isOptional(metadata, "deletionTimestamp", "string")) return "metadata.deletionTimestamp is not a string";
-  if (hasTooManyLabels(metadata.labels)) return `has more than ${mostLabels} labels`;
+  if (hasTooManyLabels(metadata.labels, mostLabels)) return `has more than ${mostLabels} labels`;
   keepStrings(metadata, "labels");
   keepStrings(metadata, "annotations");
   keepOnly(metadata, "creationTimestamp", "string");
   keepOnly(metadata, "generation", "number");
   keepOnly(metadata, "deletionGracePeriodSeconds", "number");
-  keepItems(
-    metadata,
-    "ownerReferences",
-    (owner) => isText(owner.apiVersion) && isText(owner.kind) && isText(owner.name) && isText(owner.uid),
-  );
+  keepItems(metadata, "ownerReferences", isOwner);
   if (metadata.finalizers !== undefined && !areTexts(metadata.finalizers)) delete metadata.finalizers;
   return undefined;
 }
 
-const isTaint = (taint: Fields): boolean => {
+/** Replaces texts that no real owner has: API servers admit references of 1.5 MB, and each object has its own. */
+function isOwner(owner: ParsedFields): boolean {
+  for (const name of ["apiVersion", "kind", "name", "uid"]) {
+    const text = owner[name];
+    if (!isText(text)) return false;
+    if (text.length > longestOwnerText) owner[name] = "(too long)";
+  }
+  return true;
+}
+
+/** In characters. The longest text of a real owner is its apiVersion: a group of at most 253 characters, and a version. */
+const longestOwnerText = 512;
+
+const isTaint = (taint: ParsedFields): boolean => {
   keepOnly(taint, "value", "string");
   keepOnly(taint, "timeAdded", "string");
   return isText(taint.key) && isText(taint.effect);

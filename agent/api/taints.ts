@@ -19,7 +19,7 @@ export const unreachable: TaintName = { key: taintKeys.unreachable, effect: "NoE
 
 export const isSameTaint = (a: TaintName, b: TaintName): boolean => a.key === b.key && a.effect === b.effect;
 
-/** All valid taints of a Node. */
+/** The taints of a Node; malformed ones are left out. */
 export const taintsOf = ({ spec }: Node): readonly Taint[] =>
   Array.isArray(spec?.taints) ? spec.taints.filter((taint) => typeof taint?.key === "string") : [];
 
@@ -30,8 +30,8 @@ export const noExecuteTaints = (node: Node): readonly Taint[] =>
   taintsOf(node).filter(({ effect }) => effect === "NoExecute");
 
 /**
- * The whole list after a change: lists of taints have no merge key, so a patch always replaces all of it. An added
- * taint takes the place of one with the same name; all others stay as they are.
+ * The whole list after a change: a patch cannot address a single taint, because the list has no merge key. An added
+ * taint replaces the one with the same key and effect; all others stay as they are.
  */
 export function changeTaints(
   before: readonly Taint[],
@@ -43,7 +43,7 @@ export function changeTaints(
   return [...replaced, ...appended].filter((taint) => !remove.some((name) => isSameTaint(name, taint)));
 }
 
-/** Empty key, effect and operator stand for any key, any effect and Equal. */
+/** In a toleration, an empty key or effect matches any, and an empty operator means Equal. */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
   if (toleration.effect && toleration.effect !== taint.effect) return false;
   if (toleration.key && toleration.key !== taint.key) return false;
@@ -54,7 +54,8 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
     case "Exists":
       return true;
     default:
-      // Numeric comparison is behind a feature gate that is off by default; an unknown operator tolerates nothing.
+      // An unknown operator tolerates nothing. Numeric operators (Gt, Lt) exist only behind a feature gate, off by
+      // default.
       return false;
   }
 }

@@ -1,8 +1,12 @@
 import type { Instant } from "../base/clock.ts";
-import { isoTime } from "../base/iso-time.ts";
+import { isoTime } from "../base/time/iso-time.ts";
 
-/** metav1.Time: RFC 3339 with seconds. Write only; timestamps of other machines are never read as time. */
+/**
+ * Formats a metav1.Time: RFC 3339 with seconds. There is no parser: timestamps of other machines are compared for
+ * change. Two rules read one as a time, and say why: `registeredAt` in controllers/node-lifecycle/health.ts and
+ * `untilAvailable` in controllers/daemonset/availability.ts.
+ */
 export const timestamp = (now: Instant): string => `${isoTime(now.wall).slice(0, 19)}Z`;
 
-/** metav1.MicroTime, as in Leases. */
+/** Formats a metav1.MicroTime, as used in Leases. */
 export const microTimestamp = (now: Instant): string => `${isoTime(now.wall).slice(0, 23)}000Z`;

@@ -3,8 +3,9 @@ import type { Service } from "./core.ts";
 export const zoneLabel = "topology.kubernetes.io/zone";
 
 /**
- * Whether a service asks for its endpoints to be allocated to zones in proportion to their boards' capacity: an
- * annotation that `trafficDistribution` has replaced. The older of its two names takes precedence.
+ * True if an annotation of the service asks for endpoints to be allocated to zones in proportion to the capacity of
+ * their boards. The field `trafficDistribution` has replaced the annotation. The annotation has two names; if both are
+ * set, the older one decides.
  */
 export function asksForZones({ metadata: { annotations } }: Service): boolean {
   const mode =

@@ -2,7 +2,7 @@ import { checkPodSpec } from "./pod-shape.ts";
 import {
   areOptionalItems,
   areOptionalStrings,
-  type Fields,
+  areStrings,
   hasTooManyLabels,
   isAbsent,
   isFields,
@@ -13,22 +13,24 @@ import {
   keepOnly,
   keepStrings,
   keepTexts,
-  mostLabels,
+  maxLabels,
+  type ParsedFields,
   section,
 } from "./shape-rules.ts";
 
-/** A selector or template with missing parts would select or create other pods than intended. */
-export function checkDaemonSet(daemonSet: Fields): string | undefined {
+/** Refuses a malformed selector or template: with parts of it missing, other pods would be selected or created. */
+export function checkDaemonSet(daemonSet: ParsedFields): string | undefined {
   const { spec } = daemonSet;
   if (!isFields(spec)) return "has no spec";
-  if (!isLabelSelector(spec.selector)) return "spec.selector is no label selector";
+  if (!isLabelSelector(spec.selector)) return "spec.selector is not a label selector";
   if (hasTooManyLabels(spec.selector.matchLabels) || hasTooManyLabels({ ...spec.selector.matchExpressions }))
-    return `spec.selector has more than ${mostLabels} labels`;
+    return `spec.selector has more than ${maxLabels} labels`;
   const { template } = spec;
   if (!isFields(template) || !isFields(template.spec)) return "has no spec.template";
   const metadata = section(template, "metadata");
   if (metadata && !areOptionalStrings(metadata, "labels"))
     return "spec.template.metadata.labels is not a map of strings";
+  if (hasTooManyLabels(metadata?.labels)) return `spec.template has more than ${maxLabels} labels`;
   if (metadata && !areOptionalStrings(metadata, "annotations")) {
     return "spec.template.metadata.annotations is not a map of strings";
   }
@@ -51,18 +53,18 @@ export function checkDaemonSet(daemonSet: Fields): string | undefined {
   return undefined;
 }
 
-export function checkRevision(revision: Fields): string | undefined {
+export function checkRevision(revision: ParsedFields): string | undefined {
   if (typeof revision.revision !== "number") return "revision is not a number";
-  if (!isAbsent(revision, "data") && !isFields(revision.data)) return "data is no object";
+  if (!isAbsent(revision, "data") && !isFields(revision.data)) return "data is not an object";
   return undefined;
 }
 
-/** A Service that would seem to have no selector, or another one, would lose its endpoints. */
-export function checkService(service: Fields): string | undefined {
+/** Refuses a malformed selector or list of ports: without it, the Service would lose its endpoints. */
+export function checkService(service: ParsedFields): string | undefined {
   const { spec } = service;
   if (!isFields(spec)) return "has no spec";
   if (!areOptionalStrings(spec, "selector")) return "spec.selector is not a map of strings";
-  if (hasTooManyLabels(spec.selector)) return `spec.selector has more than ${mostLabels} labels`;
+  if (hasTooManyLabels(spec.selector)) return `spec.selector has more than ${maxLabels} labels`;
   if (!areOptionalItems(spec, "ports", isServicePort)) return "spec.ports is not a list of ports";
   for (const name of ["type", "clusterIP", "ipFamilyPolicy", "trafficDistribution"]) keepOnly(spec, name, "string");
   keepOnly(spec, "publishNotReadyAddresses", "boolean");
@@ -71,13 +73,13 @@ export function checkService(service: Fields): string | undefined {
   return undefined;
 }
 
-function isServicePort(port: Fields): boolean {
+function isServicePort(port: ParsedFields): boolean {
   for (const name of ["name", "protocol", "appProtocol"]) keepOnly(port, name, "string");
   keepIntOrString(port, "targetPort");
   return typeof port.port === "number";
 }
 
-export function checkEndpoints(endpoints: Fields): string | undefined {
+export function checkEndpoints(endpoints: ParsedFields): string | undefined {
   keepItems(endpoints, "subsets", (subset) => {
     keepItems(subset, "addresses", isAddress);
     keepItems(subset, "notReadyAddresses", isAddress);
@@ -87,14 +89,14 @@ export function checkEndpoints(endpoints: Fields): string | undefined {
   return undefined;
 }
 
-function isAddress(address: Fields): boolean {
+function isAddress(address: ParsedFields): boolean {
   keepOnly(address, "hostname", "string");
   keepOnly(address, "nodeName", "string");
   keepStrings(address, "targetRef");
   return isText(address.ip);
 }
 
-export function checkEndpointSlice(slice: Fields): string | undefined {
+export function checkEndpointSlice(slice: ParsedFields): string | undefined {
   if (!isText(slice.addressType)) return "has no addressType";
   keepItems(slice, "endpoints", (endpoint) => {
     keepTexts(endpoint, "addresses");
@@ -110,13 +112,15 @@ export function checkEndpointSlice(slice: Fields): string | undefined {
   return undefined;
 }
 
-function isEndpointPort(port: Fields): boolean {
+function isEndpointPort(port: ParsedFields): boolean {
   for (const name of ["name", "protocol", "appProtocol"]) keepOnly(port, name, "string");
   keepOnly(port, "port", "number");
   return true;
 }
 
-const isLabelSelector = (selector: unknown): selector is Fields & { readonly matchExpressions?: readonly Fields[] } =>
+const isLabelSelector = (
+  selector: unknown,
+): selector is ParsedFields & { readonly matchExpressions?: readonly ParsedFields[] } =>
   isFields(selector) &&
   areOptionalStrings(selector, "matchLabels") &&
   areOptionalItems(
@@ -125,10 +129,9 @@ const isLabelSelector = (selector: unknown): selector is Fields & { readonly mat
     (expression) =>
       isText(expression.key) &&
       isText(expression.operator) &&
-      (isAbsent(expression, "values") ||
-        (Array.isArray(expression.values) && expression.values.every((value) => typeof value === "string"))),
+      (isAbsent(expression, "values") || areStrings(expression.values)),
   );
 
-function keepIntOrString(owner: Fields, name: string): void {
+function keepIntOrString(owner: ParsedFields, name: string): void {
   if (!isAbsent(owner, name) && typeof owner[name] !== "number") keepOnly(owner, name, "string");
 }

@@ -1,42 +1,64 @@
 import type { Ambient } from "../base/ambient.ts";
 import type { ApiLink } from "./api-link.ts";
-import { KubeClient, type KubeClientParts } from "./kube-client.ts";
+import { KubeClient, type KubeClientDeps } from "./kube-client.ts";
 import { RequestLimiter, type RequestRate } from "./request-limiter.ts";
-import type { HttpRequest } from "./transport.ts";
-import { TransportError } from "./transport-error.ts";
+import type { HttpRequest, HttpResponse } from "./transport/transport.ts";
+import { TransportError } from "./transport/transport-error.ts";
 
-export interface ApiClientsParts extends Pick<KubeClientParts, "traffic" | "timeouts" | "userAgent"> {
+export interface ApiClientsDeps extends Pick<KubeClientDeps, "traffic" | "timeouts" | "userAgent"> {
   readonly link: Pick<ApiLink, "send">;
   /** The API server answered. */
   readonly reached: () => void;
-  /** It did not: the connection is lost, or cannot be made. */
-  readonly lost: () => void;
 }
 
-/** `turn`: resolves when a request may be sent. */
-export interface OwnParts extends Pick<KubeClientParts, "permissions"> {
+/** Options of one client. `turn`: called before each request; delays it until the promise resolves. */
+export interface OwnClientOptions extends Pick<KubeClientDeps, "permissions"> {
   readonly turn?: (request: HttpRequest) => Promise<void>;
 }
 
-/** Makes clients that share one connection and one traffic account; each has its own allowance of requests. */
-export const apiClients =
-  (ambient: Ambient, { link, reached, lost, ...shared }: ApiClientsParts) =>
-  (rate: RequestRate, { turn, ...own }: OwnParts = {}): KubeClient =>
-    new KubeClient(ambient, {
-      ...shared,
+/** Creates clients that share one connection and its traffic counters; each has a rate limit of its own. */
+export class ApiClients {
+  readonly #ambient: Ambient;
+  readonly #deps: ApiClientsDeps;
+  readonly #lost: (() => void)[] = [];
+
+  constructor(ambient: Ambient, deps: ApiClientsDeps) {
+    this.#ambient = ambient;
+    this.#deps = deps;
+  }
+
+  /** The listener is called after each request that the API server did not answer. */
+  onLost(listener: () => void): void {
+    this.#lost.push(listener);
+  }
+
+  client(rate: RequestRate, { turn, ...own }: OwnClientOptions = {}): KubeClient {
+    const { traffic, timeouts, userAgent } = this.#deps;
+    return new KubeClient(this.#ambient, {
+      traffic,
+      timeouts,
+      userAgent,
       ...own,
       transport: async (request) => {
         await turn?.(request);
-        // A deadline that expired while we waited says nothing about the server.
+        // If the deadline expired during the wait, the request must fail here, not as one that the server did not
+        // answer.
         request.signal.throwIfAborted();
-        try {
-          const response = await link.send(request);
-          reached();
-          return response;
-        } catch (error) {
-          if (error instanceof TransportError) lost();
-          throw error;
-        }
+        return this.#send(request);
       },
-      limiter: new RequestLimiter(ambient, rate),
+      limiter: new RequestLimiter(this.#ambient, rate),
     });
+  }
+
+  async #send(request: HttpRequest): Promise<HttpResponse> {
+    const { link, reached } = this.#deps;
+    try {
+      const response = await link.send(request);
+      reached();
+      return response;
+    } catch (error) {
+      if (error instanceof TransportError) for (const listener of this.#lost) listener();
+      throw error;
+    }
+  }
+}

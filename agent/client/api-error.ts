@@ -1,10 +1,10 @@
 import type { Millis } from "../base/clock.ts";
 import { type Disposition, type HasDisposition, hintOf } from "../base/errors.ts";
-import { TransportError } from "./transport-error.ts";
+import { TransportError } from "./transport/transport-error.ts";
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "evict" | "bind";
 
-/** The verb and its target: "patch", "node pi-3 status". */
+/** What a request attempted, for messages. `target`: "node pi-3 status". */
 export interface Attempt {
   readonly verb: Verb;
   readonly target: string;
@@ -18,9 +18,10 @@ export interface StatusCause {
 interface Refusal {
   /** The HTTP status; 0 if there was no readable answer. */
   readonly status: number;
-  /** Kubernetes' reason ("Conflict", "Expired"), or for status 0 what happened ("Timeout", "Reset", ...). */
+  /** The reason in Kubernetes' words ("Conflict", "Expired"); for status 0 that of the failure ("Timeout", "Reset"). */
   readonly reason: string;
   readonly message: string;
+  /** How long the server wants to be left alone, at most 30 s; undefined: it did not say. */
   readonly retryAfter?: Millis | undefined;
   readonly causes?: readonly StatusCause[];
   readonly hint?: string | undefined;
@@ -38,6 +39,11 @@ export class ApiError extends Error implements HasDisposition {
   readonly causes: readonly StatusCause[];
   readonly hint: string | undefined;
   readonly disposition: Disposition;
+  /**
+   * The answer cannot be read, by us or by the server itself: other objects may be readable. A server whose etcd does
+   * not answer says so with the same status.
+   */
+  readonly isOfOneObject: boolean;
 
   constructor({ verb, target }: Attempt, refusal: Refusal) {
     super(`${verb} ${target}: ${refusal.message}`, refusal.cause === undefined ? {} : { cause: refusal.cause });
@@ -49,6 +55,8 @@ export class ApiError extends Error implements HasDisposition {
     this.causes = refusal.causes ?? [];
     this.hint = refusal.hint ?? hintOf(refusal.cause);
     this.disposition = dispositionFor(verb, refusal);
+    const isServersRead = refusal.status === 500 && !refusal.message.includes("etcdserver:");
+    this.isOfOneObject = verb === "get" && (refusal.reason === "Unreadable" || isServersRead);
   }
 }
 
@@ -61,9 +69,9 @@ export const isNotFound = is("NotFound");
 export const isForbidden = is("Forbidden");
 export const isUnauthorized = is("Unauthorized");
 export const isInternalError = is("InternalError");
-/** Another writer was faster: nothing was written. */
+/** The write was refused because another writer was faster. */
 export const isOvertaken = is("Conflict", "AlreadyExists");
-/** No answer, or our credentials were not accepted. The link's own watcher reports these, once for all users. */
+/** There was no answer, or the credentials were not accepted. `ApiLink` reports these errors; callers need not. */
 export const isOfLink = (error: unknown): boolean =>
   error instanceof TransportError ||
   isUnauthorized(error) ||
@@ -71,7 +79,7 @@ export const isOfLink = (error: unknown): boolean =>
 /** The server no longer has the history that a watch or a paged list needs. */
 export const isGone = is("Gone", "Expired");
 
-/** The server has not reached this resourceVersion: the replica is behind, or etcd was restored from a backup. */
+/** The server does not have this resourceVersion yet: its replica is behind, or etcd was restored from a backup. */
 export const isTooLargeResourceVersion = (error: unknown): error is ApiError =>
   error instanceof ApiError &&
   (error.causes.some(({ reason }) => reason === "ResourceVersionTooLarge") ||
@@ -80,7 +88,7 @@ export const isTooLargeResourceVersion = (error: unknown): error is ApiError =>
       (error.message.includes("Too large resource version") ||
         error.causes.some(({ message }) => message.includes("Too large resource version")))));
 
-/** Retries do not help: the request itself is wrong, or not allowed. */
+/** Reasons for which retries do not help: the request itself is invalid, or not allowed. */
 const final: readonly string[] = [
   "Invalid",
   "Forbidden",

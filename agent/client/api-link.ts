@@ -1,29 +1,32 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
-import { DurationSample } from "../base/duration-sample.ts";
 import { hintOf } from "../base/errors.ts";
-import { RollingCount } from "../base/rolling-count.ts";
+import { DurationSample } from "../base/time/duration-sample.ts";
+import { RollingCount } from "../base/time/rolling-count.ts";
 import { skewIn } from "./clock-skew.ts";
-import { CredentialsError } from "./credentials-error.ts";
-import type { HttpRequest, HttpResponse, Transport } from "./transport.ts";
-import { TransportError } from "./transport-error.ts";
+import { CredentialsError } from "./credentials/credentials-error.ts";
+import { type HttpResponse, isWatch, type Transport } from "./transport/transport.ts";
+import { NoFurtherConnection, TransportError } from "./transport/transport-error.ts";
 
 export interface ApiLinkView {
+  /** starting: no request has been answered or has failed yet. */
   readonly state: "starting" | "up" | "down";
   readonly since: Instant;
-  /** From a request to the head of its answer, over the last 64. */
+  /**
+   * The time from a request to the headers of its answer, over the last 64 requests; undefined before the first answer.
+   */
   readonly rtt: { readonly p50: Millis; readonly p95: Millis } | undefined;
-  /** Requests answered or failed, those that failed, and opened watches. */
+  /** `requests` includes those that failed; `watches` counts the opened ones. */
   readonly lastHour: { readonly requests: number; readonly failed: number; readonly watches: number };
-  /** Why the last exchange failed, while the state is not up. */
+  /** Why the last exchange failed; undefined while the state is up. */
   readonly failure: ApiFailure | undefined;
-  /** The last outage that has ended. */
+  /** The last outage that has ended; undefined if there was none. */
   readonly lastOutage: Outage | undefined;
 }
 
-/** From the first unanswered request to the next answer. */
+/** An interruption longer than `link.blip`, from the first unanswered request to the next answer. */
 export interface Outage {
-  /** Counted since the process began. */
+  /** Outages are numbered from 1 since the process started. */
   readonly number: number;
   readonly began: Instant;
   readonly ended: Instant;
@@ -35,7 +38,7 @@ export interface ApiFailure {
   readonly hint: string;
 }
 
-/** Sees every exchange with the API server, so that the status can show the state of the link. */
+/** Wraps the transport to the API server and measures every exchange. The status shows its view. */
 export class ApiLink {
   readonly #ambient: Ambient;
   readonly #transport: Transport;
@@ -46,11 +49,11 @@ export class ApiLink {
   readonly #unanswered = new RollingCount();
   readonly #watches = new RollingCount();
   /** The reasons logged since the link went down. */
-  readonly #said = new Set<string>();
+  readonly #loggedReasons = new Set<string>();
   #state: ApiLinkView["state"] = "starting";
   #since: Instant;
   #failure: ApiFailure | undefined;
-  /** When the request was sent whose failure turned the link down. */
+  /** While the link is down: when the first request that failed was sent. */
   #lostAt: Instant | undefined;
   #lastOutage: Outage | undefined;
   #skew: Millis | undefined;
@@ -58,7 +61,7 @@ export class ApiLink {
   /** `changed` is called when the link goes up or down, or fails for another reason than before. */
   constructor(
     ambient: Ambient,
-    parts: {
+    deps: {
       readonly transport: Transport;
       readonly changed: () => void;
       /** An interruption up to this long is not an outage. */
@@ -66,9 +69,9 @@ export class ApiLink {
     },
   ) {
     this.#ambient = ambient;
-    this.#blip = parts.blip;
-    this.#transport = parts.transport;
-    this.#changed = parts.changed;
+    this.#blip = deps.blip;
+    this.#transport = deps.transport;
+    this.#changed = deps.changed;
     this.#since = ambient.clock.now();
   }
 
@@ -84,7 +87,7 @@ export class ApiLink {
       this.#answered(response, begun);
       return response;
     } catch (error) {
-      // Our own abort says nothing about the link, unless we gave up waiting, perhaps for credentials.
+      // An abort by the caller says nothing about the link. Our own timeout does; it aborts with an error of its own.
       const isGivenUp = request.signal.aborted && !(error instanceof CredentialsError);
       this.#failed(isGivenUp ? request.signal.reason : error, begun);
       throw error;
@@ -108,7 +111,7 @@ export class ApiLink {
     };
   }
 
-  /** How far the API server's clock is ahead of this board's; undefined if no answer showed it. */
+  /** How far the API server's clock is ahead of this board's clock; undefined before the first answer with a date. */
   get skew(): Millis | undefined {
     return this.#skew;
   }
@@ -118,14 +121,13 @@ export class ApiLink {
     else this.#turn("up", undefined, begun);
   }
 
-  /** Keeps only the sentence: Node's and OpenSSL's wording would repeat it. */
   #failed(error: unknown, begun: Instant): void {
     const kind = kindOf(error);
     if (kind === undefined || !(error instanceof Error)) return;
     const now = this.#ambient.clock.now();
     this.#requests.add(now);
     this.#unanswered.add(now);
-    this.#turn("down", { kind, message: error.message, hint: hintOf(error) ?? goesOn }, begun);
+    this.#turn("down", { kind, message: error.message, hint: hintOf(error) ?? tryAgain }, begun);
   }
 
   #turn(state: "up" | "down", failure: ApiFailure | undefined, begun: Instant): void {
@@ -136,43 +138,45 @@ export class ApiLink {
     this.#state = state;
     this.#failure = failure;
     if (turned) {
-      // A request that timed out was sent when the outage had already begun.
+      // An outage begins no later than its first unanswered request was sent.
       this.#since = state === "down" ? begun : now;
       this.#lostAt = state === "down" ? begun : undefined;
     }
     const isOutage = state === "up" && lostAt !== undefined && elapsed(lostAt, now) > this.#blip;
     if (isOutage) this.#lastOutage = { number: (this.#lastOutage?.number ?? 0) + 1, began: lostAt, ended: now };
-    this.#say(failure, lostAt && elapsed(lostAt, now));
+    this.#log(failure, lostAt && elapsed(lostAt, now));
     this.#changed();
   }
 
-  /** Logs each reason once, even if reasons alternate. */
-  #say(failure: ApiFailure | undefined, away: Millis | undefined): void {
+  /** Logs each reason once per interruption, even if reasons alternate. */
+  #log(failure: ApiFailure | undefined, away: Millis | undefined): void {
     const { log } = this.#ambient;
     if (failure === undefined) {
-      this.#said.clear();
+      this.#loggedReasons.clear();
       log.info("API server reached", { awayMs: away && Math.round(away) });
-    } else if (!this.#said.has(failure.message) && this.#said.size < mostSaid) {
-      this.#said.add(failure.message);
+    } else if (!this.#loggedReasons.has(failure.message) && this.#loggedReasons.size < maxLoggedReasons) {
+      this.#loggedReasons.add(failure.message);
       log.warn("API server not reached", { reason: failure.message, hint: failure.hint });
     }
   }
 }
 
-const mostSaid = 8;
+const maxLoggedReasons = 8;
 
-const goesOn = "Check the link and the API server; the agent keeps trying.";
+const tryAgain = "Check the link and the API server; the agent keeps trying.";
 
 const notAccepted: ApiFailure = {
   kind: "credentials",
   message: "the API server does not accept our credentials",
-  hint: "Renew the token or the client certificate in the kubeconfig; compare this board's clock.",
+  hint: "Renew the token or the client certificate in the kubeconfig, and check this board's clock.",
 };
 
-const isWatch = ({ path }: HttpRequest): boolean => /[?&]watch=/.test(path);
-
-/** Undefined: the exchange was not sent, or failed for reasons of our own. */
+/**
+ * The kind of a failure; undefined if the error does not come from the link or the credentials, or other requests are
+ * answered.
+ */
 function kindOf(error: unknown): ApiFailure["kind"] | undefined {
+  if (error instanceof NoFurtherConnection) return undefined;
   if (error instanceof CredentialsError) return "credentials";
   if (error instanceof TransportError) return error.reason === "TLS" ? "certificate" : "unreachable";
   return undefined;

@@ -1,15 +1,16 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
-/** A slower answer is too imprecise. */
-const quick: Millis = 5_000;
+/** The answer to a request that took longer does not show the server's clock exactly enough. */
+const maxRoundTrip: Millis = 5_000;
 
 /**
- * How far the server's clock is ahead of ours, by an answer's Date header (docs/interfaces.md#clocks): it was written
- * at some time between request and answer, and truncated to whole seconds. Undefined if the answer does not show it.
+ * How far the server's clock is ahead of this board's, from the Date header of an answer (docs/interfaces.md#clocks).
+ * The server wrote it at some time between request and answer, and truncated it to whole seconds. Undefined if the
+ * header is missing or invalid, or the answer was slow.
  */
 export function skewIn(date: string | undefined, begun: Instant, now: Instant): Millis | undefined {
   const took = elapsed(begun, now);
   const written = Date.parse(date ?? "");
-  if (!Number.isFinite(written) || took > quick) return undefined;
+  if (!Number.isFinite(written) || took > maxRoundTrip) return undefined;
   return written + 500 - (now.wall - took / 2);
 }

@@ -2,72 +2,100 @@ import type { KubeObject } from "../api/meta.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { deadline, type Millis, sleep } from "../base/clock.ts";
-import type { Lane } from "../base/lanes.ts";
+import type { Lane } from "../base/concurrency/lanes.ts";
+import { Permits } from "../base/concurrency/permits.ts";
 import { ApiError, type Attempt, isTooLargeResourceVersion } from "./api-error.ts";
-import { CredentialsError } from "./credentials-error.ts";
-import { IdleTimer } from "./idle-timer.ts";
+import { CredentialsError } from "./credentials/credentials-error.ts";
+import { crowdIn } from "./decoding/crowded.ts";
+import { type MemberFilter, reducedHead } from "./decoding/reduce.ts";
+import { BodyTooLarge } from "./json-text.ts";
 import type { Permissions } from "./permissions.ts";
 import type { Allowance } from "./request-limiter.ts";
 import { refusedWith } from "./status-document.ts";
 import type { Traffic } from "./traffic.ts";
-import type { HttpRequest, HttpResponse, Transport } from "./transport.ts";
-import { TransportError } from "./transport-error.ts";
+import { IdleTimer } from "./transport/idle-timer.ts";
+import type { HttpRequest, HttpResponse, Transport } from "./transport/transport.ts";
+import { TransportError } from "./transport/transport-error.ts";
 
 /** One request, before authentication and transport. */
-export interface Call extends Attempt {
+export interface ApiCall extends Attempt {
   readonly resource: Resource<KubeObject>;
   readonly method: HttpRequest["method"];
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  /** Makes the text anew each time: it may be large, and is held only while the request is under way. */
+  readonly body?: () => string;
   readonly signal: AbortSignal;
-  /**
-   * Ends the wait for the allowance, also between two attempts; a request already sent continues. Default: `signal`.
-   */
+  /** Ends waits for the rate limiter and between attempts; does not abort a request already sent. Default: `signal`. */
   readonly patience?: AbortSignal | undefined;
   readonly lane?: Lane | undefined;
+  /** See `HttpRequest.guard`. */
   readonly guard?: (() => void) | undefined;
-  /** Per attempt: for a whole small answer; for a stream until its headers, and between chunks if it is a list. */
+  /**
+   * The time limit of each attempt: for `answer` until the whole answer has arrived, for `stream` until its headers
+   * have, and then between the chunks of a list.
+   */
   readonly timeout: Millis;
+  /**
+   * The members to read of a long answer, of which only the beginning is read; undefined: the whole answer is needed.
+   */
+  readonly kept?: MemberFilter | undefined;
 }
 
-interface Parts {
+interface ExchangeDeps {
   readonly transport: Transport;
   readonly limiter: Allowance;
   readonly traffic: Traffic;
-  /** Records forbidden requests; left out where a refusal is no problem. */
+  /** Records forbidden requests; undefined for a client whose missing permissions are not reported. */
   readonly permissions?: Permissions;
 }
 
+/**
+ * At most `mostLarge` requests with a body of more than `largeBody` characters are under way at a time, and as many
+ * answers of more than `largeBody` bytes are read.
+ */
+const mostLarge = 2;
+const largeBody = 256 * 1024;
+
 const mostRetries = 10;
-const afterReset: Millis = 1000;
-/** Refusals are a few hundred bytes; single objects are at most etcd's limit of 1.5 MiB unless it was raised. */
+const resetPause: Millis = 1000;
+/**
+ * Maximum lengths of the bodies of errors and of answers, in bytes. Errors have a few hundred; an object has up to 1.5
+ * MiB, etcd's limit, unless that was raised.
+ */
 const longestRefusal = 65_536;
 const longestAnswer = 16 * 1024 * 1024;
+/**
+ * How much of the beginning of an answer is read, in bytes: it has all of the identity. The server writes metadata in
+ * the order of its fields, with name, namespace, uid and resourceVersion before those that a user may fill.
+ */
+const longestHead = 65_536;
 
 /**
- * Sends calls: at the permitted rate, with retries where the server asks for them, counted, and with every failure as
- * an ApiError. An abort and a guard's error pass unchanged.
+ * Sends requests at the permitted rate, retries them if the server requests it, and counts their traffic. Every failure
+ * becomes an ApiError, except that an aborted call throws the signal's reason and a guard's error is passed on.
  */
 export class Exchange {
   readonly #ambient: Ambient;
-  readonly #parts: Parts;
+  readonly #deps: ExchangeDeps;
+  readonly #large = new Permits(mostLarge);
+  readonly #largeAnswers = new Permits(mostLarge);
 
-  constructor(ambient: Ambient, parts: Parts) {
+  constructor(ambient: Ambient, deps: ExchangeDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
-  /** Returns the whole answer, parsed. */
-  answer(call: Call): Promise<unknown> {
+  /** Returns the answer, parsed. */
+  answer(call: ApiCall): Promise<unknown> {
     const { clock } = this.#ambient;
-    return this.#retrying(call, async () => {
-      const limit = deadline(clock, call.timeout, call.signal, () => tooSlow(call));
+    return this.#retrying(call, async (body) => {
+      const limit = deadline(clock, call.timeout, call.signal, () => timeoutError(call));
       try {
-        const response = await this.#send(call, limit.signal);
-        return JSON.parse((await bytesOf(response.body, longestAnswer)).toString());
+        const answer = (await this.#send(call, body, limit.signal)).body;
+        return await (call.kept ? beginningOf(answer, call.kept) : this.#whole(call, answer, limit.signal));
       } catch (error) {
-        if (error instanceof SyntaxError) throw unreadable(call, "the answer is no JSON");
+        if (error instanceof SyntaxError) throw unreadable(call, "the answer is not JSON");
         throw error;
       } finally {
         limit.dispose();
@@ -75,17 +103,35 @@ export class Exchange {
     });
   }
 
-  /** Returns the body as soon as the answer has begun. A list that stalls midway fails; a watch may be silent. */
-  stream(call: Call): Promise<AsyncIterable<Uint8Array>> {
-    return this.#retrying(call, async () => {
-      if (call.verb === "watch") return errorsOf(call, (await this.#send(call, call.signal)).body);
+  /** Parses the whole answer. An object may have 16 MB as JSON, so only a few large answers are in memory at a time. */
+  async #whole(call: ApiCall, body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<unknown> {
+    let isLarge = false;
+    try {
+      const bytes = await bytesOf(body, longestAnswer, async (length) => {
+        if (isLarge || length <= largeBody) return;
+        if (!(await this.#largeAnswers.acquire(signal, call.lane))) throw signal.reason;
+        isLarge = true;
+      });
+      const text = bytes.toString();
+      // Four times a watch's limit: the answer to our own write has fields that the server adds, and must be readable.
+      if (bytes.length < longestAnswer && crowdIn(text, 4) === undefined) return JSON.parse(text);
+      throw unreadable(call, "the answer has too many members");
+    } finally {
+      if (isLarge) this.#largeAnswers.release(call.lane);
+    }
+  }
+
+  /** Returns the body once the headers have arrived. A list fails if it stalls; a watch may stay silent. */
+  stream(call: ApiCall): Promise<AsyncIterable<Uint8Array>> {
+    return this.#retrying(call, async (body) => {
+      if (call.verb === "watch") return errorsOf(call, (await this.#send(call, body, call.signal)).body);
       const stop = new AbortController();
       const follow = (): void => stop.abort(call.signal.reason);
       call.signal.addEventListener("abort", follow, { once: true });
       const release = (): void => call.signal.removeEventListener("abort", follow);
-      const stall = new IdleTimer(this.#ambient.clock, call.timeout, () => stop.abort(tooSlow(call)));
+      const stall = new IdleTimer(this.#ambient.clock, call.timeout, () => stop.abort(timeoutError(call)));
       try {
-        return errorsOf(call, watched((await this.#send(call, stop.signal)).body, stall, release));
+        return errorsOf(call, watched((await this.#send(call, body, stop.signal)).body, stall, release));
       } catch (error) {
         release();
         throw error;
@@ -93,30 +139,45 @@ export class Exchange {
     });
   }
 
-  async #retrying<Answer>(call: Call, attempt: () => Promise<Answer>): Promise<Answer> {
+  async #retrying<Answer>(call: ApiCall, attempt: (body: string | undefined) => Promise<Answer>): Promise<Answer> {
     const patience = call.patience ?? call.signal;
     for (let retries = 0, resets = 0; ; retries++) {
-      if (call.verb !== "watch") await this.#parts.limiter.take(patience, call.lane);
+      if (call.verb !== "watch") await this.#deps.limiter.take(patience, call.lane);
       let wait: Millis | undefined;
       try {
-        return await attempt();
+        return await this.#withBody(call, attempt);
       } catch (thrown) {
         const error = apiErrorOf(call, thrown);
-        if (isAskedAgain(error) && retries < mostRetries) wait = error.retryAfter;
+        if (isRetryable(error) && retries < mostRetries) wait = error.retryAfter;
         else if (call.method === "GET" && error.status === 0 && error.reason === "Reset" && resets++ === 0) {
-          wait = afterReset;
+          wait = resetPause;
         }
         if (wait === undefined) throw error;
-        this.#ambient.log.debug("request is tried again", { verb: call.verb, target: call.target, wait, error });
+        this.#ambient.log.debug("retrying request", { verb: call.verb, target: call.target, wait, error });
       }
       await sleep(this.#ambient.clock, wait, patience);
       patience.throwIfAborted();
     }
   }
 
-  async #send(call: Call, signal: AbortSignal): Promise<HttpResponse> {
-    const { transport, traffic, permissions } = this.#parts;
-    const { method, path, headers, body, guard, timeout } = call;
+  /**
+   * Daemon pods share a template, but each body is a text of its own, of up to 1.5 MB: only a few are held at a time.
+   */
+  async #withBody<Answer>(call: ApiCall, attempt: (body: string | undefined) => Promise<Answer>): Promise<Answer> {
+    const { signal, patience = signal, lane } = call;
+    const small = smallBody(call);
+    if (small) return await attempt(small.text);
+    if (!(await this.#large.acquire(patience, lane))) throw patience.reason;
+    try {
+      return await attempt(call.body?.());
+    } finally {
+      this.#large.release(lane);
+    }
+  }
+
+  async #send(call: ApiCall, body: string | undefined, signal: AbortSignal): Promise<HttpResponse> {
+    const { transport, traffic, permissions } = this.#deps;
+    const { method, path, headers, guard, timeout } = call;
     const name = resourceName(call.resource);
     const response = await transport({
       method,
@@ -145,17 +206,20 @@ export class Exchange {
   }
 }
 
-/** Statuses that only an authorized request gets; a busy server answers 429 and 503 before it authorizes. */
+/** Statuses that prove that a request was authorized. A busy server sends 429 and 503 before it authorizes. */
 const pastAuthorization: readonly number[] = [404, 409, 410, 422];
 
 /**
- * Upstream's rule (client-go 1.36): 429 and 5xx are retried only with a Retry-After. Not so a resourceVersion that the
- * server has not reached: the code that lists has a better answer than to repeat the request.
+ * As in client-go 1.36, 429 and 5xx are retried only with a Retry-After. A resourceVersion that the server does not
+ * have yet is not retried here: the caller that lists has a better reaction.
  */
-const isAskedAgain = (error: ApiError): boolean =>
+const isRetryable = (error: ApiError): boolean =>
   error.retryAfter !== undefined && (error.status === 429 || error.status >= 500) && !isTooLargeResourceVersion(error);
 
-/** Turns a missing answer into an ApiError with status 0; anything else (abort, a guard's error) passes. */
+/**
+ * Converts failures of transport and credentials to an ApiError with status 0, and a body that is too large to be sent to
+ * the refusal with which the server would answer it. Rethrows all other errors.
+ */
 function apiErrorOf(attempt: Attempt, error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof TransportError) {
@@ -175,15 +239,31 @@ function apiErrorOf(attempt: Attempt, error: unknown): ApiError {
       hint: error.hint,
     });
   }
+  if (error instanceof BodyTooLarge) {
+    return new ApiError(attempt, {
+      status: 413,
+      reason: "RequestEntityTooLarge",
+      message: `Request entity too large: ${error.message}`,
+    });
+  }
   throw error;
 }
 
-/** For a successful answer that cannot be used. */
+/** The error for a successful answer that cannot be used. */
 export const unreadable = (attempt: Attempt, why: string): ApiError =>
   new ApiError(attempt, { status: 0, reason: "Unreadable", message: why });
 
-const tooSlow = ({ timeout }: Call): TransportError =>
+const timeoutError = ({ timeout }: ApiCall): TransportError =>
   new TransportError("Timeout", `no answer within ${Math.round(timeout / 1000)}s`);
+
+/**
+ * The body's text if it is small; undefined if it is large. A large text is not held during the wait, but made again
+ * when the request may be sent.
+ */
+function smallBody({ body }: ApiCall): { readonly text: string | undefined } | undefined {
+  const text = body?.();
+  return text === undefined || text.length <= largeBody ? { text } : undefined;
+}
 
 async function* errorsOf(attempt: Attempt, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
   try {
@@ -229,13 +309,26 @@ async function* countedBody(
   }
 }
 
-async function bytesOf(body: AsyncIterable<Uint8Array>, limit: number): Promise<Buffer> {
+/** Parses an answer; of one that is longer than `longestHead`, only the kept members in its beginning. */
+async function beginningOf(body: AsyncIterable<Uint8Array>, kept: MemberFilter): Promise<unknown> {
+  const bytes = await bytesOf(body, longestHead);
+  const text = bytes.toString();
+  return JSON.parse(bytes.length < longestHead ? text : (reducedHead(text, kept) ?? ""));
+}
+
+/** The first `limit` bytes. `onLength` is called before more is read. */
+async function bytesOf(
+  body: AsyncIterable<Uint8Array>,
+  limit: number,
+  onLength?: (length: number) => Promise<void>,
+): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
     chunks.push(chunk);
     length += chunk.length;
     if (length > limit) break;
+    await onLength?.(length);
   }
   return Buffer.concat(chunks).subarray(0, limit);
 }

@@ -1,17 +1,19 @@
 import type { KubeObject, NewObject } from "../api/meta.ts";
-import { parseObject } from "../api/parse.ts";
+import { parseIdentity, parseObject } from "../api/parse.ts";
 import { pathOf, pods, type Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Millis } from "../base/clock.ts";
-import type { Lane } from "../base/lanes.ts";
-import type { Attempt, Verb } from "./api-error.ts";
-import { type Call, Exchange, unreadable } from "./exchange.ts";
-import { jsonText } from "./json-text.ts";
-import { ListDecoder, listForms } from "./list-decoder.ts";
+import type { Lane } from "../base/concurrency/lanes.ts";
+import type { ApiError, Attempt, Verb } from "./api-error.ts";
+import { ListDecoder, listForms } from "./decoding/list-decoder.ts";
+import type { Unusable } from "./decoding/list-intake.ts";
+import { identityKept } from "./decoding/members.ts";
+import { type ApiCall, Exchange, unreadable } from "./exchange.ts";
+import { bodyText } from "./json-text.ts";
 import type { Permissions } from "./permissions.ts";
 import type { Allowance } from "./request-limiter.ts";
 import type { Traffic } from "./traffic.ts";
-import type { Transport } from "./transport.ts";
+import type { Transport } from "./transport/transport.ts";
 import { type WatchEvent, watchEvents } from "./watch-stream.ts";
 
 export interface ObjectName {
@@ -19,17 +21,17 @@ export interface ObjectName {
   readonly name: string;
 }
 
-/** How a request waits for the allowance of requests. */
-export interface Waiting {
-  /** Ends the wait; a request already sent continues. */
+/** How a request waits for the rate limiter. */
+export interface RequestWait {
+  /** Aborts the wait; a request already sent continues. Default: the request's signal. */
   readonly patience?: AbortSignal | undefined;
-  /** Default: "boards". */
+  /** The lane of the request. Default: "boards". */
   readonly lane?: Lane | undefined;
 }
 
-export interface WriteOptions extends Waiting {
+export interface WriteOptions extends RequestWait {
   readonly signal: AbortSignal;
-  /** Called immediately before each attempt is sent; throws if the write may no longer happen (fencing). */
+  /** Called immediately before each attempt is sent; throws if the write is no longer permitted (fencing). */
   readonly guard?: (() => void) | undefined;
 }
 
@@ -56,14 +58,16 @@ export interface ListResult {
   /** Number of unusable objects, and the reasons for the first of them. */
   readonly rejectedItems: number;
   readonly rejected: readonly string[];
+  /** The unusable objects whose identity could be read. */
+  readonly unusable?: readonly Unusable<KubeObject>[];
 }
 
-/** For a page that may be requested before its turn. */
+/** Makes a page wait for its turn, if it is requested while the previous one is still being read. */
 export interface PageInLine {
   /** The answer is not read before this resolves. */
   readonly turn: Promise<void>;
   /** Called as soon as the continue token is known, usually before the first object. */
-  readonly goesOn: (token: string) => void;
+  readonly onContinue: (token: string) => void;
 }
 
 export interface WatchOptions extends Selection {
@@ -71,7 +75,10 @@ export interface WatchOptions extends Selection {
   readonly timeoutSeconds: number;
 }
 
-/** For a whole small answer; for a list until it begins and between its chunks; for a watch until it begins. */
+/**
+ * Time limits. `read` and `write`: until the whole answer has arrived. `list`: until its headers have, and between
+ * chunks. `watch`: until its headers have.
+ */
 export interface Timeouts {
   readonly read: Millis;
   readonly list: Millis;
@@ -88,32 +95,32 @@ const patchTypes = {
 const json = "application/json";
 const partial = (kind: string): string => `${json};as=${kind};g=meta.k8s.io;v=v1,${json}`;
 
-export interface KubeClientParts {
+export interface KubeClientDeps {
   readonly transport: Transport;
   readonly traffic: Traffic;
   readonly limiter: Allowance;
   readonly timeouts: Timeouts;
-  /** Records forbidden requests; left out where a refusal is no problem. */
+  /** Records forbidden requests; undefined for a client whose missing permissions are not reported. */
   readonly permissions?: Permissions;
-  /** "siteward/1.2.0": the part before the slash is the field manager of our writes. */
+  /** "siteward/1.2.0". The API server records the part before the slash as the field manager of our writes. */
   readonly userAgent: string;
 }
 
-/** The part of the Kubernetes API that we use. Failures are ApiErrors; an aborted call throws the signal's reason. */
+/** A client for the Kubernetes API. Methods throw ApiError, or the signal's reason if they are aborted. */
 export class KubeClient {
-  readonly #parts: KubeClientParts;
+  readonly #deps: KubeClientDeps;
   readonly #exchange: Exchange;
 
-  constructor(ambient: Ambient, parts: KubeClientParts) {
-    this.#parts = parts;
-    this.#exchange = new Exchange(ambient, parts);
+  constructor(ambient: Ambient, deps: KubeClientDeps) {
+    this.#deps = deps;
+    this.#exchange = new Exchange(ambient, deps);
   }
 
   get<T extends KubeObject>(
     resource: Resource<T>,
     at: ObjectName & { readonly metadataOnly?: boolean },
     signal: AbortSignal,
-    { patience, lane }: Waiting = {},
+    { patience, lane }: RequestWait = {},
   ): Promise<T> {
     return this.#object(resource, {
       ...this.#call("get", resource, at),
@@ -126,8 +133,8 @@ export class KubeClient {
   }
 
   /**
-   * Lists one page. `each` gets an object as soon as it is parsed; if the page then fails, those objects do not count.
-   * Pods may arrive with only the fields that the cache keeps.
+   * Lists one page. Passes each object to `each` as soon as it is parsed; if the call then fails, the caller must
+   * discard them. Pods may have only the fields that the cache keeps.
    */
   async list<T extends KubeObject>(
     resource: Resource<T>,
@@ -137,7 +144,7 @@ export class KubeClient {
     inLine?: PageInLine,
   ): Promise<ListResult> {
     const accept = options.metadataOnly ? partial("PartialObjectMetadataList") : listForms(resource);
-    const call: Call = {
+    const call: ApiCall = {
       ...this.#call("list", resource, { namespace: options.namespace }),
       method: "GET",
       path: `${pathOf(resource, { namespace: options.namespace })}${queryOf(options, {
@@ -148,23 +155,23 @@ export class KubeClient {
       headers: this.#headers({ accept, "accept-encoding": "gzip" }),
       signal,
     };
-    const decoder = new ListDecoder(resource, { each, goesOn: inLine?.goesOn });
+    const decoder = new ListDecoder(resource, { each, onContinue: inLine?.onContinue });
     const body = await this.#exchange.stream(call);
     await inLine?.turn;
     for await (const chunk of body) decoder.push(chunk);
     const meta = decoder.end();
-    if (meta === undefined) throw unreadable(call, "the answer was cut short, or is no list");
-    const { items, rejectedItems, rejected } = decoder;
-    return { ...meta, items, rejectedItems, rejected };
+    if (meta === undefined) throw unreadable(call, "the answer was cut short, or is not a list");
+    const { items, rejectedItems, rejected, unusable } = decoder;
+    return { ...meta, items, rejectedItems, rejected, unusable };
   }
 
-  /** Resolves when the answer has begun. Leaving the loop over it ends the watch. */
+  /** Resolves when the headers have arrived. Leaving the loop over the result ends the watch. */
   async watch<T extends KubeObject>(
     resource: Resource<T>,
     options: WatchOptions,
     signal: AbortSignal,
   ): Promise<AsyncIterable<WatchEvent<T>>> {
-    const call: Call = {
+    const call: ApiCall = {
       ...this.#call("watch", resource, { namespace: options.namespace }),
       method: "GET",
       path: `${pathOf(resource, { namespace: options.namespace })}${queryOf(options, {
@@ -182,20 +189,24 @@ export class KubeClient {
     resource: Resource<T>,
     namespace: string | undefined,
     object: NewObject,
-    write: WriteOptions,
+    { metadataOnly, ...write }: WriteOptions & { readonly metadataOnly?: boolean },
   ): Promise<T> {
     const { name, generateName } = object.metadata;
-    return this.#object(resource, {
+    const call = {
       ...this.#call("create", resource, { namespace, name: name ?? `${generateName ?? ""}*` }),
       ...write,
-      method: "POST",
+      method: "POST" as const,
       path: pathOf(resource, { namespace }),
-      headers: this.#headers({ accept: json, "content-type": json }),
-      body: jsonText(object),
-    });
+      headers: this.#headers({
+        accept: metadataOnly ? partial("PartialObjectMetadata") : json,
+        "content-type": json,
+      }),
+      body: () => bodyText(resource, object),
+    };
+    return metadataOnly ? this.#written(resource, call) : this.#object(resource, call);
   }
 
-  /** Writes the whole object. Its metadata.resourceVersion, if set, is the precondition. */
+  /** Replaces the whole object. If metadata.resourceVersion is set, the write fails with Conflict unless it matches. */
   update<T extends KubeObject>(
     resource: Resource<T>,
     object: object & { readonly metadata: ObjectName },
@@ -206,7 +217,7 @@ export class KubeClient {
       ...write,
       method: "PUT",
       headers: this.#headers({ accept: json, "content-type": json }),
-      body: jsonText(object),
+      body: () => bodyText(resource, object),
     });
   }
 
@@ -217,19 +228,20 @@ export class KubeClient {
     patch: object,
     write: WriteOptions & { readonly metadataOnly?: boolean },
   ): Promise<T> {
-    return this.#object(resource, {
+    const call = {
       ...this.#call("patch", resource, at),
       signal: write.signal,
       patience: write.patience,
       lane: write.lane,
       guard: write.guard,
-      method: "PATCH",
+      method: "PATCH" as const,
       headers: this.#headers({
         accept: write.metadataOnly ? partial("PartialObjectMetadata") : json,
         "content-type": patchTypes[type],
       }),
-      body: jsonText(patch),
-    });
+      body: () => bodyText(resource, patch),
+    };
+    return write.metadataOnly ? this.#written(resource, call) : this.#object(resource, call);
   }
 
   async delete(
@@ -248,13 +260,14 @@ export class KubeClient {
       ...this.#call("delete", resource, at),
       ...write,
       method: "DELETE",
-      // A Pod that terminates gracefully is returned whole; no caller reads it.
+      // Requests metadata only: otherwise the answer would be the whole Pod while it terminates gracefully.
       headers: this.#headers({ accept: partial("PartialObjectMetadata"), "content-type": json }),
-      body: JSON.stringify({ apiVersion: "v1", kind: "DeleteOptions", gracePeriodSeconds, preconditions }),
+      body: () => JSON.stringify({ apiVersion: "v1", kind: "DeleteOptions", gracePeriodSeconds, preconditions }),
+      kept: identityKept,
     });
   }
 
-  /** Asks for the removal of a Pod; a disruption budget may refuse it (TooManyRequests). */
+  /** Evicts a Pod. Fails with TooManyRequests if a disruption budget does not permit it. */
   async evict(
     at: { readonly namespace: string; readonly name: string },
     {
@@ -271,16 +284,18 @@ export class KubeClient {
       method: "POST",
       path: pathOf(pods, { ...at, subresource: "eviction" }),
       headers: this.#headers({ accept: json, "content-type": json }),
-      body: JSON.stringify({
-        apiVersion: "policy/v1",
-        kind: "Eviction",
-        metadata: { name: at.name, namespace: at.namespace },
-        deleteOptions: isPlain ? undefined : { preconditions, gracePeriodSeconds },
-      }),
+      body: () =>
+        JSON.stringify({
+          apiVersion: "policy/v1",
+          kind: "Eviction",
+          metadata: { name: at.name, namespace: at.namespace },
+          deleteOptions: isPlain ? undefined : { preconditions, gracePeriodSeconds },
+        }),
+      kept: identityKept,
     });
   }
 
-  /** Binds a Pod to a board. Fails with a conflict if it is bound already. */
+  /** Binds a Pod to a board. Fails with Conflict if the Pod is bound already. */
   async bind(
     at: { readonly namespace: string; readonly name: string },
     { uid, board }: { readonly uid?: string | undefined; readonly board: string },
@@ -292,19 +307,34 @@ export class KubeClient {
       method: "POST",
       path: pathOf(pods, { ...at, subresource: "binding" }),
       headers: this.#headers({ accept: json, "content-type": json }),
-      body: JSON.stringify({
-        apiVersion: "v1",
-        kind: "Binding",
-        metadata: { name: at.name, namespace: at.namespace, uid },
-        target: { apiVersion: "v1", kind: "Node", name: board },
-      }),
+      body: () =>
+        JSON.stringify({
+          apiVersion: "v1",
+          kind: "Binding",
+          metadata: { name: at.name, namespace: at.namespace, uid },
+          target: { apiVersion: "v1", kind: "Node", name: board },
+        }),
+      kept: identityKept,
     });
   }
 
-  async #object<T extends KubeObject>(resource: Resource<T>, call: Call): Promise<T> {
+  async #object<T extends KubeObject>(resource: Resource<T>, call: ApiCall): Promise<T> {
     const parsed = parseObject(await this.#exchange.answer(call), resource);
-    if (!parsed.ok) throw unreadable(call, `the answer cannot be used: ${parsed.why}`);
+    if (!parsed.ok) throw unusable(call, parsed.why);
     return parsed.object;
+  }
+
+  /**
+   * The metadata of what was written; only name, namespace, uid and resourceVersion if it is long or no more can be
+   * used: the write succeeded, and an error would let it be repeated.
+   */
+  async #written<T extends KubeObject>(resource: Resource<T>, call: ApiCall): Promise<T> {
+    const answer = await this.#exchange.answer({ ...call, kept: identityKept });
+    const identity = parseIdentity(answer, resource);
+    const parsed = parseObject(answer, resource, true);
+    if (parsed.ok) return parsed.object;
+    if (identity === undefined) throw unusable(call, parsed.why);
+    return identity;
   }
 
   #call(
@@ -312,17 +342,19 @@ export class KubeClient {
     resource: Resource<KubeObject>,
     at: { readonly namespace?: string | undefined; readonly name?: string; readonly subresource?: string },
   ): Attempt & { readonly resource: Resource<KubeObject>; readonly path: string; readonly timeout: Millis } {
-    const { read, list, watch, write } = this.#parts.timeouts;
+    const { read, list, watch, write } = this.#deps.timeouts;
     const timeout = verb === "get" ? read : verb === "list" ? list : verb === "watch" ? watch : write;
     return { verb, resource, target: targetOf(resource, at), path: pathOf(resource, at), timeout };
   }
 
   #headers(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-    return { "user-agent": this.#parts.userAgent, ...headers };
+    return { "user-agent": this.#deps.userAgent, ...headers };
   }
 }
 
-/** "pod default/web status", "pods in default", "nodes". */
+const unusable = (call: ApiCall, why: string): ApiError => unreadable(call, `the answer cannot be used: ${why}`);
+
+/** The target of a request, for messages: "pod default/web status", "pods in default", "nodes". */
 function targetOf(
   { kind, plural }: Resource<KubeObject>,
   {

@@ -1,7 +1,7 @@
 import { type Clock, elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { ApiError } from "./api-error.ts";
 
-/** A permission that the API server denies our user, in the terms of RBAC. */
+/** A permission that the agent's user lacks, in the terms of RBAC. */
 export interface MissingPermission {
   readonly user: string;
   /** "list", "watch", "patch", … */
@@ -10,21 +10,21 @@ export interface MissingPermission {
   readonly resource: string;
   /** "" for the core group. */
   readonly group: string;
-  /** Undefined: in the whole cluster. */
+  /** The namespace in which the permission is needed. Undefined: in the whole cluster. */
   readonly namespace: string | undefined;
 }
 
-/** A request that was refused; others of its kind are refused too, whatever their object. */
-export interface Asked {
+/** A request. Permissions depend on its verb, resource and namespace, not on the object's name. */
+export interface PermissionRequest {
   readonly verb: string;
   readonly path: string;
 }
 
-/** Maximum number of refusals shown; one remedy serves many, so the first few suffice. */
-const mostNamed = 12;
+/** Maximum number of missing permissions that are kept; one remedy usually grants many. */
+const maxShown = 12;
 
-/** A refusal not repeated for this long is dropped: the request may no longer be needed. */
-const toldFor: Millis = 3_600_000;
+/** A missing permission is dropped if no request needed it for this long. */
+const forgottenAfter: Millis = 3_600_000;
 
 /** Remembers forbidden requests until one of the same kind succeeds. */
 export class Permissions {
@@ -32,53 +32,57 @@ export class Permissions {
   readonly #changed: () => void;
   readonly #missing = new Map<string, { readonly what: MissingPermission; at: Instant }>();
 
-  /** `changed` is called when something becomes forbidden or allowed. */
-  constructor(parts: { readonly clock: Clock; readonly changed: () => void }) {
-    this.#clock = parts.clock;
-    this.#changed = parts.changed;
+  /** `changed` is called when a permission becomes missing or is granted. */
+  constructor(deps: { readonly clock: Clock; readonly changed: () => void }) {
+    this.#clock = deps.clock;
+    this.#changed = deps.changed;
   }
 
-  /** A request succeeded, or failed for another reason than a missing permission. */
-  granted(asked: Asked): void {
-    if (this.#missing.size > 0 && this.#missing.delete(kindOf(asked))) this.#changed();
+  /** Records that a request was authorized, even if it failed for another reason. */
+  granted(request: PermissionRequest): void {
+    if (this.#missing.size > 0 && this.#missing.delete(kindOf(request))) this.#changed();
   }
 
-  refused(asked: Asked, error: ApiError): void {
+  refused(request: PermissionRequest, error: ApiError): void {
     const what = missingIn(error);
     if (what === undefined) return;
-    const kind = kindOf(asked);
+    const kind = kindOf(request);
     const at = this.#clock.now();
     const known = this.#missing.get(kind);
     if (known !== undefined) known.at = at;
-    else if (this.#missing.size < mostNamed) {
+    else if (this.#missing.size < maxShown) {
       this.#missing.set(kind, { what, at });
       this.#changed();
     }
   }
 
-  /** In order of occurrence. */
+  /** The missing permissions, in the order in which they were first needed. */
   missing(): readonly MissingPermission[] {
     const now = this.#clock.now();
-    for (const [kind, { at }] of this.#missing) if (elapsed(at, now) > toldFor) this.#missing.delete(kind);
+    for (const [kind, { at }] of this.#missing) if (elapsed(at, now) > forgottenAfter) this.#missing.delete(kind);
     return [...this.#missing.values()].map(({ what }) => what);
   }
 }
 
-/** A full quota or a terminating namespace is Forbidden too; only the authorizer names a user who cannot. */
-function missingIn({ message }: ApiError): MissingPermission | undefined {
+/**
+ * The permission that a request lacked, by the error or its cause. Undefined for other causes of Forbidden, such as an
+ * exhausted quota: only the authorizer's message names the user.
+ */
+export function missingIn(error: unknown): MissingPermission | undefined {
+  if (!(error instanceof Error)) return undefined;
   const [, user, verb, resource, group = "", namespace] =
     /User "([^"]*)" cannot (\S+) resource "([^"]+)"(?: in API group "([^"]*)")?(?: in the namespace "([^"]+)")?/.exec(
-      message,
+      error.message,
     ) ?? [];
-  if (user === undefined || verb === undefined || resource === undefined) return undefined;
+  if (user === undefined || verb === undefined || resource === undefined) return missingIn(error.cause);
   return { user, verb, resource, group, namespace };
 }
 
-/** The path without the object's name: /api/v1/namespaces/default/pods/web/status and …/pods/db/status are one kind. */
-function kindOf({ verb, path }: Asked): string {
+/** A key for the verb and the path without the object's name: …/pods/web/status and …/pods/db/status have the same. */
+function kindOf({ verb, path }: PermissionRequest): string {
   const [, root = "", rest = ""] = /^(\/api\/[^/?]+|\/apis\/[^/?]+\/[^/?]+)([^?]*)/.exec(path) ?? [];
-  const parts = rest.split("/").slice(1);
-  const namespace = parts[0] === "namespaces" && parts.length > 2 ? parts.splice(0, 2)[1] : undefined;
-  const [plural, , subresource] = parts;
+  const deps = rest.split("/").slice(1);
+  const namespace = deps[0] === "namespaces" && deps.length > 2 ? deps.splice(0, 2)[1] : undefined;
+  const [plural, , subresource] = deps;
   return JSON.stringify([verb, root, namespace, plural, subresource]);
 }

@@ -1,7 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Timer } from "../base/clock.ts";
-import { type Lane, Lanes } from "../base/lanes.ts";
-import { fullBucket, nextToken, type TokenBucket, take } from "../base/token-bucket.ts";
+import { type Lane, Lanes } from "../base/concurrency/lanes.ts";
+import { fullBucket, nextToken, type Rate, type TokenBucket, take } from "../base/token-bucket.ts";
 
 export interface RequestRate {
   /** Sustained requests per second. */
@@ -10,22 +10,25 @@ export interface RequestRate {
   readonly burst: number;
 }
 
-/** Resolves when a request may be sent; rejects with the signal's reason, and then costs no token. */
 export interface Allowance {
+  /**
+   * Resolves when a request may be sent. Rejects with the signal's reason if it aborts first, without using a token.
+   */
   take(signal: AbortSignal, lane?: Lane): Promise<void>;
 }
 
-/** Admits requests at a bounded rate, lane by lane, and within a lane in order of arrival. */
+/** Limits the rate of requests. Lanes take turns (`Lanes`); within a lane, requests go in order of arrival. */
 export class RequestLimiter implements Allowance {
   readonly #ambient: Ambient;
-  readonly #rate: RequestRate;
+  readonly #rate: Rate;
   readonly #line = new Lanes();
-  #bucket: TokenBucket | undefined;
+  #bucket: TokenBucket;
   #timer: Timer | undefined;
 
-  constructor(ambient: Ambient, rate: RequestRate) {
+  constructor(ambient: Ambient, { qps, burst }: RequestRate) {
     this.#ambient = ambient;
-    this.#rate = rate;
+    this.#rate = { perSecond: qps, burst };
+    this.#bucket = fullBucket(ambient.clock.now(), burst);
   }
 
   async take(signal: AbortSignal, lane: Lane = "boards"): Promise<void> {
@@ -40,8 +43,7 @@ export class RequestLimiter implements Allowance {
 
   #arm(): void {
     const now = this.#ambient.clock.now();
-    const { qps, burst } = this.#rate;
-    const next = nextToken(this.#bucket ?? fullBucket(now, burst), qps, now, burst);
+    const next = nextToken(this.#bucket, this.#rate, now);
     this.#timer?.cancel();
     if (next === undefined) return;
     this.#timer = this.#ambient.clock.after(elapsed(now, next), () => this.#release());
@@ -53,9 +55,7 @@ export class RequestLimiter implements Allowance {
   }
 
   #granted(): boolean {
-    const now = this.#ambient.clock.now();
-    const { qps, burst } = this.#rate;
-    const [granted, rest] = take(this.#bucket ?? fullBucket(now, burst), qps, now, burst);
+    const [granted, rest] = take(this.#bucket, this.#rate, this.#ambient.clock.now());
     this.#bucket = rest;
     return granted;
   }

@@ -1,9 +1,15 @@
-import { type Fields, isFields } from "../api/shape-rules.ts";
+import { isFields, type ParsedFields } from "../api/shape-rules.ts";
 import type { Millis } from "../base/clock.ts";
 import { ApiError, type Attempt, type StatusCause } from "./api-error.ts";
-import { statusMessage } from "./status-message.ts";
+import { statusMessage } from "./decoding/status-message.ts";
 
-/** The reason for an HTTP status if a Status document names none, as in client-go 1.36. */
+/**
+ * The longest wait that a server or proxy can ask for. A maintenance page that asks for an hour must not keep a leader
+ * from seeing its site for an hour: it renews its Lease meanwhile, so no other board takes over.
+ */
+const longestRetryAfter: Millis = 30_000;
+
+/** The reason for each HTTP status, used if the Status document names none; as in client-go 1.36. */
 const reasons: Readonly<Record<number, string>> = {
   400: "BadRequest",
   401: "Unauthorized",
@@ -21,7 +27,7 @@ const reasons: Readonly<Record<number, string>> = {
   504: "Timeout",
 };
 
-/** The error for an answer other than 2xx. `body`: as much as was read. */
+/** The error for an answer other than 2xx. `body`: the beginning of the answer's body. */
 export function refusedWith(
   attempt: Attempt,
   status: number,
@@ -30,28 +36,31 @@ export function refusedWith(
 ): ApiError {
   const text = body.toString();
   const document = statusMessage(body) ?? statusDocument(text);
-  const retryAfter = /^\d{1,9}$/.test(headers["retry-after"] ?? "") ? Number(headers["retry-after"]) * 1000 : undefined;
+  const retryAfter = /^\d{1,9}$/.test(headers["retry-after"] ?? "")
+    ? waitOf(Number(headers["retry-after"]))
+    : undefined;
   if (document !== undefined) return refusal(attempt, { ...document, code: status }, retryAfter);
   const message = `HTTP ${status} ${text.slice(0, 200).trim()}`.trim();
   if (status === 401 || status === 429 || status >= 500) return refusal(attempt, { code: status, message }, retryAfter);
-  // A gateway's "not found" page says nothing about our objects, least of all that they are gone: only a Status of the
-  // API server itself may.
+  // A gateway's "404 Not Found" page does not prove that the object is gone: only a Status of the API server does.
   return new ApiError(attempt, {
     status,
     reason: "NotKubernetes",
     message,
-    hint: "This is no answer of a Kubernetes API server: compare the server address in the kubeconfig, and the proxy.",
+    hint: "This is not an answer of a Kubernetes API server: check the server address in the kubeconfig, and the proxy.",
   });
 }
 
-/** The error for an ERROR event in a watch stream, which has only a Status. */
+/** The error for an ERROR event of a watch. `status`: its object, a Status. */
 export function brokenOffWith(attempt: Attempt, status: unknown): ApiError {
   const document = isFields(status) ? status : {};
   const seconds = isFields(document.details) ? document.details.retryAfterSeconds : undefined;
-  return refusal(attempt, document, typeof seconds === "number" && seconds > 0 ? seconds * 1000 : undefined);
+  return refusal(attempt, document, typeof seconds === "number" && seconds > 0 ? waitOf(seconds) : undefined);
 }
 
-function refusal(attempt: Attempt, document: Fields, retryAfter: Millis | undefined): ApiError {
+const waitOf = (seconds: number): Millis => Math.min(seconds * 1000, longestRetryAfter);
+
+function refusal(attempt: Attempt, document: ParsedFields, retryAfter: Millis | undefined): ApiError {
   const details = isFields(document.details) ? document.details : {};
   const status = typeof document.code === "number" ? document.code : 0;
   const reason = typeof document.reason === "string" && document.reason !== "" ? document.reason : reasonFor(status);
@@ -68,7 +77,7 @@ function refusal(attempt: Attempt, document: Fields, retryAfter: Millis | undefi
 
 const reasonFor = (status: number): string => reasons[status] ?? (status >= 500 ? "InternalError" : "Unknown");
 
-function statusDocument(text: string): Fields | undefined {
+function statusDocument(text: string): ParsedFields | undefined {
   try {
     const document: unknown = JSON.parse(text);
     return isFields(document) && document.kind === "Status" ? document : undefined;
@@ -88,9 +97,9 @@ function causesOf(causes: unknown): readonly StatusCause[] {
 
 function hintFor(reason: string, message: string): string | undefined {
   if (reason === "Unauthorized") {
-    return "The API server does not accept our token or client certificate: renew it, and compare this board's clock.";
+    return "The API server does not accept our token or client certificate: renew it, and check this board's clock.";
   }
-  // A full quota or a terminating namespace is Forbidden too; there, no grant helps.
+  // An exhausted quota or a terminating namespace is Forbidden too, and no permission would help.
   if (reason === "Forbidden" && message.includes(" cannot ")) {
     return "Grant this to the agent's user with a ClusterRole and a ClusterRoleBinding.";
   }

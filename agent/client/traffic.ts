@@ -1,9 +1,11 @@
 import type { Verb } from "./api-error.ts";
 
-/** Bytes of bodies and request paths on the link (after compression). */
+/** Traffic since the process started. Headers and TLS are not included. */
 export interface TrafficCount {
   readonly requests: number;
+  /** Bytes of request paths and bodies. */
   readonly up: number;
+  /** Bytes of answers' bodies as received, that is, compressed. */
   readonly down: number;
 }
 
@@ -21,7 +23,7 @@ interface Counter {
 }
 
 /**
- * Traffic by resource and verb. Headers and TLS are only in the transport's totals, where they cannot be attributed.
+ * Counts traffic by resource and verb. `HttpTransport.bytes` has the totals of the connection, with headers and TLS.
  */
 export class Traffic {
   readonly #counters = new Map<string, Counter>();

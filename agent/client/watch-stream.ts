@@ -1,44 +1,65 @@
 import type { KubeObject } from "../api/meta.ts";
-import { parseIdentity, parseObject, resourceVersionOf, strangerThan } from "../api/parse.ts";
+import { kindMismatch, nameOf, parseIdentity, parseObject, resourceVersionOf } from "../api/parse.ts";
 import type { Resource } from "../api/resources.ts";
 import { isFields } from "../api/shape-rules.ts";
 import type { ApiError, Attempt } from "./api-error.ts";
-import { isCrowded, mostMembers } from "./crowded.ts";
-import { Scratch } from "./scratch.ts";
+import { crowdScaleOf, type ReadingForm, uncrowded } from "./decoding/crowded.ts";
+import { jsonIn } from "./decoding/item-run.ts";
+import { identityInEvent, keptInEvent } from "./decoding/members.ts";
+import { reduced, reducedHead } from "./decoding/reduce.ts";
+import { Scratch } from "./decoding/scratch.ts";
 import { brokenOffWith } from "./status-document.ts";
 
 /**
- * An event of a watch. REJECTED: it cannot be used, and a retry would not help; `resourceVersion` is its own if it has
- * one, and undefined if its object is of another kind, whose version is not a position of this watch. UNREADABLE: a
- * line that is not an event. It may have replaced any event, even a deletion, so the reader has to request it again.
+ * An event of a watch.
+ *
+ * DELETED with `isBare`: only name, namespace, uid and resourceVersion of the object could be read, which suffice.
+ * REJECTED: the event cannot be used, and would be the same after a retry; `resourceVersion` is the watch's position
+ * after it, undefined if unknown or if the object is of another kind. `identity` is the object's, if it exists in a
+ * state that cannot be read. UNREADABLE: the line is not an event, or does not show which object it concerns. It may be
+ * any event, even a deletion, so the reader has to request it again.
  */
 export type WatchEvent<T> =
-  | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: T }
+  | { readonly type: "ADDED" | "MODIFIED"; readonly object: T }
+  | { readonly type: "DELETED"; readonly object: T; readonly isBare?: boolean }
   | { readonly type: "BOOKMARK"; readonly resourceVersion: string }
   | { readonly type: "ERROR"; readonly error: ApiError }
-  | { readonly type: "REJECTED"; readonly why: string; readonly resourceVersion: string | undefined }
+  | {
+      readonly type: "REJECTED";
+      readonly why: string;
+      readonly resourceVersion: string | undefined;
+      readonly identity?: T | undefined;
+    }
   | { readonly type: "UNREADABLE"; readonly why: string };
 
-/** In bytes. A longer line is skipped, not buffered: etcd takes 1.5 MiB by default, so no honest event is longer. */
+/**
+ * Maximum length of a line, in bytes. Of longer lines only the beginning is kept, which has the object's identity;
+ * etcd's own limit is 1.5 MiB by default.
+ */
 const longestLine = 8 * 1024 * 1024;
-/** The part of a skipped line that is searched for its resourceVersion. */
+/**
+ * In characters: of a line that is too long, only a beginning of this length is searched for its type and the object's
+ * identity.
+ */
 const headOfLine = 4096;
 const newline = 0x0a;
+const nothing = Buffer.alloc(0);
 
-/** `metadataOnly`: partial metadata was requested, which arrives under its own kind. */
-export interface Watched<T extends KubeObject> {
+/** `metadataOnly`: partial metadata was requested, whose kind is PartialObjectMetadata. */
+export interface WatchTarget<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly metadataOnly?: boolean | undefined;
 }
 
-/** Yields events, one JSON document per line. Ends when the stream ends, throws what the stream throws. */
+/** Yields the events of a stream with one JSON document per line. Ends with the stream and throws its errors. */
 export async function* watchEvents<T extends KubeObject>(
   body: AsyncIterable<Uint8Array>,
-  watched: Watched<T>,
+  watched: WatchTarget<T>,
   attempt: Attempt,
 ): AsyncGenerator<WatchEvent<T>, void, void> {
   const scratch = new Scratch();
-  /** The head of a line too long to buffer, until its end is seen. */
+  const form = { kept: keptInEvent(watched.resource), scale: crowdScaleOf(watched.resource) };
+  /** The beginning of a line that is too long, while the rest of it is skipped. */
   let skipped: string | undefined;
   for await (const chunk of body) {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
@@ -51,8 +72,8 @@ export async function* watchEvents<T extends KubeObject>(
         skipped = undefined;
         continue;
       }
-      const line = lineOf(scratch, rest);
-      if (line !== "") yield eventOf(line, watched, attempt);
+      const event = eventIn(rest);
+      if (event !== undefined) yield event;
     }
     if (skipped !== undefined) continue;
     scratch.append(bytes.subarray(from));
@@ -62,11 +83,20 @@ export async function* watchEvents<T extends KubeObject>(
     }
   }
   if (skipped !== undefined) yield tooLong(skipped, watched);
-  const last = scratch.text().trim();
-  if (last !== "") yield eventOf(last, watched, attempt);
+  const last = eventIn(nothing);
+  if (last !== undefined) yield last;
+
+  /**
+   * The event of the line that ends with `rest`; undefined: the line is empty. The line is no variable of the generator,
+   * which would keep it while it waits for the next one.
+   */
+  function eventIn(rest: Buffer): WatchEvent<T> | undefined {
+    const line = lineOf(scratch, rest);
+    return line === "" ? undefined : eventOf(line, form, watched, attempt);
+  }
 }
 
-/** Most lines lie within one chunk and are read from there. */
+/** The line that ends with `rest`. A line within one chunk is not copied to `scratch`. */
 function lineOf(scratch: Scratch, rest: Buffer): string {
   if (scratch.length === 0) return rest.toString("utf8").trim();
   scratch.append(rest);
@@ -75,33 +105,38 @@ function lineOf(scratch: Scratch, rest: Buffer): string {
   return line;
 }
 
-function eventOf<T extends KubeObject>(line: string, watched: Watched<T>, attempt: Attempt): WatchEvent<T> {
-  if (isCrowded(line))
-    return rejected(`an event of more than ${mostMembers} members`, versionIn(line.slice(0, headOfLine), watched));
+function eventOf<T extends KubeObject>(
+  line: string,
+  form: ReadingForm,
+  watched: WatchTarget<T>,
+  attempt: Attempt,
+): WatchEvent<T> {
+  const read = uncrowded(line, form);
+  if ("crowd" in read) return unusable(`an event of ${read.crowd}`, reduced(line, identityInEvent), watched);
   let event: unknown;
   try {
-    event = JSON.parse(line);
+    event = JSON.parse(read.text);
   } catch {
-    return { type: "UNREADABLE", why: `a line of ${line.length} characters that is no JSON` };
+    return { type: "UNREADABLE", why: `a line of ${line.length} characters that is not JSON` };
   }
-  if (!isFields(event)) return { type: "UNREADABLE", why: "a line that is no event" };
+  if (!isFields(event)) return { type: "UNREADABLE", why: "a line that is not an event" };
   const { type, object } = event;
   if (type === "ERROR") return { type, error: brokenOffWith(attempt, object) };
-  const stranger = isFields(object) ? strangerThan(object, watched.resource, watched.metadataOnly === true) : undefined;
-  return stranger === undefined ? ownEvent(type, object, watched) : rejected(stranger, undefined);
+  const mismatch = isFields(object) ? kindMismatch(object, watched.resource, watched.metadataOnly === true) : undefined;
+  return mismatch === undefined ? ownEvent(type, object, watched) : rejected(mismatch, undefined);
 }
 
-/** For an event whose object is of the watched kind, or names no kind. */
-function ownEvent<T extends KubeObject>(type: unknown, object: unknown, { resource }: Watched<T>): WatchEvent<T> {
+/** The event if its object is of the watched kind, or names no kind. */
+function ownEvent<T extends KubeObject>(type: unknown, object: unknown, { resource }: WatchTarget<T>): WatchEvent<T> {
   switch (type) {
     case "ADDED":
     case "MODIFIED":
     case "DELETED": {
       const parsed = parseObject(object, resource);
       if (parsed.ok) return { type, object: parsed.object };
-      // Of a deleted object only its identity is read.
-      const gone = type === "DELETED" ? parseIdentity(object, resource) : undefined;
-      return gone === undefined ? rejected(parsed.why, parsed.resourceVersion) : { type, object: gone };
+      const identity = parseIdentity(object, resource);
+      if (type === "DELETED" && identity !== undefined) return { type, object: identity, isBare: true };
+      return rejected(parsed.why, parsed.resourceVersion, identity);
     }
     case "BOOKMARK": {
       const resourceVersion = resourceVersionOf(object);
@@ -116,18 +151,30 @@ function ownEvent<T extends KubeObject>(type: unknown, object: unknown, { resour
   }
 }
 
-const tooLong = (head: string, watched: Watched<KubeObject>): WatchEvent<never> =>
-  rejected(`an event of more than ${longestLine} bytes`, versionIn(head, watched));
+const tooLong = <T extends KubeObject>(head: string, watched: WatchTarget<T>): WatchEvent<T> =>
+  unusable(`an event of more than ${longestLine} bytes`, reducedHead(head, identityInEvent), watched);
 
-const rejected = (why: string, resourceVersion: string | undefined): WatchEvent<never> => ({
-  type: "REJECTED",
-  why,
-  resourceVersion,
-});
-
-/** From the head of a line. Its first kind is the object's: everything that a tenant may write comes later. */
-function versionIn(head: string, { resource, metadataOnly }: Watched<KubeObject>): string | undefined {
-  const kind = /"kind"\s*:\s*"([^"\\]{1,64})"/.exec(head)?.[1];
-  if (strangerThan({ kind }, resource, metadataOnly === true) !== undefined) return undefined;
-  return /"resourceVersion"\s*:\s*"([^"\\]{1,64})"/.exec(head)?.[1];
+/** The event of a line that is not parsed as a whole. `text`: its type and the object's identity, if they were found. */
+function unusable<T extends KubeObject>(
+  why: string,
+  text: string | undefined,
+  { resource, metadataOnly }: WatchTarget<T>,
+): WatchEvent<T> {
+  const event = jsonIn(text ?? "");
+  if (!isFields(event) || !isFields(event.object)) return { type: "UNREADABLE", why };
+  const { type, object } = event;
+  const mismatch = kindMismatch(event.object, resource, metadataOnly === true);
+  if (mismatch !== undefined) return rejected(`${mismatch}: ${why}`, undefined);
+  const identity = parseIdentity(object, resource);
+  if (identity === undefined || !["ADDED", "MODIFIED", "DELETED"].includes(String(type))) {
+    return { type: "UNREADABLE", why };
+  }
+  if (type === "DELETED") return { type, object: identity, isBare: true };
+  return rejected(`${nameOf(event.object, resource)}: ${why}`, identity.metadata.resourceVersion, identity);
 }
+
+const rejected = <T extends KubeObject>(
+  why: string,
+  resourceVersion: string | undefined,
+  identity?: T,
+): WatchEvent<T> => ({ type: "REJECTED", why, resourceVersion, ...(identity && { identity }) });

@@ -1,0 +1,39 @@
+import type { CredentialsError } from "./credentials-error.ts";
+
+/** Address and credentials of one API server, as read for a new connection. */
+export interface Access {
+  readonly server: URL;
+  /** The default namespace. */
+  readonly namespace: string | undefined;
+  readonly tls: TlsAccess;
+  /** The kubeconfig's proxy, which takes precedence over the environment's; undefined if it names none. */
+  readonly proxy: URL | undefined;
+  /** The Authorization header for a request sent now; undefined if the request needs none. */
+  authorization(): Promise<string | undefined>;
+  /** Set by `authorization` if the files or the client certificate have changed: a new connection is needed. */
+  readonly outdated: boolean;
+  /** Called after an answer 401: cached credentials will be fetched again. */
+  refused(): void;
+  /** Called after an answer that suggests a wrong server or user: the files will be checked for changes. */
+  doubted?(): void;
+}
+
+export interface TlsAccess {
+  /** Certificate authorities in PEM; undefined for those that the system trusts. */
+  readonly ca: string | undefined;
+  /** Client certificate in PEM; undefined if there is none. */
+  readonly certificate: string | undefined;
+  /** Private key of the client certificate in PEM. */
+  readonly key: string | undefined;
+  /** The name expected in the server's certificate; undefined for the host of the address. */
+  readonly serverName: string | undefined;
+  /** False: the server's certificate is not checked. */
+  readonly verify: boolean;
+}
+
+/** A source of access, read for each new connection. Throws CredentialsError if there are no usable credentials. */
+export interface Credentials {
+  access(): Promise<Access>;
+  /** The error for a caller that stops waiting for `access` or `authorization`; undefined if neither is waiting. */
+  waitsFor?(): CredentialsError | undefined;
+}

@@ -1,0 +1,40 @@
+import { type BackoffLimits, backoff } from "../../base/backoff.ts";
+import { type Clock, type Instant, isAfter, shifted } from "../../base/clock.ts";
+import { NoFurtherConnection, type TransportError } from "./transport-error.ts";
+
+/** The pauses after vain dials, in ms. A TLS handshake costs 3 to 6 KB on a metered link. */
+const pauses: BackoffLimits = { first: 5000, most: 60_000 };
+
+/** The pauses between vain dials beside an open connection. */
+export class DialPace {
+  readonly #clock: Clock;
+  #vain = 0;
+  #why: NoFurtherConnection | undefined;
+  #due: Instant | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** True if the last dial was in vain. */
+  get isVain(): boolean {
+    return this.#vain > 0;
+  }
+
+  /** Why the last dial was in vain, as long as the pause after it lasts. */
+  get refusal(): NoFurtherConnection | undefined {
+    return this.#due && isAfter(this.#due, this.#clock.now()) ? this.#why : undefined;
+  }
+
+  vain(why: TransportError): NoFurtherConnection {
+    this.#due = shifted(this.#clock.now(), backoff(++this.#vain, pauses));
+    this.#why = new NoFurtherConnection(why);
+    return this.#why;
+  }
+
+  worked(): void {
+    this.#vain = 0;
+    this.#due = undefined;
+    this.#why = undefined;
+  }
+}

@@ -1,0 +1,254 @@
+import type { Socket } from "node:net";
+import type { Ambient } from "../../base/ambient.ts";
+import { deadline, type Millis } from "../../base/clock.ts";
+import type { Access, Credentials } from "../credentials/credentials.ts";
+import { DialPace } from "./dial-pace.ts";
+import { Dialer, type LinkBytes } from "./dialer.ts";
+import { Http1Wire } from "./http1-wire.ts";
+import { type HealthLimits, Http2Wire } from "./http2-wire.ts";
+import type { ProxySettings } from "./proxy.ts";
+import { type HttpRequest, type HttpResponse, isWatch, type Transport } from "./transport.ts";
+import { isTimeout, type NoFurtherConnection, TransportError } from "./transport-error.ts";
+import type { Wire } from "./wire.ts";
+
+export interface HttpTransportDeps {
+  readonly credentials: Credentials;
+  /** HTTPS_PROXY and NO_PROXY; a proxy-url of the kubeconfig takes precedence. */
+  readonly proxies: ProxySettings;
+  readonly health: HealthLimits;
+  /** Limit for opening a connection, and for the headers of an answer unless the request sets its own timeout. */
+  readonly timeout: Millis;
+}
+
+/**
+ * The Transport for a real API server: HTTP/2 over TLS, or HTTP/1.1 if the server does not support HTTP/2 or the address
+ * begins with http. The connection is opened with the first request, and again after a loss; each time the credentials
+ * are read again.
+ *
+ * If watches leave an HTTP/2 connection no room, a further one is opened beside it. At any time all requests go over one
+ * of them, as if it had replaced the others: behind a load balancer they may reach different API servers, and a read of
+ * the site's Lease must reach the one at which new watches begin.
+ *
+ * A wire whose server hangs, so that it answers PINGs but no requests, is left for another one: behind the same address
+ * there may be a server that works. Its watches go on until they end or their readers give them up.
+ */
+export class HttpTransport {
+  readonly #ambient: Ambient;
+  readonly #deps: HttpTransportDeps;
+  readonly #dialer: Dialer;
+  /** All open wires. Retired ones accept no new requests, but finish those under way. */
+  readonly #wires = new Set<Wire>();
+  /** The wire that carried the last request. */
+  #wire: Wire | undefined;
+  #opening: Promise<Wire> | undefined;
+  /** The pace of dials away from mute wires. Until one of them leads to an answer, they are in vain. */
+  readonly #escapes: DialPace;
+  /** The pace of dials that are made because the wires that answer have no room. */
+  readonly #additions: DialPace;
+
+  constructor(ambient: Ambient, deps: HttpTransportDeps) {
+    this.#ambient = ambient;
+    this.#deps = deps;
+    this.#dialer = new Dialer(deps.proxies);
+    this.#escapes = new DialPace(ambient.clock);
+    this.#additions = new DialPace(ambient.clock);
+  }
+
+  readonly send: Transport = async (request) => {
+    const timeout = request.timeout ?? this.#deps.timeout;
+    const seconds = Math.round(timeout / 1000);
+    const limit = deadline(
+      this.#ambient.clock,
+      timeout,
+      request.signal,
+      () => new TransportError("Timeout", `no answer within ${seconds}s`),
+    );
+    try {
+      return await this.#exchange(request, limit.signal);
+    } finally {
+      limit.dispose();
+    }
+  };
+
+  /** All bytes on the link so far, including TLS and headers. */
+  bytes(): LinkBytes {
+    return this.#dialer.bytes();
+  }
+
+  /**
+   * Makes the next request read the credentials again and open a new connection. Present exchanges continue, unless the
+   * new connection goes to another address, which may belong to another cluster.
+   */
+  renew(): void {
+    for (const wire of this.#wires) wire.retire();
+  }
+
+  close(): void {
+    for (const wire of this.#wires) wire.close();
+    this.#wires.clear();
+    this.#wire = undefined;
+  }
+
+  async #exchange(request: HttpRequest, limit: AbortSignal): Promise<HttpResponse> {
+    let [wire, authorization] = await this.#authorized(request, limit);
+    // Watches that waited along with this one may have taken the room. No await between this and `send`.
+    while (wire.usable && !wire.hasRoom(request)) [wire, authorization] = await this.#authorized(request, limit);
+    const headers = authorization === undefined ? request.headers : { ...request.headers, authorization };
+    const response = await wire.send(request, headers, limit);
+    if (!isWatch(request)) this.#escapes.worked();
+    if (response.status === 401) {
+      // An operator or a rotation may have replaced the credentials: the next request reads them again.
+      wire.access.refused();
+      this.#drop(wire);
+    } else if (isDoubtful(response)) wire.access.doubted?.();
+    return response;
+  }
+
+  /** A wire for the request, and its `authorization` header. */
+  async #authorized(
+    request: HttpRequest,
+    limit: AbortSignal,
+  ): Promise<readonly [wire: Wire, authorization: string | undefined]> {
+    let wire = await this.#inTime(this.#wireFor(request), limit);
+    let authorization = await this.#inTime(wire.access.authorization(), limit);
+    if (wire.access.outdated) {
+      this.#drop(wire);
+      wire = await this.#inTime(this.#wireFor(request), limit);
+      authorization = await this.#inTime(wire.access.authorization(), limit);
+    }
+    if (isWatch(request)) await this.#inTime(wire.settled, limit);
+    return [wire, authorization];
+  }
+
+  /** The promise, or an error when `limit` aborts. If a credential plugin caused a timeout, the error says so. */
+  #inTime<T>(promise: Promise<T>, limit: AbortSignal): Promise<T> {
+    return rejectOnAbort(promise, limit, () => {
+      return (isTimeout(limit.reason) ? this.#deps.credentials.waitsFor?.() : undefined) ?? limit.reason;
+    });
+  }
+
+  /** Stays with one wire as long as it answers and has room, then turns to another or opens one. */
+  #wireFor(request: HttpRequest): Promise<Wire> {
+    const withRoom = this.#usable.filter((wire) => wire.hasRoom(request));
+    const answering = withRoom.filter(({ isMute }) => !isMute);
+    const refusal = this.#refusal;
+    // During a pause after a vain dial a mute wire is used: it may have begun to answer.
+    const wire = answering.find((one) => one === this.#wire) ?? answering[0] ?? (refusal && withRoom[0]);
+    if (wire !== undefined) {
+      this.#turnTo(wire);
+      return Promise.resolve(wire);
+    }
+    if (refusal) return Promise.reject(refusal);
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  get #usable(): readonly Wire[] {
+    return [...this.#wires].filter(({ usable }) => usable);
+  }
+
+  /** Why not to dial now. Without a usable wire nothing is refused, and a dial under way is waited for. */
+  get #refusal(): NoFurtherConnection | undefined {
+    if (this.#opening || this.#usable.length === 0) return undefined;
+    return (this.#usable.every(({ isMute }) => isMute) ? this.#escapes : this.#additions).refusal;
+  }
+
+  /** All callers wait for the same opening, so it has a time limit of its own and is not aborted by any of them. */
+  async #open(): Promise<Wire> {
+    // All usable wires have the same credentials, so that they become outdated together.
+    const [mute] = this.#usable;
+    const beside = this.#usable.find(({ isMute }) => !isMute);
+    if (mute && !beside) this.#escapes.vain(notAnswering(mute));
+    const wire = await (beside ? this.#addition(beside) : this.#wireTo(await this.#deps.credentials.access()));
+    if (beside?.usable === false) {
+      // The credentials may have been replaced meanwhile.
+      wire.close();
+      return this.#open();
+    }
+    const { origin } = wire.access.server;
+    for (const other of this.#wires) if (other.access.server.origin !== origin) other.close();
+    this.#wires.add(wire);
+    this.#turnTo(wire);
+    return wire;
+  }
+
+  /** A further wire with the credentials of one that answers. */
+  async #addition({ access }: Wire): Promise<Wire> {
+    const { log } = this.#ambient;
+    try {
+      const wire = await this.#wireTo(access);
+      if (this.#additions.isVain) log.info("further connection opened", { server: access.server.origin });
+      this.#additions.worked();
+      return wire;
+    } catch (error) {
+      // The files may have been replaced since the other wires were opened.
+      access.doubted?.();
+      if (!(error instanceof TransportError)) throw error;
+      const { message: reason, hint } = error;
+      if (!this.#additions.isVain) log.warn("further connection not opened", { reason, hint });
+      throw this.#additions.vain(error);
+    }
+  }
+
+  #turnTo(wire: Wire): void {
+    this.#wire = wire;
+    for (const other of this.#wires) {
+      if (other.isOver) this.#wires.delete(other);
+      else if (other !== wire && (other.isIdle || other.isMute)) other.retire();
+    }
+  }
+
+  async #wireTo(access: Access): Promise<Wire> {
+    const { log, clock } = this.#ambient;
+    if (access.server.protocol === "http:") {
+      return new Http1Wire({ access, first: undefined, dial: () => this.#dial(access, []) });
+    }
+    const socket = await this.#dial(access, ["h2", "http/1.1"]);
+    const protocol = "alpnProtocol" in socket && socket.alpnProtocol === "h2" ? "HTTP/2" : "HTTP/1.1";
+    log.debug("connected", { server: access.server.origin, protocol });
+    return protocol === "HTTP/2"
+      ? new Http2Wire(clock, { access, socket, health: this.#deps.health })
+      : new Http1Wire({ access, first: socket, dial: () => this.#dial(access, ["http/1.1"]) });
+  }
+
+  async #dial(access: Access, protocols: readonly string[]): Promise<Socket> {
+    const never = new AbortController().signal;
+    const limit = deadline(
+      this.#ambient.clock,
+      this.#deps.timeout,
+      never,
+      () =>
+        new TransportError("Timeout", `${access.server.origin}: no connection within ${this.#deps.timeout / 1000}s`),
+    );
+    try {
+      return await this.#dialer.dial(access, protocols, limit.signal);
+    } finally {
+      limit.dispose();
+    }
+  }
+
+  /** Reads the credentials again for the next request, unless that was done since this wire was opened. */
+  #drop(wire: Wire): void {
+    if (wire.usable) this.renew();
+  }
+}
+
+const notAnswering = ({ access }: Wire): TransportError =>
+  new TransportError("Timeout", `${access.server.origin}: it answers no requests`);
+
+/** Answers typical of a wrong address or user. An API server's own answers are JSON or protobuf. */
+const isDoubtful = ({ status, headers }: HttpResponse): boolean =>
+  status === 403 || status === 404 || !headers["content-type"]?.startsWith("application/");
+
+/** Settles like the promise, or rejects with `reason` if the signal aborts first. */
+function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal, reason: () => unknown): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(reason());
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    const done = (): void => signal.removeEventListener("abort", stop);
+    promise.then(resolve, reject).finally(done);
+  });
+}
