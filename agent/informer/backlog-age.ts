@@ -1,15 +1,15 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
 /**
- * Age of a backlog that is handled in the order of its arrival, in constant memory. The oldest change has waited at least
- * this long: what was pending when the age began has not all been handled since.
+ * The age of a backlog that is handled in order of arrival, in constant memory. It is a lower bound: at least one
+ * change that was pending when `#since` was set is still pending.
  */
 export class BacklogAge {
   #since: Instant | undefined;
-  /** Of what was pending at `#since`: not handled yet. */
+  /** Number of changes that were pending at `#since` and are not handled yet. */
   #left = 0;
 
-  /** Changes were added. `depth`: number pending now. */
+  /** Changes were added, and `depth` are pending now. */
   added(depth: number, now: Instant): void {
     if (this.#since === undefined && depth > 0) this.#begin(depth, now);
   }
@@ -21,7 +21,12 @@ export class BacklogAge {
     else if (this.#left <= 0) this.#begin(depth, now);
   }
 
-  /** Undefined if nothing is pending. */
+  /** Since when changes have been pending at least; undefined if none is. */
+  get since(): Instant | undefined {
+    return this.#since;
+  }
+
+  /** The age at an instant; undefined if nothing is pending. */
   at(now: Instant): Millis | undefined {
     return this.#since && elapsed(this.#since, now);
   }

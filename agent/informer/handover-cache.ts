@@ -3,62 +3,109 @@ import { type KubeObject, keyOf } from "../api/meta.ts";
 import { type Clock, elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { Lister } from "./lister.ts";
 
-/** A watch that is not behind reports an object's new place within this time. */
-const patience: Millis = 10_000;
+/** Objects are dropped after this time. A watch without a backlog reports an object earlier. */
+const longestHandover: Millis = 10_000;
+/** Bound of the text of all objects, in characters. */
+const mostText = 4 * 2 ** 20;
+
+/** An object as text, which needs a tenth of the memory, with its values of each index. */
+interface Held {
+  readonly text: string;
+  readonly values: ReadonlyMap<string, readonly string[]>;
+  readonly size: number;
+  readonly since: Instant;
+}
 
 /**
- * Objects that moved from one watch to another: the first has reported that they left, the second not yet that they
- * arrived. A controller that counts objects must not miss them in between, or it would create them again.
+ * Objects that move from one watch to another: the first has reported them gone, and the second has not reported them
+ * yet. A controller that counts objects must find them in between, or it would create them again.
+ *
+ * A tenant's objects may be many, and large: if they exceed the bound, the largest are dropped.
  */
 export class HandoverCache<T extends KubeObject> implements Lister<T> {
   readonly #clock: Clock;
   readonly #indices: IndexFunctions<T>;
-  readonly #objects = new Map<string, { readonly object: T; readonly since: Instant }>();
+  readonly #held = new Map<string, Held>();
+  #size = 0;
 
-  constructor({ clock }: { readonly clock: Clock }, parts: { readonly indices: IndexFunctions<T> }) {
+  constructor({ clock }: { readonly clock: Clock }, options: { readonly indices: IndexFunctions<T> }) {
     this.#clock = clock;
-    this.#indices = parts.indices;
+    this.#indices = options.indices;
   }
 
   add(object: T): void {
-    const now = this.#clock.now();
-    for (const [key, { since }] of this.#objects) if (elapsed(since, now) > patience) this.#objects.delete(key);
-    this.#objects.set(keyOf(object), { object, since: now });
+    const key = keyOf(object);
+    this.#present();
+    this.remove(key);
+    const text = JSON.stringify(object);
+    const values = new Map(Object.entries(this.#indices).map(([index, of]) => [index, of(object)]));
+    const size = [text, ...[...values.values()].flat()].reduce((sum, { length }) => sum + length, 0);
+    this.#held.set(key, { text, values, size, since: this.#clock.now() });
+    this.#size += size;
+    while (this.#size > mostText) this.#dropLargest();
   }
 
   remove(key: string): void {
-    this.#objects.delete(key);
+    this.#size -= this.#held.get(key)?.size ?? 0;
+    this.#held.delete(key);
   }
 
   get(key: string): T | undefined {
-    const found = this.#objects.get(key);
-    return found && elapsed(found.since, this.#clock.now()) <= patience ? found.object : undefined;
+    const held = this.#present().get(key);
+    return held && this.#decoded(held);
   }
 
   list(): IterableIterator<T> {
-    return [...this.#objects.keys()]
-      .sort()
-      .flatMap((key) => this.get(key) ?? [])
-      .values();
+    return this.#found(() => true);
   }
 
   byIndex(index: string, value: string): IterableIterator<T> {
-    return [...this.list()].filter((object) => this.#valuesOf(index, object).includes(value)).values();
+    return this.#found(({ values }) => values.get(index)?.includes(value) === true);
+  }
+
+  referencesByIndex(index: string, value: string): IterableIterator<T> {
+    return this.byIndex(index, value);
   }
 
   indexValues(index: string): IterableIterator<string> {
-    return new Set([...this.list()].flatMap((object) => this.#valuesOf(index, object))).values();
+    return new Set([...this.#present().values()].flatMap(({ values }) => values.get(index) ?? [])).values();
   }
 
   countByIndex(index: string, value: string): number {
-    return [...this.byIndex(index, value)].length;
+    return [...this.#present().values()].filter(({ values }) => values.get(index)?.includes(value)).length;
   }
 
   get size(): number {
-    return [...this.list()].length;
+    return this.#present().size;
   }
 
-  #valuesOf(index: string, object: T): readonly string[] {
-    return this.#indices[index]?.(object) ?? [];
+  /** The held objects that are wanted, in key order, decoded one at a time. */
+  *#found(isWanted: (held: Held) => boolean): IterableIterator<T> {
+    const wanted = [...this.#present()].filter(([, held]) => isWanted(held)).map(([key]) => key);
+    for (const key of wanted.sort()) {
+      const held = this.#held.get(key);
+      if (held) yield this.#decoded(held);
+    }
+  }
+
+  /** Decodes an object. Its text was made from an object of this type. */
+  #decoded({ text }: Held): T {
+    return JSON.parse(text) as T;
+  }
+
+  /** The objects that are still held, oldest first. Drops those whose time is over. */
+  #present(): ReadonlyMap<string, Held> {
+    const now = this.#clock.now();
+    for (const [key, { since }] of this.#held) {
+      if (elapsed(since, now) <= longestHandover) break;
+      this.remove(key);
+    }
+    return this.#held;
+  }
+
+  #dropLargest(): void {
+    let largest: { readonly key: string; readonly size: number } | undefined;
+    for (const [key, { size }] of this.#held) if (size > (largest?.size ?? 0)) largest = { key, size };
+    if (largest) this.remove(largest.key);
   }
 }

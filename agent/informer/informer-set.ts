@@ -1,20 +1,20 @@
-import type { Database } from "../../storage/database.ts";
-import { forgetResource, storedResources } from "../../storage/stored-resources.ts";
+import type { Database } from "../../storage/database/database.ts";
+import { forgetResource, storedResources } from "../../storage/indexer/stored-resources.ts";
 import { type KubeObject, keyOf } from "../api/meta.ts";
 import { leases, nodes, pods, type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { type Instant, type Millis, sleep } from "../base/clock.ts";
-import { TaskGroup } from "../base/tasks.ts";
+import { TaskGroup } from "../base/concurrency/tasks.ts";
 import { isNotFound } from "../client/api-error.ts";
-import type { Informer } from "./informer.ts";
+import type { Informer, InformerPart } from "./informer.ts";
+import type { InformerClient, ReflectorClient } from "./informer-client.ts";
 import type { InformerStats } from "./informer-stats.ts";
-import { kindOf } from "./kinds.ts";
+import { kindOf } from "./kinds/kinds.ts";
 import { ListTurns } from "./list-turns.ts";
 import type { Lister } from "./lister.ts";
 import { PerBoardInformer } from "./per-board-informer.ts";
 import { PolledWatch } from "./polled-watch.ts";
-import { type ComebackParts, ReconnectScheduler } from "./reconnect-scheduler.ts";
-import type { ReflectorClient } from "./reflector-parts.ts";
+import type { ReconnectScheduler } from "./reflector/reconnect-scheduler.ts";
 import {
   hasNamespaces,
   isByBoard,
@@ -27,60 +27,49 @@ import {
   selectionOf,
   storedName,
 } from "./scope.ts";
-import type { ServerHistory } from "./server-history.ts";
+import type { RenewLease, ServerHistory } from "./server-history.ts";
 import { SharedInformer } from "./shared-informer.ts";
 import type { WatchLimits } from "./watch-health.ts";
-
-/** The part of the KubeClient that informers use. */
-export interface InformerClient extends ReflectorClient {
-  get<T extends KubeObject>(
-    resource: Resource<T>,
-    at: { readonly namespace?: string | undefined; readonly name: string; readonly metadataOnly?: boolean },
-    signal: AbortSignal,
-  ): Promise<T>;
-}
 
 export interface InformerSettings {
   /** Objects per page of a list. */
   readonly pageSize: number;
   /** Pending deltas of one object beyond which they are merged. */
   readonly deltasPerObject: number;
-  /** Budget for decoded objects in memory, for all resources together. */
+  /** Budget for decoded objects in memory, in bytes, for all resources together. */
   readonly decodedBytes: number;
   readonly limits: WatchLimits;
-  /** How Leases of boards are read: "list" polls, which sends less and sees changes later. */
+  /** How Leases of boards are read. "list": polled, which transfers less data and shows renewals later. */
   readonly heartbeats?: "watch" | "list";
 }
 
-export interface InformerSetParts {
+export interface InformerSetDeps {
   readonly client: InformerClient;
   readonly database: Database;
   readonly settings: InformerSettings;
   readonly scope: SiteScope;
-  /** See the SharedInformer. */
+  /** See SharedInformerDeps. */
   readonly history?: ServerHistory | undefined;
-  /** See the Reflector. */
+  /** See ReflectorDeps. */
   readonly isUrgent?: () => boolean;
-  /** See the ReconnectScheduler: the known order of the sites, and how long the election can wait for its turn. */
-  readonly rank?: ComebackParts["rank"];
-  readonly patience?: Millis;
+  /** See ReflectorDeps. */
+  readonly reconnects?: ReconnectScheduler;
 }
 
-const syncLook: Millis = 25;
-/** Maximum time for which the proof of a stored position is kept in memory only. */
-const settlePeriod: Millis = 30_000;
-/** Decoded pods get half of the budget, boards and their Leases an eighth each; workload kinds share the rest. */
+const syncPollPeriod: Millis = 25;
+/** How long the proof of a stored position is kept in memory only. */
+const proofPeriod: Millis = 30_000;
+/** Parts of the budget for decoded objects. Every other resource gets a twentieth. */
 const shares = new Map([
   [resourceName(pods), 1 / 2],
   [resourceName(nodes), 1 / 8],
   [resourceName(leases), 1 / 8],
 ]);
 const shareOf = (resource: Resource<KubeObject>): number => shares.get(resourceName(resource)) ?? 1 / 20;
+/** The pods' budget is divided by the number of boards, but by no less than this number. */
 const fewestBoards = 8;
-/** A leader reconnects before an interruption becomes an outage. */
-const shareOfBlip = 0.9;
-/** Two renewals of a kubelet. */
-const heartbeatLook: Millis = 20_000;
+/** Twice the interval at which a kubelet renews its Lease. */
+const heartbeatPollPeriod: Millis = 20_000;
 
 /**
  * The caches of a site: one informer per resource, shared by all its users. Informers are requested before `run`. After
@@ -89,44 +78,45 @@ const heartbeatLook: Millis = 20_000;
  */
 export class InformerSet {
   readonly #ambient: Ambient;
-  readonly #parts: InformerSetParts;
+  readonly #deps: InformerSetDeps;
   readonly #informers = new Map<string, Informer<KubeObject>>();
   readonly #turns = new ListTurns();
-  readonly #comeback: ReconnectScheduler;
   #isRunning = false;
 
-  constructor(ambient: Ambient, parts: InformerSetParts) {
+  constructor(ambient: Ambient, deps: InformerSetDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
-    const { settings, isUrgent = () => true, rank = () => undefined, patience = Number.POSITIVE_INFINITY } = parts;
-    const within = Math.min(shareOfBlip * settings.limits.blip, patience);
-    this.#comeback = new ReconnectScheduler(ambient, { within, isUrgent, rank });
+    this.#deps = deps;
   }
 
+  /** The informer of a resource, created at the first call. Throws if it would have to be created during a run. */
   informer<T extends KubeObject>(resource: Resource<T>): Informer<T> {
     const name = resourceName(resource);
     const known = this.#informers.get(name);
     // Each resource name maps to an informer of that resource's type.
     if (known) return known as Informer<T>;
-    if (this.#isRunning) throw new Error(`an informer of ${name} was asked for while the informers run`);
-    const informer = isByBoard(resource, this.#parts.scope) ? this.#openByBoard(resource) : this.#openWhole(resource);
+    if (this.#isRunning) throw new Error(`an informer of ${name} was requested while the informers run`);
+    const informer = isByBoard(resource, this.#deps.scope) ? this.#openByBoard(resource) : this.#openWhole(resource);
     this.#informers.set(name, informer);
     return informer;
   }
 
-  /** Ends when the signal aborts, with everything written; throws if the cache can no longer be used. */
-  async run(signal: AbortSignal): Promise<void> {
+  /**
+   * Runs all informers until the signal aborts, and then writes what is only in memory. Throws if the cache can no
+   * longer be used. `renew` proves new lists: see ServerHistory.proveLists.
+   */
+  async run(signal: AbortSignal, renew?: RenewLease): Promise<void> {
     if (this.#isRunning) throw new Error("informers are already running");
     this.#isRunning = true;
     try {
       this.#forgetOthers();
       const tasks = new TaskGroup(signal);
       for (const [name, informer] of this.#informers) tasks.start(name, (inner) => this.#run(informer, inner));
-      const { history } = this.#parts;
+      const { history } = this.#deps;
       if (history) {
         tasks.start("history", (inner) => history.follow(inner));
-        tasks.start("lists", (inner) => history.proveLists(inner, () => this.settle()));
-        tasks.start("proofs", (inner) => this.#settle(inner));
+        const proven = (): void => this.storeProofs();
+        if (renew) tasks.start("lists", (inner) => history.proveLists(inner, { renew, proven }));
+        tasks.start("proofs", (inner) => this.#storeProofs(inner));
       }
       await tasks.join();
       this.flush();
@@ -136,19 +126,22 @@ export class InformerSet {
   }
 
   /**
-   * Ends when the caches of these resources are filled and their watches are open, or when the signal aborts. A cache
-   * filled by an earlier run may still be a day old then: see `caughtUp`.
+   * Ends when the caches of these resources are filled and each of their watches has been connected since the call, or
+   * when the signal aborts. A cache filled by an earlier run may still be a day old then: see `caughtUp`.
    */
   async synced(resources: readonly Resource<KubeObject>[], signal: AbortSignal): Promise<void> {
-    await this.#until(() => this.missing(resources).length === 0, signal);
+    await this.#eachOnce(resources, ({ health }) => health.connected, signal);
   }
 
-  /** Ends when these caches include everything that happened before this run began, or when the signal aborts. */
+  /**
+   * Ends when each of these caches has been seen, since the call, to include everything that happened before this run
+   * began, or when the signal aborts.
+   */
   async caughtUp(resources: readonly Resource<KubeObject>[], signal: AbortSignal): Promise<void> {
-    await this.#until(() => resources.every((resource) => this.informer(resource).isCurrent), signal);
+    await this.#eachOnce(resources, ({ isCurrent }) => isCurrent, signal);
   }
 
-  /** The resources, by name, whose caches are not reliable yet. */
+  /** The names of those resources whose caches are not filled, or whose watches are not connected. */
   missing(resources: readonly Resource<KubeObject>[]): readonly string[] {
     return resources
       .filter((resource) => {
@@ -158,19 +151,9 @@ export class InformerSet {
       .map(resourceName);
   }
 
-  /** For a run that was ended on purpose: see the Informer. */
+  /** See Informer.pause. */
   pause(since: Instant): void {
     for (const informer of this.#informers.values()) informer.pause(since);
-  }
-
-  /** A request of this board was answered, so streams that lost the server can reconnect. */
-  reached(): void {
-    this.#comeback.reached();
-  }
-
-  /** Ends when this board's streams, if they were just lost, have their turn at the server. */
-  async inTurn(signal: AbortSignal): Promise<void> {
-    await this.#comeback.inTurn(signal);
   }
 
   /** Writes everything that is only in memory. */
@@ -178,12 +161,12 @@ export class InformerSet {
     for (const informer of this.#informers.values()) informer.flush();
   }
 
-  /** Stores the proofs of the stored positions: see the SharedInformer. */
-  settle(): void {
-    for (const informer of this.#informers.values()) informer.settle();
+  /** See Informer.storeProof. */
+  storeProofs(): void {
+    for (const informer of this.#informers.values()) informer.storeProof();
   }
 
-  /** Releases memory: see the Informer. */
+  /** See Informer.shed. */
   shed(): void {
     for (const informer of this.#informers.values()) informer.shed();
   }
@@ -192,28 +175,46 @@ export class InformerSet {
     return [...this.#informers.values()].map((informer) => informer.stats());
   }
 
-  async #settle(signal: AbortSignal): Promise<void> {
+  async #storeProofs(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await sleep(this.#ambient.clock, settlePeriod, signal);
-      this.settle();
+      await sleep(this.#ambient.clock, proofPeriod, signal);
+      this.storeProofs();
     }
   }
 
   async #run(informer: Informer<KubeObject>, signal: AbortSignal): Promise<void> {
-    // Which Leases are admitted depends on the known boards.
-    if (isOfBoards(informer.resource, this.#parts.scope)) {
+    // Only the Leases of known boards are admitted.
+    if (isOfBoards(informer.resource, this.#deps.scope)) {
       const boards = this.informer(nodes);
       await this.#until(() => boards.hasSynced, signal);
     }
     await informer.run(signal);
   }
 
+  /**
+   * Ends when the caches are filled and each of their parts has met the condition. Not all at one moment: on an unstable
+   * link, one of thirty watches may always be reconnecting (D145).
+   */
+  async #eachOnce(
+    resources: readonly Resource<KubeObject>[],
+    holds: (part: InformerPart) => boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const informers = resources.map((resource) => this.informer(resource));
+    const met = new Set<InformerPart>();
+    await this.#until(() => {
+      const parts = informers.flatMap((informer) => informer.parts);
+      for (const part of parts) if (holds(part)) met.add(part);
+      return informers.every(({ hasSynced }) => hasSynced) && parts.every((part) => met.has(part));
+    }, signal);
+  }
+
   async #until(holds: () => boolean, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && !holds()) await sleep(this.#ambient.clock, syncLook, signal);
+    while (!signal.aborted && !holds()) await sleep(this.#ambient.clock, syncPollPeriod, signal);
   }
 
   #openWhole<T extends KubeObject>(resource: Resource<T>): SharedInformer<T> {
-    const { scope, settings } = this.#parts;
+    const { scope, settings } = this.#deps;
     const selection = selectionOf(resource, scope);
     const boards = isOfBoards(resource, scope) ? this.informer(nodes) : undefined;
     const admits = boards && (({ metadata }: KubeObject): boolean => boards.lister.get(metadata.name) !== undefined);
@@ -221,8 +222,8 @@ export class InformerSet {
     return this.#open(resource, {
       selection,
       name: storedName(resource, scope),
-      client: isListed ? this.#polled(resource, admits) : this.#parts.client,
-      // Each poll lists everything and compares.
+      client: isListed ? this.#polled(resource, admits) : this.#deps.client,
+      // No proof is needed: each poll lists everything and compares it with the cache.
       ...(isListed && { history: undefined }),
       decodedBytes: settings.decodedBytes * shareOf(resource),
       admits,
@@ -231,7 +232,7 @@ export class InformerSet {
   }
 
   #openByBoard<T extends KubeObject>(resource: Resource<T>): PerBoardInformer<T> {
-    const { database, scope, settings } = this.#parts;
+    const { database, scope, settings } = this.#deps;
     const prefix = `${storedName(resource, scope)}@`;
     return new PerBoardInformer(this.#ambient, {
       resource,
@@ -248,16 +249,17 @@ export class InformerSet {
           .filter((name) => name.startsWith(prefix))
           .map((name) => name.slice(prefix.length)),
       onNone: hasNamespaces(scope)
-        ? (passing) =>
+        ? (handovers) =>
             this.#open(resource, {
               selection: notBound,
               name: prefix,
               decodedBytes: (settings.decodedBytes * shareOf(resource)) / fewestBoards,
-              // Runs synchronously when the cache loses the pod, so no reader misses it in between.
+              // Called synchronously when the pod leaves the cache: at any time the pod is in the cache or in
+              // `handovers`.
               isGone: async (object, signal) => {
-                passing.add(object);
+                handovers.add(object);
                 const isGone = await this.#isGone(resource, object, signal);
-                if (isGone) passing.remove(keyOf(object));
+                if (isGone) handovers.remove(keyOf(object));
                 return isGone;
               },
             })
@@ -279,7 +281,7 @@ export class InformerSet {
       readonly isGone?: ((object: T, signal: AbortSignal) => Promise<boolean>) | undefined;
     },
   ): SharedInformer<T> {
-    const { client, database, settings, isUrgent, history } = this.#parts;
+    const { client, database, settings, isUrgent, history, reconnects } = this.#deps;
     const { pageSize, deltasPerObject, limits } = settings;
     const shared = {
       client,
@@ -289,27 +291,27 @@ export class InformerSet {
       limits,
       isUrgent,
       history,
-      comeback: this.#comeback,
+      reconnects,
       turns: this.#turns,
     };
     return new SharedInformer(this.#ambient, { kind: kindOf(resource), ...shared, ...how });
   }
 
   #polled(resource: Resource<KubeObject>, admits: ((object: KubeObject) => boolean) | undefined): ReflectorClient {
-    const { client, settings } = this.#parts;
+    const { client, settings } = this.#deps;
     const { pageSize, limits } = settings;
-    const period = Math.min(heartbeatLook, limits.stall / 3);
+    const period = Math.min(heartbeatPollPeriod, limits.stall / 3);
     const mirrored = (): Lister<KubeObject> => this.informer(resource).lister;
     return new PolledWatch(this.#ambient.clock, { client, period, pageSize, mirrored, admits });
   }
 
-  /** False also if the API does not answer: the object then counts as released, which is harmless. */
+  /** Asks the API. False also if it does not answer: the object then counts as released, which is harmless. */
   async #isGone<T extends KubeObject>(resource: Resource<T>, object: T, signal: AbortSignal): Promise<boolean> {
     const { name, namespace, uid } = object.metadata;
     try {
       return (await this.#uidOf(resource, { name, namespace }, signal)) !== uid;
     } catch (error) {
-      this.#ambient.log.debug("what became of an object is not known", {
+      this.#ambient.log.debug("cannot check whether an object was deleted", {
         resource: resourceName(resource),
         name,
         error,
@@ -318,14 +320,14 @@ export class InformerSet {
     }
   }
 
-  /** As the API knows it now; undefined if it has no such object. */
+  /** The uid that the API has for a name; undefined if there is no such object. */
   async #uidOf(
     resource: Resource<KubeObject>,
     at: { readonly name: string; readonly namespace?: string | undefined },
     signal: AbortSignal,
   ): Promise<string | undefined> {
     try {
-      const { metadata } = await this.#parts.client.get(resource, { ...at, metadataOnly: true }, signal);
+      const { metadata } = await this.#deps.client.get(resource, { ...at, metadataOnly: true }, signal);
       return metadata.uid;
     } catch (error) {
       if (isNotFound(error)) return undefined;
@@ -333,9 +335,9 @@ export class InformerSet {
     }
   }
 
-  /** Drops what an earlier configuration stored: another scope, or a resource no longer requested. */
+  /** Drops stored resources of an earlier configuration: of another scope, or without an informer now. */
   #forgetOthers(): void {
-    const { database, scope } = this.#parts;
+    const { database, scope } = this.#deps;
     const names = [...this.#informers.values()].map(({ resource }) => ({
       name: storedName(resource, scope),
       isPrefix: isByBoard(resource, scope),

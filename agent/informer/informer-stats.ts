@@ -1,33 +1,38 @@
 import type { Millis } from "../base/clock.ts";
-import type { Rejected } from "./rejections.ts";
+import type { Rejected } from "./reflector/rejections.ts";
 
-/** How well one resource is mirrored, for the status. */
+/** The state of one resource's cache and watch, for the status. */
 export interface InformerStats {
   readonly resource: string;
+  /** Whether the cache holds at least the first list. */
   readonly synced: boolean;
+  /** Whether the watch is live: see `isLive`. */
   readonly live: boolean;
-  /** Ages; undefined if it never happened. */
-  readonly heardAgo: Millis | undefined;
+  /** Time since the last event or bookmark; undefined if there was none. */
+  readonly receivedAgo: Millis | undefined;
+  /** Time since the last proof: see WatchHealth. Undefined if there was none. */
   readonly provenAgo: Millis | undefined;
-  /** Number of lists of the collection; a restart that resumes at its position adds none. */
+  /** Number of lists since the start of the process; 0 if the watch resumed at the stored position. */
   readonly lists: number;
-  /** Number of watches opened. */
+  /** Number of watches opened since the start of the process. */
   readonly watches: number;
+  /** Objects that could not be used. */
   readonly rejected: Rejected;
-  /** Why nothing arrives at present, and what to do about it. */
+  /** Why nothing arrives at present, and what to do about it; undefined if the last list or watch worked. */
   readonly problem: string | undefined;
-  /** Pending deltas. */
+  /** Number of keys with pending deltas. */
   readonly depth: number;
-  /** How long the oldest of them has been waiting at least. */
+  /** Lower bound of the age of the oldest pending delta; undefined if none is pending. */
   readonly behind: Millis | undefined;
-  /** Deltas merged into newer ones because too many of one object were pending. */
+  /** Number of deltas merged into newer ones because too many of one object were pending. */
   readonly merged: number;
+  /** Number of stored objects. */
   readonly objects: number;
-  /** Where the watch would resume; undefined if there are several watches. */
+  /** The resourceVersion at which the watch would resume; undefined before the first list, or with several watches. */
   readonly position: string | undefined;
 }
 
-/** Combines several watches into one. `boards`: the stats of the watch on the boards themselves. */
+/** Combines the stats of several watches of one resource. `boards`: the stats of the watch on Nodes, on which they depend. */
 export function sumOf(
   resource: string,
   boards: InformerStats,
@@ -43,7 +48,7 @@ export function sumOf(
     resource,
     synced,
     live: [boards, ...parts].every(({ live }) => live),
-    heardAgo: oldest(({ heardAgo }) => heardAgo),
+    receivedAgo: oldest(({ receivedAgo }) => receivedAgo),
     provenAgo: oldest(({ provenAgo }) => provenAgo),
     lists: sum(({ lists }) => lists),
     watches: sum(({ watches }) => watches),

@@ -7,39 +7,44 @@ import type { Lister } from "./lister.ts";
 import type { WatchHealth } from "./watch-health.ts";
 
 /**
- * A change as listeners see it. `released`: the object left our selection and, as far as we know, still exists. It was
- * dropped from the cache; listeners may conclude only that it is no longer ours.
+ * A change as listeners get it. `released`: the object left the selection and was dropped from the cache, but may still
+ * exist. Listeners must not treat it as deleted.
  */
 export interface Notice<T> extends Change<T> {
   readonly released?: true;
 }
 
 /**
- * Called synchronously with at most 64 changes; it enqueues keys and does no work. If even that takes longer than a
- * turn of the event loop, it returns a promise: listeners get no further changes until it resolves.
+ * A listener, called synchronously with at most 64 changes. It enqueues keys and does no work. If even that takes long,
+ * it returns a promise, and no listener gets further changes until it resolves.
  */
 export type Listen<T> = (changes: readonly Notice<T>[]) => unknown;
+
+/** A watch and what it keeps current: a whole informer, or one of several that an informer consists of. */
+export type InformerPart = Pick<Informer<KubeObject>, "health" | "isCurrent">;
 
 /** The cache of one resource and the watch that updates it, shared by all its users. */
 export interface Informer<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly lister: Lister<T>;
-  /** The cache holds at least the first list, and listeners got it. Once true it stays true. */
+  /** The cache holds at least the first list, and listeners have received it. Stays true from then on. */
   readonly hasSynced: boolean;
-  /** The cache is no older than the current run: changes from before it have been handled. */
+  /** The cache includes everything that happened before the current run began, and listeners have received it. */
   readonly isCurrent: boolean;
   readonly health: WatchHealth;
-  /** The returned function removes the listener. */
+  /** The watches of this informer, one by one: `health` and `isCurrent` are those of all together. */
+  readonly parts: readonly InformerPart[];
+  /** Adds a listener. The returned function removes it. */
   onChange(listen: Listen<T>): () => void;
   /** Updates the cache until the signal aborts. May be run again: it continues from the stored position. */
   run(signal: AbortSignal): Promise<void>;
-  /** For a run that was ended on purpose at that instant: the pause until the next run is not an outage. */
+  /** Reports that the last run was ended on purpose at this instant: the time until the next run is not an outage. */
   pause(since: Instant): void;
-  /** Writes everything that is only in memory: heartbeats, the position. */
+  /** Writes what is only in memory: heartbeats and the position. */
   flush(): void;
-  /** Stores the proof of the stored position if it was not known when the position was stored. */
-  settle(): void;
-  /** Drops decoded objects that are cached only to avoid decoding them again. */
+  /** Stores the proof of the stored position, if it became known after the position was stored. */
+  storeProof(): void;
+  /** Frees memory: drops decoded objects, which are decoded again when they are read. */
   shed(): void;
   stats(): InformerStats;
 }

@@ -4,7 +4,7 @@ import type { Listen, Notice } from "./informer.ts";
 
 /**
  * The listeners of one informer. An error of one is logged and does not affect the others. Only errors that must end
- * the current run, above all a damaged cache, are rethrown once all listeners were called.
+ * the current run, such as a damaged cache, are thrown again after all listeners were called.
  */
 export class Listeners<T> {
   readonly #log: Logger;
@@ -25,8 +25,8 @@ export class Listeners<T> {
     return () => void this.#all.delete(entry);
   }
 
-  /** Undefined if all listeners are done; otherwise a promise that resolves when they are. */
-  tell(changes: readonly Notice<T>[]): Promise<void> | undefined {
+  /** Calls all listeners. Returns undefined if all are done; otherwise a promise that resolves when they are. */
+  notify(changes: readonly Notice<T>[]): Promise<void> | undefined {
     if (changes.length === 0) return undefined;
     const fatal: unknown[] = [];
     const failed = (error: unknown): void => {

@@ -13,7 +13,7 @@ export interface ListingClient {
   ): Promise<ListResult>;
 }
 
-export interface PagesParts<T extends KubeObject> {
+export interface PagesDeps<T extends KubeObject> {
   readonly client: ListingClient;
   readonly resource: Resource<T>;
   /** The options of the request for a continue token; undefined for the first page. */
@@ -21,54 +21,62 @@ export interface PagesParts<T extends KubeObject> {
   readonly each: (object: T) => void;
 }
 
-interface Asked {
+/** A page that was requested. */
+interface RequestedPage {
   readonly token: string | undefined;
   readonly answer: Promise<ListResult>;
-  readonly haveItsTurn: () => void;
+  /** Lets the answer be read from the connection. */
+  readonly startReading: () => void;
 }
 
-/** A slower page shows that the link or the server is busy enough with one. */
+/**
+ * If a page takes longer, the next one is not requested ahead: one request keeps the link or the server busy enough.
+ */
 const quickly: Millis = 5000;
 
 /**
- * The pages of one list, in order. If they arrive quickly, the server prepares the next one while this one is
- * processed: a page has its continue token at the beginning. The next answer waits on the connection for its turn, so
- * at most one window of it is in memory.
+ * The pages of one list, in order. If a page arrives quickly, the next one is requested while it is still read, because
+ * its continue token comes first, and the server prepares the next page meanwhile. That answer is not read before its
+ * turn, so at most one receive window of it is in memory.
  */
 export class Pages<T extends KubeObject> {
   readonly #clock: Clock;
-  readonly #parts: PagesParts<T>;
+  readonly #deps: PagesDeps<T>;
+  /** Whether the last page arrived quickly. */
   #isQuick = false;
-  #ahead: Asked | undefined;
+  /** The page that was requested ahead. */
+  #ahead: RequestedPage | undefined;
 
-  constructor(clock: Clock, parts: PagesParts<T>) {
+  constructor(clock: Clock, deps: PagesDeps<T>) {
     this.#clock = clock;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   /**
-   * Returns the page for a token after handing out all of its objects. A caller that stops early must abort the signal.
+   * Reads the page for a token, and returns after `each` was called for all its objects. A caller that takes no further
+   * page although there is one must abort the signal.
    */
   async take(token: string | undefined, signal: AbortSignal): Promise<ListResult> {
     const begun = this.#clock.now();
-    const asked = this.#ahead?.token === token && this.#ahead !== undefined ? this.#ahead : this.#ask(token, signal);
+    const ahead = this.#ahead;
     this.#ahead = undefined;
-    asked.haveItsTurn();
-    const page = await asked.answer;
+    const requested = ahead && ahead.token === token ? ahead : this.#request(token, signal);
+    requested.startReading();
+    const page = await requested.answer;
     this.#isQuick = elapsed(begun, this.#clock.now()) < quickly;
     return page;
   }
 
-  #ask(token: string | undefined, signal: AbortSignal): Asked {
-    const { client, resource, options, each } = this.#parts;
+  #request(token: string | undefined, signal: AbortSignal): RequestedPage {
+    const { client, resource, options, each } = this.#deps;
     const turn = Promise.withResolvers<void>();
-    const goesOn = (next: string): void => {
-      if (this.#isQuick && next !== token) this.#ahead ??= this.#ask(next, signal);
+    const onContinue = (next: string): void => {
+      if (this.#isQuick && next !== token) this.#ahead ??= this.#request(next, signal);
     };
     signal.addEventListener("abort", () => turn.resolve(), { once: true });
-    const answer = client.list(resource, options(token), each, signal, { turn: turn.promise, goesOn });
-    // The outcome of a prefetched page is read when its turn comes, or never.
+    const answer = client.list(resource, options(token), each, signal, { turn: turn.promise, onContinue });
+    // An error of a page that was requested ahead is thrown only if that page is taken.
     answer.catch(() => {});
-    return { token, answer, haveItsTurn: turn.resolve };
+    return { token, answer, startReading: turn.resolve };
   }
 }

@@ -3,35 +3,35 @@ import type { Resource } from "../api/resources.ts";
 import { type Clock, type Millis, sleep } from "../base/clock.ts";
 import type { ListOptions, ListResult, PageInLine, WatchOptions } from "../client/kube-client.ts";
 import type { WatchEvent } from "../client/watch-stream.ts";
+import type { ReflectorClient } from "./informer-client.ts";
 import type { Lister } from "./lister.ts";
-import type { ReflectorClient } from "./reflector-parts.ts";
 
-export interface PolledWatchParts {
+export interface PolledWatchDeps {
   readonly client: ReflectorClient;
-  /** Between two polls. */
+  /** Pause between two polls. */
   readonly period: Millis;
   readonly pageSize: number;
-  /** The current mirror; a poll reports how the server differs from it. */
+  /** The present cache; a poll reports where the server differs from it. */
   readonly mirrored: () => Lister<KubeObject>;
-  /** Objects for which it is false are not mirrored. */
+  /** False for objects that are not kept in the cache. Default: all are. */
   readonly admits?: ((object: KubeObject) => boolean) | undefined;
 }
 
 /**
- * Polls with lists in place of a watch, and gives the Reflector the events of a watch: changes, deletions, and after
- * each list a bookmark with its position.
+ * Polls with lists instead of watching, and gives the Reflector the events of a watch: changes, deletions, and after
+ * each list a bookmark with its resourceVersion.
  *
- * Used for the Leases of boards: a watch delivers every renewal, which on a metered link is most of an idle site's
- * traffic. Seeing a renewal late only delays the start of a silence. Each list is a consistent read of the newest
- * state, so it proves as much as an event does.
+ * Used for the Leases of boards: a watch would deliver every renewal, which is most of the traffic of an idle site.
+ * Reading a renewal late only delays the moment from which a board counts as silent. Each list is a consistent read of
+ * the newest state, so it proves as much as an event.
  */
 export class PolledWatch implements ReflectorClient {
   readonly #clock: Clock;
-  readonly #parts: PolledWatchParts;
+  readonly #deps: PolledWatchDeps;
 
-  constructor(clock: Clock, parts: PolledWatchParts) {
+  constructor(clock: Clock, deps: PolledWatchDeps) {
     this.#clock = clock;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   list<T extends KubeObject>(
@@ -41,10 +41,10 @@ export class PolledWatch implements ReflectorClient {
     signal: AbortSignal,
     inLine?: PageInLine,
   ): Promise<ListResult> {
-    return this.#parts.client.list(resource, options, each, signal, inLine);
+    return this.#deps.client.list(resource, options, each, signal, inLine);
   }
 
-  /** Returns once the first poll was answered, as a watch does. It never ends by itself. */
+  /** Resolves once the first poll was answered. The events never end by themselves. */
   async watch<T extends KubeObject>(
     resource: Resource<T>,
     { resourceVersion, timeoutSeconds, ...selection }: WatchOptions,
@@ -60,17 +60,17 @@ export class PolledWatch implements ReflectorClient {
     signal: AbortSignal,
   ): AsyncGenerator<WatchEvent<T>, void, void> {
     while (!signal.aborted) {
-      yield* this.#look(resource, selection, signal);
-      await sleep(this.#clock, this.#parts.period, signal);
+      yield* this.#poll(resource, selection, signal);
+      await sleep(this.#clock, this.#deps.period, signal);
     }
   }
 
-  async *#look<T extends KubeObject>(
+  async *#poll<T extends KubeObject>(
     resource: Resource<T>,
     selection: ListOptions,
     signal: AbortSignal,
   ): AsyncGenerator<WatchEvent<T>, void, void> {
-    const { client, pageSize, mirrored } = this.#parts;
+    const { client, pageSize, mirrored } = this.#deps;
     const listed = new Set<string>();
     let isWhole = true;
     let next: string | undefined;
@@ -86,10 +86,11 @@ export class PolledWatch implements ReflectorClient {
       const page = await client.list(resource, options, each, signal);
       yield* changed;
       for (const why of page.rejected) yield { type: "REJECTED", why, resourceVersion: undefined };
-      isWhole &&= page.rejectedItems === 0;
+      for (const { identity } of page.unusable ?? []) listed.add(keyOf(identity));
+      isWhole &&= page.rejectedItems === (page.unusable?.length ?? 0);
       [next, position] = [page.continue, page.resourceVersion];
     } while (next !== undefined);
-    // An unreadable object is not deleted, and its key is unknown.
+    // If the list has an unreadable object whose key is unknown, a missing key does not prove a deletion.
     if (isWhole) {
       for (const object of mirrored().list()) {
         // Objects mirrored under a resource's name are of its type.
@@ -100,7 +101,7 @@ export class PolledWatch implements ReflectorClient {
   }
 
   #change<T extends KubeObject>(object: T): WatchEvent<T> | undefined {
-    const { mirrored, admits } = this.#parts;
+    const { mirrored, admits } = this.#deps;
     const known = mirrored().get(keyOf(object))?.metadata;
     if (known === undefined) return admits?.(object) === false ? undefined : { type: "ADDED", object };
     const isSame = known.uid === object.metadata.uid && known.resourceVersion === object.metadata.resourceVersion;

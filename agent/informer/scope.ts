@@ -13,7 +13,7 @@ import {
   services,
 } from "../api/resources.ts";
 
-/** The extent of this site: the whole cluster, unless its boards and namespaces are selected by label. */
+/** The label selectors of this site's boards and namespaces; undefined: all of the cluster. */
 export interface SiteScope {
   readonly nodeSelector?: string | undefined;
   readonly namespaceSelector?: string | undefined;
@@ -24,11 +24,11 @@ export interface Selection {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Names, labels and owners, without spec and status. */
+  /** True: objects are listed and watched without spec and status. */
   readonly metadataOnly?: boolean;
 }
 
-/** The kubelets' Leases. Every other Lease has one reader, which gets it by name. */
+/** The Leases of kubelets. All other Leases are read by name. */
 const nodeLeases: Selection = { namespace: "kube-node-lease", metadataOnly: true };
 
 export function selectionOf(resource: Resource<KubeObject>, { nodeSelector, namespaceSelector }: SiteScope): Selection {
@@ -46,13 +46,13 @@ export const isByBoard = (resource: Resource<KubeObject>, { nodeSelector }: Site
 
 export const onBoard = (board: string): Selection => ({ fieldSelector: `spec.nodeName=${board}` });
 
-/** Unbound pods: those of the site's namespaces will run on its boards. */
+/** Unbound pods. They are watched because those of the site's namespaces will run on its boards. */
 export const notBound = onBoard("");
 
-/** Whether unbound pods concern this site when pods are watched board by board. */
+/** Whether the site has namespaces of its own, so that unbound pods may concern it. */
 export const hasNamespaces = ({ namespaceSelector }: SiteScope): boolean => namespaceSelector !== undefined;
 
-/** Resources that belong to a site by their namespace. */
+/** Whether the objects of a resource belong to a site by their namespace. */
 export const isWorkload = (resource: Resource<KubeObject>): boolean => workloads.some((one) => isSame(one, resource));
 
 const workloads: readonly Resource<KubeObject>[] = [
@@ -64,17 +64,20 @@ const workloads: readonly Resource<KubeObject>[] = [
 ];
 
 /**
- * Leases do not carry the boards' labels either, but are small: those of other sites' boards are dropped on arrival.
+ * Whether only the objects of this site's boards are kept. Leases do not carry the labels of their boards either, but
+ * are small: all are watched, and those of other sites' boards are dropped on arrival.
  */
 export const isOfBoards = (resource: Resource<KubeObject>, { nodeSelector }: SiteScope): boolean =>
   nodeSelector !== undefined && isSame(resource, leases);
 
-/** With a label selector, DELETED only means that the object is no longer selected. */
+/**
+ * Whether DELETED may mean that the object is no longer selected, and not that it is gone: so with a label selector.
+ */
 export const mayBeReleased = ({ labelSelector }: Selection): boolean => labelSelector !== undefined;
 
 /**
- * The cache's name for the mirror of a resource. Another scope has another name, because position and objects do not
- * carry over. Caches kept board by board append the name of the board.
+ * The name under which the cache stores a resource. Another scope has another name, because its position and objects
+ * are others. For a resource that is watched board by board, the name of the board is appended.
  */
 export function storedName(resource: Resource<KubeObject>, scope: SiteScope): string {
   const { labelSelector } = selectionOf(resource, scope);

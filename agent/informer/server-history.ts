@@ -4,136 +4,176 @@ import { compareVersions } from "../api/resource-version.ts";
 import { leases } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { type Millis, sleep } from "../base/clock.ts";
+import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import type { HasDisposition } from "../base/errors.ts";
-import { WakeSignal } from "../base/wake-signal.ts";
 import { ApiError, isGone } from "../client/api-error.ts";
-import type { InformerClient } from "./informer-set.ts";
+import type { HttpRequest } from "../client/transport/transport.ts";
+import type { InformerClient } from "./informer-client.ts";
 import { untilAborted } from "./until-aborted.ts";
 
-/** One version of the site's Lease, recognisable by a later read. */
+/** Identifies one state of the site's Lease (a "version"), so that a later read can recognise it. */
 export interface Witness {
   readonly uid: string;
+  /** The resourceVersion of that state. */
   readonly version: string;
-  /** Its renewTime. Two histories may assign one version number twice, but not to the same renewal. */
+  /**
+   * The renewTime as milliseconds since 1970; undefined without a valid one. Two histories may assign one
+   * resourceVersion twice, but not to the same renewal.
+   */
   readonly renewal: number | undefined;
 }
 
-/** The API server's store went back to an earlier state: nothing in the cache is reliable. */
+/** The API server's store was restored to an earlier state, so nothing in the cache is reliable. */
 export class ServerRestoredError extends Error implements HasDisposition {
   override readonly name = "ServerRestoredError";
   readonly disposition = "rebuild";
   readonly hint =
-    "Nothing has to be done here. Restart every API server after a restore, and let etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted make all clients notice.";
+    "No action is needed on this board. After a restore, restart every API server, and use etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted so that all clients notice it.";
 }
 
-export interface ServerHistoryParts {
+/** Writes a new version of the site's Lease. Rejects if this board does not lead. */
+export type RenewLease = () => Promise<void>;
+
+export interface ServerHistoryDeps {
   readonly client: Pick<InformerClient, "get" | "list">;
-  /** The site's Lease. */
+  /** Where the site's Lease is. */
   readonly at: { readonly namespace: string; readonly name: string };
-  /** The witness of the stored cache; undefined if the cache is empty or older than this rule. */
+  /**
+   * The newest witness in the stored cache, and the chain that it belongs to; undefined if the cache has no witness.
+   */
   readonly known: { readonly witness: Witness; readonly chain: string } | undefined;
   /** Called once, before the error is thrown. */
   readonly restored: (error: ServerRestoredError) => void;
-  /** Writes a new version of the Lease if this board may: earlier versions do not prove a list stored since. */
-  readonly renew: () => Promise<void>;
-  /** A restore was noticed lately: API servers not restarted since may still serve their watch cache from before it. */
-  readonly isWary: boolean;
-  /** Called when the restore is long enough ago. */
-  readonly reassured: () => void;
+  /**
+   * A restore was noticed lately. An API server that was not restarted since then may still serve its watch cache from
+   * before the restore.
+   */
+  readonly wasRestored: boolean;
+  /** Called when the restore is long enough ago to be forgotten. */
+  readonly restoreForgotten: () => void;
 }
 
 const pauseAfterFailure: Millis = 10_000;
-/** Lists come several at a time: one new version of the Lease proves them all. */
+/**
+ * The wait after a list was stored: other lists usually follow at once, and one new version of the Lease proves them
+ * all.
+ */
 const pauseAfterList: Millis = 500;
-/** By then every API server was restarted. */
-const wariness: Millis = 3_600_000;
-/** Maximum number of lost connections that cause a list meanwhile: an unstable link must not do nothing but list. */
-const mostWaryDoubts = 8;
+/** A restore is remembered for so long: by then every API server should have been restarted. */
+const restoreMemory: Millis = 3_600_000;
+/**
+ * At most this many lost connections cause lists while a restore is remembered: an agent with an unstable link would
+ * otherwise do nothing but list.
+ */
+const mostListingDoubts = 8;
 
 /**
  * Checks whether the API server's store still has the history that the cache was filled from. A watch position cannot
  * show that: a store restored from a backup accepts it as soon as its own revision has passed it.
  *
- * The site's Lease is the witness. It is written all the time, it is read from the store and never from a watch cache,
- * and each version is recognisable by its renewTime. etcd orders all writes, so a server that has a version of the
- * Lease which we know also has everything before it. Versions of the Lease are compared only with each other: events
+ * The site's Lease is the witness. It is renewed every few seconds, it is read from the store and never from a watch
+ * cache, and each version is recognisable by its renewTime. etcd orders all writes, so a server that has a known version
+ * of the Lease also has everything before it. Versions of the Lease are compared only with each other, because events
  * and other kinds may live in another store.
  *
- * Versions that follow each other form a chain: each was written by us upon the one before, or the server proved to
- * have both. If that fails without proof of a restore, a new chain begins, and everything cached in the old one is
- * listed again.
+ * A chain is a sequence of versions known to be of one history: each was written by this board upon the one before, or
+ * the server proved to have both. If neither holds and a restore is not proven, a new chain begins, and everything
+ * cached in the old one is listed again.
  *
- * The Lease proves nothing about an API server's watch cache: one that was not restarted with its store goes on serving
- * the former history, under versions of the present one. So for a while after a restore the next server may be the
- * first correct one, and a lost connection begins a new chain too.
+ * A doubt is a moment after which the server may have another history: the start, a lost connection, or a version of
+ * the Lease that is not linked to the chain. A proof answers all doubts before it.
+ *
+ * The Lease proves nothing about an API server's watch cache: a server that was not restarted with its store goes on
+ * serving the former history, under versions of the present one. Therefore, while a restore is remembered, each lost
+ * connection begins a new chain too: the next server may be the first that was restarted.
  */
 export class ServerHistory {
   readonly #ambient: Ambient;
-  readonly #parts: ServerHistoryParts;
+  readonly #deps: ServerHistoryDeps;
   readonly #bell: WakeSignal;
   readonly #lists: WakeSignal;
-  readonly #noticing = Promise.withResolvers<never>();
-  /** The newest version of the current chain. */
+  /** Rejects when a restore is found. */
+  readonly #restoreFound = Promise.withResolvers<never>();
+  /** The newest version of the current chain; undefined before the first. */
   #known: Witness | undefined;
-  /** The newest version of the chain while there was no doubt. */
+  /** The newest version of the chain at a time without an unanswered doubt. */
   #steady: Witness | undefined;
   #chain: string;
   /** The newest version seen, whether or not it is linked to the chain. */
   #latest: Witness | undefined;
+  /** Number of doubts so far; the start of the process is the first. */
   #doubts = 1;
+  /** Number of doubts that are answered. */
   #answered = 0;
-  #waryDoubts: number;
+  /** Number of further lost connections that begin a new chain while a restore is remembered. */
+  #listingDoubts: number;
+  /** The question that the server is being asked at present, shared by all callers of `prove`. */
   #asking: Promise<void> | undefined;
   #restored: ServerRestoredError | undefined;
-  #isHome = false;
-  /** Restores suggested by a Lease of another uid, held until the cluster is known: another one has other Leases. */
+  #isClusterConfirmed = false;
+  /** Aborts when the chain is abandoned although no connection was lost. */
+  #abandonment = new AbortController();
+  /**
+   * Restores suggested by a Lease of another uid. They are reported once the cluster is confirmed: another cluster has
+   * another Lease of the same name, and proves no restore.
+   */
   readonly #undecided: (() => void)[] = [];
 
-  constructor(ambient: Ambient, parts: ServerHistoryParts) {
+  constructor(ambient: Ambient, deps: ServerHistoryDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
     this.#bell = new WakeSignal(ambient.clock);
     this.#lists = new WakeSignal(ambient.clock);
-    this.#known = this.#latest = parts.known?.witness;
-    this.#chain = parts.isWary ? this.#newChain() : (parts.known?.chain ?? this.#newChain());
-    this.#waryDoubts = parts.isWary ? mostWaryDoubts : 0;
-    this.#noticing.promise.catch(() => {});
+    this.#known = this.#latest = deps.known?.witness;
+    this.#chain = deps.wasRestored ? this.#newChain() : (deps.known?.chain ?? this.#newChain());
+    this.#listingDoubts = deps.wasRestored ? mostListingDoubts : 0;
+    this.#restoreFound.promise.catch(() => {});
   }
 
-  /** Everything received over a watch that did not break before this version belongs to the history it proves. */
+  /** The newest version of the chain. It proves all events received before it over a watch that has not broken since. */
   get known(): Witness | undefined {
     return this.#known;
   }
 
-  /** The version known before the first unanswered doubt, when a watch that broke then was still open. */
+  /** The newest version before the first unanswered doubt: it also proves the events of a watch that broke then. */
   get steady(): Witness | undefined {
     return this.#steady;
   }
 
-  /** The site's Lease, by namespace and name: the Lease of another site proves nothing. */
+  /** Namespace and name of the site's Lease. Proofs by the Lease of another site do not count. */
   get lease(): string {
-    return keyOf({ metadata: this.#parts.at });
+    return keyOf({ metadata: this.#deps.at });
   }
 
+  /** A random name of the current chain. */
   get chain(): string {
     return this.#chain;
   }
 
-  /** The Lease as just read. Only for reads and writes in sequence. */
-  saw(found: Witness): void {
+  /**
+   * Aborts when the chain is abandoned because requests reach a server that no longer has its history. Open streams may
+   * still come from the former server: a replaced connection lets them end by themselves.
+   */
+  get abandoned(): AbortSignal {
+    return this.#abandonment.signal;
+  }
+
+  /** Takes the Lease as just read. Reads and writes must be reported in their order. Throws if it proves a restore. */
+  observe(found: Witness): void {
     this.#compare(found, this.#latest);
     this.#latest = found;
     if (!isSame(found, this.#known)) this.#unlinked();
   }
 
-  /** The number of doubts so far. A successful write answers the doubts that existed when it was sent. */
+  /** The number of doubts so far. A successful write answers those that existed when it was sent. */
   get doubts(): number {
     return this.#doubts;
   }
 
   /**
-   * The Lease as we just wrote it upon version `from`, which the server therefore had; `from` undefined: it was
-   * created. `doubts`: their number when the write was sent.
+   * Takes the Lease that this board just wrote. The write was based on version `from`, which the server therefore had;
+   * `from` undefined: the Lease was created. `doubts`: their number when the write was sent. Throws if the version
+   * proves a restore.
    */
   wrote(from: string | undefined, written: Witness, doubts: number): void {
     const before = this.#latest;
@@ -147,27 +187,27 @@ export class ServerHistory {
     }
   }
 
-  /** The server belongs to the cluster that the cache is of. Throws if a restore was held back until this was known. */
-  home(): void {
-    this.#isHome = true;
+  /** The server was confirmed to belong to the cluster of the cache. Throws if a restore was suggested before. */
+  confirmCluster(): void {
+    this.#isClusterConfirmed = true;
     for (const decide of this.#undecided.splice(0)) decide();
   }
 
   /** The connection was lost: the server that answers next may have another history. */
   doubt(): void {
-    // Each stream of a lost connection reports the loss.
-    if (this.#waryDoubts > 0 && this.#answered === this.#doubts) {
-      this.#waryDoubts--;
+    // Each stream of a lost connection calls this; only the first call counts as a loss.
+    if (this.#listingDoubts > 0 && this.#answered === this.#doubts) {
+      this.#listingDoubts--;
       this.#chain = this.#newChain();
     }
     this.#doubts++;
   }
 
   /**
-   * Ends when the server has proved, since the last doubt, to have all of the current chain. Rejects if it does not
-   * answer, and if it was restored.
+   * Answers all doubts: asks the server whether it has the current chain, and begins a new one if it does not. Rejects
+   * if the server does not answer, and if it was restored.
    */
-  async settle(signal: AbortSignal): Promise<void> {
+  async prove(signal: AbortSignal): Promise<void> {
     while (this.#answered < this.#doubts) {
       signal.throwIfAborted();
       const isOurs = this.#asking === undefined;
@@ -184,62 +224,75 @@ export class ServerHistory {
     }
   }
 
-  /** Rejects once the server is known to be restored; ends when the signal aborts. */
-  async watch(signal: AbortSignal): Promise<void> {
-    await Promise.all([untilAborted(this.#noticing.promise, signal), this.#calmDown(signal)]);
+  /** Delays writes until the history is proven: the server may have been restored. Reads need no proof. */
+  async beforeRequest({ method, signal }: HttpRequest): Promise<void> {
+    if (method !== "GET") await this.prove(signal);
   }
 
-  /** Links versions of the Lease written by others to the chain while this board mirrors the site, until aborted. */
+  /** Rejects once the server is known to be restored; ends when the signal aborts. */
+  async untilRestored(signal: AbortSignal): Promise<void> {
+    await Promise.all([untilAborted(this.#restoreFound.promise, signal), this.#forgetRestore(signal)]);
+  }
+
+  /** While this board mirrors the site: links versions of the Lease that others wrote to the chain, until aborted. */
   async follow(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#ambient;
     while (!signal.aborted) {
       await this.#bell.wait(signal);
       if (signal.aborted) return;
       try {
-        await this.settle(signal);
+        await this.prove(signal);
       } catch (error) {
         if (error instanceof ServerRestoredError) throw error;
-        log.debug("the server's history is not proven yet", { error });
+        log.debug("not known yet whether the API server still has the history of the cache", { error });
         await sleep(clock, pauseAfterFailure, signal);
         this.#bell.ring();
       }
     }
   }
 
-  /** A list was stored. */
+  /** Called when a list was stored: no known witness proves it yet. */
   listed(): void {
     this.#lists.ring();
   }
 
   /**
-   * Has lists proven soon: a link that breaks before costs them once more. `proven` is called when the lists stored before
-   * are proven. Ends when the signal aborts.
+   * Proves stored lists soon: if the link breaks before, they have to be listed again. `renew` writes a new version of
+   * the Lease, because earlier versions do not prove a later list; `proven` is called after it. Ends when the signal
+   * aborts.
    */
-  async proveLists(signal: AbortSignal, proven: () => void): Promise<void> {
+  async proveLists(
+    signal: AbortSignal,
+    { renew, proven }: { readonly renew: RenewLease; readonly proven: () => void },
+  ): Promise<void> {
     const { clock } = this.#ambient;
     while (!signal.aborted) {
       await this.#lists.wait(signal);
       await sleep(clock, pauseAfterList, signal);
       if (signal.aborted) return;
       try {
-        await this.#parts.renew();
+        await renew();
         proven();
       } catch {
-        // Another board leads: its next renewal proves the lists of this one.
+        // This board does not lead: the leader's next renewal proves the lists.
       }
     }
   }
 
-  /** Begins a new chain, so that data from a server whose connection never broke is listed once more. */
-  async #calmDown(signal: AbortSignal): Promise<void> {
-    if (!this.#parts.isWary) return;
-    await sleep(this.#ambient.clock, wariness, signal);
+  /**
+   * Forgets a restore after some time. It then begins a new chain, so that data received over a connection that never
+   * broke is listed once more.
+   */
+  async #forgetRestore(signal: AbortSignal): Promise<void> {
+    if (!this.#deps.wasRestored) return;
+    await sleep(this.#ambient.clock, restoreMemory, signal);
     if (signal.aborted) return;
-    this.#waryDoubts = 0;
+    this.#listingDoubts = 0;
     this.#chain = this.#newChain();
-    this.#parts.reassured();
+    this.#deps.restoreForgotten();
   }
 
+  /** Called when a version of the Lease is not linked to the chain yet. */
   #unlinked(): void {
     this.#doubts++;
     this.#bell.ring();
@@ -250,48 +303,60 @@ export class ServerHistory {
     const [known, latest] = [this.#known, this.#latest];
     const found = await this.#read(signal);
     if (found !== undefined) this.#compare(found, latest);
-    const isLinked =
-      known !== undefined && found !== undefined && (isSame(found, known) || (await this.#had(known, found, signal)));
+    const link = known && found && (isSame(found, known) ? "linked" : await this.#linkOf(known, found, signal));
+    const isLinked = link === "linked";
     this.#answered = Math.max(this.#answered, doubts);
-    // A write of ours that succeeded meanwhile was based on the version we knew.
+    // True if this board wrote the Lease meanwhile: that version is linked to `known` and newer than `found`.
     const isNewer = this.#known !== undefined && this.#known !== known;
     if (isLinked) {
       if (!isNewer) this.#known = found;
       return;
     }
     if (known !== undefined) {
-      this.#ambient.log.info("the server's history is not proven to be the one that was cached: what it was is listed");
+      this.#ambient.log.info(
+        "the API server may have lost the history that the cache was filled from: the site is listed again",
+      );
       this.#chain = this.#newChain();
+      if (link === "forgotten") this.#abandonStreams();
     }
     if (known !== undefined || !isNewer) this.#known = found;
   }
 
   async #read(signal: AbortSignal): Promise<Witness | undefined> {
     try {
-      return witnessOf(await this.#parts.client.get(leases, this.#parts.at, signal));
+      return witnessOf(await this.#deps.client.get(leases, this.#deps.at, signal));
     } catch (error) {
       if (isUnanswerable(error)) return undefined;
       throw error;
     }
   }
 
-  /** Whether the server has this version in its history. False also if it no longer knows. */
-  async #had(known: Witness, now: Witness, signal: AbortSignal): Promise<boolean> {
-    const { client, at } = this.#parts;
+  #abandonStreams(): void {
+    this.#abandonment.abort();
+    this.#abandonment = new AbortController();
+  }
+
+  /**
+   * Whether the server has the version `known` in its history. forgotten: it has another one, or its history no longer
+   * goes back that far. unknown: the server cannot answer, and repeating the question would not help.
+   */
+  async #linkOf(known: Witness, now: Witness, signal: AbortSignal): Promise<"linked" | "forgotten" | "unknown"> {
+    const { client, at } = this.#deps;
     const found: Witness[] = [];
     const exact = { resourceVersion: known.version, resourceVersionMatch: "Exact" } as const;
     const options = { namespace: at.namespace, fieldSelector: `metadata.name=${at.name}`, ...exact };
     try {
       await client.list(leases, options, (lease) => found.push(witnessOf(lease)), signal);
     } catch (error) {
-      if (isGone(error) || isUnanswerable(error)) return false;
+      if (isGone(error)) return "forgotten";
+      if (isUnanswerable(error)) return "unknown";
       throw error;
     }
     const [then] = found;
-    if (isSame(then, known)) return true;
-    const how = `at version ${known.version} of the site's Lease it has ${then ? "another one" : "none"}`;
-    this.#notice(how, now.uid === known.uid);
-    return false;
+    if (isSame(then, known)) return "linked";
+    const how = `at version ${known.version} the store has ${then ? "another version of the site's Lease" : "no such Lease"}`;
+    this.#suspectRestore(how, now.uid === known.uid);
+    return "forgotten";
   }
 
   #compare(found: Witness, before: Witness | undefined): void {
@@ -301,23 +366,26 @@ export class ServerHistory {
     const how =
       order < 0
         ? `the site's Lease went back from version ${before.version} to ${found.version}`
-        : `version ${found.version} of the site's Lease is another one than before`;
-    this.#notice(how, found.uid === before.uid);
+        : `version ${found.version} of the site's Lease differs from the version of that number that was read before`;
+    this.#suspectRestore(how, found.uid === before.uid);
   }
 
-  /** Throws, at once or when the cluster is known. `isSameLease`: no other cluster has a Lease of this uid. */
-  #notice(how: string, isSameLease: boolean): void {
-    if (isSameLease || this.#isHome) throw this.#noticed(how);
+  /**
+   * Throws a ServerRestoredError: at once if the Lease has the same uid, which no other cluster has; otherwise when the
+   * cluster is confirmed.
+   */
+  #suspectRestore(how: string, isSameLease: boolean): void {
+    if (isSameLease || this.#isClusterConfirmed) throw this.#restoredError(how);
     this.#undecided.push(() => {
-      throw this.#noticed(how);
+      throw this.#restoredError(how);
     });
   }
 
-  #noticed(how: string): ServerRestoredError {
+  #restoredError(how: string): ServerRestoredError {
     if (this.#restored === undefined) {
       this.#restored = new ServerRestoredError(`the API server's store went back to an earlier state: ${how}`);
-      this.#parts.restored(this.#restored);
-      this.#noticing.reject(this.#restored);
+      this.#deps.restored(this.#restored);
+      this.#restoreFound.reject(this.#restored);
     }
     return this.#restored;
   }
@@ -327,7 +395,7 @@ export class ServerHistory {
   }
 }
 
-/** The Lease is missing or may not be read, or the server does not support the request. */
+/** The Lease is missing or may not be read, or the server does not support the request: a retry would not help. */
 const isUnanswerable = (error: unknown): boolean =>
   error instanceof ApiError && [400, 403, 404, 405, 422].includes(error.status);
 

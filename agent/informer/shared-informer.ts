@@ -1,35 +1,37 @@
-import type { Database } from "../../storage/database.ts";
-import { DeltaFIFO } from "../../storage/delta-fifo.ts";
-import { Indexer } from "../../storage/indexer.ts";
+import type { Database } from "../../storage/database/database.ts";
+import { DeltaFIFO } from "../../storage/delta-fifo/delta-fifo.ts";
+import type { Replacement } from "../../storage/delta-fifo/list-replacement.ts";
+import { Indexer } from "../../storage/indexer/indexer.ts";
 import type { Change, Key } from "../../storage/object.ts";
-import type { Replacement } from "../../storage/replacement.ts";
+import { UnusableObjects } from "../../storage/unusable-objects.ts";
 import type { KubeObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, nextTurn, sleep } from "../base/clock.ts";
+import { TaskGroup } from "../base/concurrency/tasks.ts";
+import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import { dispositionOf } from "../base/errors.ts";
 import { jitter } from "../base/random.ts";
-import { TaskGroup } from "../base/tasks.ts";
-import { WakeSignal } from "../base/wake-signal.ts";
 import { BacklogAge } from "./backlog-age.ts";
-import type { Informer, Listen, Notice } from "./informer.ts";
+import type { Informer, InformerPart, Listen, Notice } from "./informer.ts";
+import type { ReflectorClient } from "./informer-client.ts";
 import type { InformerStats } from "./informer-stats.ts";
-import type { Kind } from "./kinds.ts";
+import type { Kind } from "./kinds/kinds.ts";
 import type { ListTurns } from "./list-turns.ts";
 import { Listeners } from "./listeners.ts";
 import type { Lister } from "./lister.ts";
-import type { ReconnectScheduler } from "./reconnect-scheduler.ts";
-import { Reflector } from "./reflector.ts";
-import type { ReflectorClient, ReflectorStore } from "./reflector-parts.ts";
+import type { ReconnectScheduler } from "./reflector/reconnect-scheduler.ts";
+import type { ReflectorStore } from "./reflector/reflector.ts";
+import { Reflector } from "./reflector/reflector.ts";
 import type { Selection } from "./scope.ts";
 import type { ServerHistory } from "./server-history.ts";
 import { Trail } from "./trail.ts";
 import { isLive, type WatchHealth, type WatchLimits } from "./watch-health.ts";
 
-export interface SharedInformerParts<T extends KubeObject> {
+export interface SharedInformerDeps<T extends KubeObject> {
   readonly kind: Kind<T>;
   readonly selection: Selection;
-  /** The cache's name for this selection; another selection has another name. */
+  /** The name under which the cache stores this selection: see `storedName`. */
   readonly name: string;
   readonly database: Database;
   readonly client: ReflectorClient;
@@ -38,57 +40,60 @@ export interface SharedInformerParts<T extends KubeObject> {
   readonly deltasPerObject: number;
   readonly decodedBytes: number;
   readonly limits: WatchLimits;
-  /** See the Reflector. */
+  /** See ReflectorDeps. */
   readonly isUrgent?: (() => boolean) | undefined;
-  /** Without it, stored positions are trusted. */
+  /** Proves stored positions; without it, they are trusted. */
   readonly history?: ServerHistory | undefined;
-  /** See the Reflector. */
-  readonly comeback?: ReconnectScheduler | undefined;
-  /** See the Reflector. */
+  /** See ReflectorDeps. */
+  readonly reconnects?: ReconnectScheduler | undefined;
+  /** See ReflectorDeps. */
   readonly admits?: ((object: T) => boolean) | undefined;
   /**
-   * Present if DELETED may only mean that an object left the selection: asks the API whether this very object is gone.
-   * Objects not known to be gone are reported as released.
+   * Asks the API whether an object no longer exists; if it does exist, or the API does not answer, the object is reported
+   * as released. Only where DELETED may mean that an object left the selection.
    */
   readonly isGone?: ((object: T, signal: AbortSignal) => Promise<boolean>) | undefined;
 }
 
 const batchSize = 64;
 const pauseAfterFailure: Millis = 1000;
-/** Up to twice as long. As in kube-controller-manager, whose informers share one period. */
+/**
+ * The shortest period between two resyncs; each is random, up to twice as long, as with kube-controller-manager's
+ * `--min-resync-period`.
+ */
 const resyncPeriod: Millis = 12 * 3_600_000;
 const resyncPause: Millis = 50;
 
 /**
- * One selection of one resource: a Reflector, whose deltas are applied to the Indexer and reported at once if nothing
- * is pending, and a pump that does the same for deltas that waited in the DeltaFIFO: a list, a burst, or the rest of an
- * earlier run.
+ * One selection of one resource. The Reflector's deltas are applied to the Indexer and reported at once if nothing is
+ * pending. Otherwise (a list, a burst, the rest of an earlier run) they wait in the DeltaFIFO, and the pump applies and
+ * reports them.
  *
- * Promises: listeners are called after the change can be read; changes of one object arrive in order; a listener that
- * throws stops no other. Not promised: that every change is reported (a power cut between applying and reporting loses
- * it, and quiet changes are never reported). A listener reads states when it begins, and keys afterwards.
+ * Promises: listeners are called after the change can be read; changes of one object arrive in order; an error of one
+ * listener does not affect the others. Not every change is reported: a power cut between applying and reporting loses
+ * the report, and quiet changes are never reported. A listener therefore reads all objects when it begins.
  */
 export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly #ambient: Ambient;
-  readonly #parts: SharedInformerParts<T>;
+  readonly #deps: SharedInformerDeps<T>;
   readonly #indexer: Indexer<T>;
   readonly #fifo: DeltaFIFO<T>;
   readonly #reflector: Reflector<T>;
   readonly #listeners: Listeners<T>;
   readonly #work: WakeSignal;
   readonly #trail: Trail | undefined;
-  /** Listeners still work on earlier changes. Later changes wait in the journal, which bounds them. */
-  #telling: Promise<void> | undefined;
-  /** The stored witness proves the stored position. */
+  /** Resolves when the listeners have processed the last changes. Until then, later changes wait in the journal. */
+  #reporting: Promise<void> | undefined;
+  /** Whether the stored proof proves the stored position. */
   #isProven = true;
   readonly #backlog = new BacklogAge();
 
-  constructor(ambient: Ambient, parts: SharedInformerParts<T>) {
+  constructor(ambient: Ambient, deps: SharedInformerDeps<T>) {
     this.#work = new WakeSignal(ambient.clock);
-    const log = ambient.log.child({ resource: parts.name });
-    const { database, name, kind, deltasPerObject, decodedBytes } = parts;
+    const log = ambient.log.child({ resource: deps.name });
+    const { database, name, kind, deltasPerObject, decodedBytes } = deps;
     this.#ambient = { ...ambient, log };
-    this.#parts = parts;
+    this.#deps = deps;
     this.#listeners = new Listeners(log);
     this.#indexer = new Indexer({ database, resource: name, indices: kind.indices, decodedBytes });
     this.#fifo = new DeltaFIFO({
@@ -96,15 +101,17 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
       resource: name,
       indexer: this.#indexer,
       deltasPerObject,
-      ...(kind.isQuiet && { quiet: kind.isQuiet }),
-      ...(parts.history && { proof: (position: string) => this.#proofOf(position) }),
+      ...(kind.isQuiet && { isQuiet: kind.isQuiet }),
+      ...(deps.history && { proof: (position: string) => this.#proofOf(position) }),
     });
-    const { history } = parts;
+    const { history } = deps;
     this.#trail = history && new Trail(history, this.#fifo.storedProof);
     this.#reflector = new Reflector(this.#ambient, {
-      ...parts,
+      ...deps,
       resource: kind.resource,
       trim: kind.trim,
+      unread: kind.unread,
+      rejections: new UnusableObjects(database, name),
       proof: history && this.#trail && { history, trail: this.#trail },
       store: this.#intake(this.#fifo),
       stored: () => this.#work.ring(),
@@ -112,7 +119,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   get resource(): Resource<T> {
-    return this.#parts.kind.resource;
+    return this.#deps.kind.resource;
   }
 
   get lister(): Lister<T> {
@@ -128,7 +135,11 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   get health(): WatchHealth {
-    return this.#reflector.health;
+    return { ...this.#reflector.health, behindSince: this.#backlog.since };
+  }
+
+  get parts(): readonly InformerPart[] {
+    return [this];
   }
 
   onChange(listen: Listen<T>): () => void {
@@ -151,8 +162,11 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     this.#fifo.flush();
   }
 
-  /** Stores newer knowledge that proves the position: without it, a power cut would cost a list. */
-  settle(): void {
+  /**
+   * Stores the proof of the position. Without it a power cut would cost a list, although the position has been proven
+   * since it was stored.
+   */
+  storeProof(): void {
     const { resourceVersion } = this.#fifo;
     if (this.#isProven || resourceVersion === undefined || this.#trail?.proves(resourceVersion) !== true) return;
     this.#fifo.prove();
@@ -164,12 +178,12 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
 
   stats(): InformerStats {
     const now = this.#ambient.clock.now();
-    const { lastHeard, lastProof } = this.health;
+    const { lastReceived, lastProof } = this.health;
     return {
-      resource: this.#parts.name,
+      resource: this.#deps.name,
       synced: this.hasSynced,
-      live: isLive(this.health, this.#parts.limits, now),
-      heardAgo: age(lastHeard, now),
+      live: isLive(this.health, this.#deps.limits, now),
+      receivedAgo: age(lastReceived, now),
       provenAgo: age(lastProof, now),
       ...this.#reflector.stats,
       depth: this.#fifo.depth,
@@ -180,19 +194,19 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     };
   }
 
-  /** Stores the proof of a list with it. */
-  #proving(list: Replacement<T>): Replacement<T> {
+  /** Stores a list together with its proof. */
+  #withProof(list: Replacement<T>): Replacement<T> {
     const trail = this.#trail;
     if (trail === undefined) return list;
     return {
       page: (objects) => list.page(objects),
-      bury: () => list.bury(),
+      stageDeletions: () => list.stageDeletions(),
       abort: () => list.abort(),
       commit: (resourceVersion) => {
         trail.listed(resourceVersion);
         try {
           list.commit(resourceVersion);
-          this.#parts.history?.listed();
+          this.#deps.history?.listed();
         } catch (error) {
           trail.forget();
           throw error;
@@ -207,8 +221,8 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   /**
-   * The store that the Reflector writes to. If the API must be asked whether objects are gone, everything goes through
-   * the journal: later changes must not be reported during the wait.
+   * The store that the Reflector writes to. If the API must be asked whether objects still exist, all deltas go through
+   * the journal, so that no later change is reported before the answer.
    */
   #intake(fifo: DeltaFIFO<T>): ReflectorStore<T> {
     return {
@@ -218,37 +232,38 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
       get depth() {
         return fifo.depth;
       },
+      newest: (key) => fifo.newest(key),
       append: (deltas, resourceVersion) => {
-        const waits = this.#parts.isGone !== undefined || this.#telling !== undefined;
-        const changes = waits ? undefined : fifo.take(deltas, resourceVersion);
-        if (changes) this.#tell(changes);
+        const mustWait = this.#deps.isGone !== undefined || this.#reporting !== undefined;
+        const changes = mustWait ? undefined : fifo.appendAndPop(deltas, resourceVersion);
+        if (changes) this.#report(changes);
         else {
           fifo.append(deltas, resourceVersion);
           this.#backlog.added(fifo.depth, this.#ambient.clock.now());
         }
       },
       bookmark: (resourceVersion) => fifo.bookmark(resourceVersion),
-      replace: () => this.#proving(fifo.fill() ?? fifo.replace()),
+      replace: () => this.#withProof(fifo.fill() ?? fifo.replace()),
     };
   }
 
-  /** The pump waits for the listeners to finish, and handles their errors. */
-  #tell(notices: readonly Notice<T>[]): void {
-    this.#telling = this.#listeners.tell(notices);
-    if (this.#telling === undefined) return;
-    this.#telling.catch(() => undefined);
+  /** Calls the listeners. If they do not finish at once, the pump waits for them and handles their errors. */
+  #report(notices: readonly Notice<T>[]): void {
+    this.#reporting = this.#listeners.notify(notices);
+    if (this.#reporting === undefined) return;
+    this.#reporting.catch(() => undefined);
     this.#work.ring();
   }
 
-  async #told(): Promise<void> {
+  async #reported(): Promise<void> {
     try {
-      await this.#telling;
+      await this.#reporting;
     } finally {
-      this.#telling = undefined;
+      this.#reporting = undefined;
     }
   }
 
-  /** At the start, deltas may be pending that the last run received and did not handle. */
+  /** Handles pending deltas, at the start those of an earlier run, until the signal aborts. */
   async #pump(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -264,52 +279,52 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   /**
-   * Reports every object again, at most twice a day. No controller depends on it: each reads everything when a term
-   * begins and when an outage is over. It repairs unforeseen omissions.
+   * Reports every object again, at most twice a day, in case a controller has missed something. No controller depends on
+   * it: each reads all objects when a term begins and when an outage is over.
    */
   async #resync(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#ambient;
     for (;;) {
       await sleep(clock, jitter(random, resyncPeriod, 1), signal);
       if (signal.aborted) return;
-      if (this.#parts.isUrgent?.() !== false) await this.#tellAgain(signal);
+      if (this.#deps.isUrgent?.() !== false) await this.#reportAgain(signal);
     }
   }
 
-  /** One batch at a time, so that little of it is ever pending on disk. */
-  async #tellAgain(signal: AbortSignal): Promise<void> {
-    let behind: Key | undefined = "";
-    while (behind !== undefined && !signal.aborted) {
+  /** Queues one batch after another, so that few of them are pending on disk at once. */
+  async #reportAgain(signal: AbortSignal): Promise<void> {
+    let after: Key | undefined = "";
+    while (after !== undefined && !signal.aborted) {
       if (this.#fifo.depth === 0) {
-        behind = this.#fifo.resync(behind, batchSize);
+        after = this.#fifo.resync(after, batchSize);
         this.#work.ring();
       }
       await sleep(this.#ambient.clock, resyncPause, signal);
     }
   }
 
-  /** Yields to the event loop between two batches, so that a burst does not delay a lease renewal. */
+  /** Applies and reports all pending deltas. Yields between two batches: a burst must not delay a Lease renewal. */
   async #drain(signal: AbortSignal): Promise<void> {
-    const { isGone } = this.#parts;
+    const { isGone } = this.#deps;
     this.#backlog.added(this.#fifo.depth, this.#ambient.clock.now());
-    if (this.#telling) await this.#told();
+    if (this.#reporting) await this.#reported();
     while (this.#fifo.depth > 0 && !signal.aborted) {
-      if (this.#listeners.isEmpty) this.#fifo.leaveUntold();
-      // No await between the pop and the report, or deltas taken meanwhile would be reported first.
+      if (this.#listeners.isEmpty) this.#fifo.skipReport();
+      // Without isGone, nothing is awaited between pop and report: newer changes would be reported first.
       const pending = this.#fifo.depth;
       const changes = this.#fifo.pop(batchSize);
       this.#backlog.handled(pending - this.#fifo.depth, this.#fifo.depth, this.#ambient.clock.now());
-      const notices = isGone ? await judged(changes, isGone, signal) : changes;
+      const notices = isGone ? await withReleases(changes, isGone, signal) : changes;
       if (signal.aborted) return;
-      this.#tell(notices);
-      if (this.#telling) await this.#told();
+      this.#report(notices);
+      if (this.#reporting) await this.#reported();
       await nextTurn();
     }
   }
 }
 
-/** Separates deleted objects from released ones. */
-function judged<T>(
+/** Marks those deletions as releases whose objects are not known to be deleted. */
+function withReleases<T>(
   changes: readonly Change<T>[],
   isGone: (object: T, signal: AbortSignal) => Promise<boolean>,
   signal: AbortSignal,

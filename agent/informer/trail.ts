@@ -2,47 +2,61 @@ import { compareVersions } from "../api/resource-version.ts";
 import { recordIn } from "../base/json.ts";
 import type { ServerHistory, Witness } from "./server-history.ts";
 
-/** Where a watch resumes. `replay`: the events that it must deliver again first. */
+/** Where a watch resumes. */
 export interface Resumption {
+  /** The resourceVersion. */
   readonly from: string;
+  /** Compares the events that the watch must deliver again first; undefined if there are none. */
   readonly replay: Replay | undefined;
 }
 
 type KnownHistory = Pick<ServerHistory, "known" | "steady" | "chain" | "lease">;
 
+/** One event after the witness. */
 interface Step {
+  /** The event's resourceVersion. */
   readonly version: string;
+  /** A checksum of the event. */
   readonly mark: number;
 }
 
-/** Checksum of consecutive events: `until` is the version of the last one. */
+/** Checksum of consecutive events. */
 interface Sum {
+  /** The resourceVersion of the last event. */
   readonly until: string;
   readonly count: number;
   readonly sum: number;
 }
 
-/** With more events than this since the last witness, they are listed instead of compared. */
+/**
+ * If more events than this arrived since the last witness, they are not compared: a list replaces the stored objects.
+ */
 const mostSteps = 4096;
 
 /**
- * Proves the position of one watch. A witness proves the events received before it was written; events after the newest
- * witness are proven by receiving them again. Between a break of the watch and its resumption no later witness counts:
- * the server may have been restored in between.
+ * Proves the position of one watch. A witness, a version of the site's Lease, proves the events received before it was
+ * written. Events after the newest witness are proven by receiving them again. While the watch is interrupted, newer
+ * witnesses prove nothing: the server may have been restored meanwhile.
  */
 export class Trail {
   readonly #history: KnownHistory;
+  /** The chain (see ServerHistory) that the stored objects belong to; undefined if no witness proves that they do. */
   #chain: string | undefined;
+  /** The newest witness of the stored objects. */
   #witness: Witness | undefined;
+  /** False while the watch is interrupted. */
   #isLive = false;
-  /** The events after the witness. */
+  /** The events after the witness, received in this run. */
   #steps: Step[] = [];
-  /** The same from an earlier run of this board. */
+  /** The events after the witness, received in an earlier run; dropped as soon as a new event arrives. */
   #earlier: Sum | undefined;
-  /** The steps do not include all events up to this version. */
+  /**
+   * At least one event up to this resourceVersion is missing from the steps, so only a witness after it proves the
+   * position.
+   */
   #gap: string | undefined;
 
-  /** `stored`: the `text` that was stored with the position. */
+  /** `stored`: the `text` that was stored with the position; undefined if none was. */
   constructor(history: KnownHistory, stored: string | undefined) {
     this.#history = history;
     const found = witnessIn(stored, history.lease);
@@ -66,12 +80,12 @@ export class Trail {
     this.#steps.push({ version, mark: markOf(version, uid, isDeletion) });
   }
 
-  /** Nothing stored is proven. */
+  /** From now on the stored objects are not proven. */
   forget(): void {
     this.#chain = undefined;
   }
 
-  /** A list is being stored. Only a later witness proves its content. */
+  /** A list of this resourceVersion is being stored. Only a later witness proves it. */
   listed(version: string): void {
     this.#chain = this.#history.chain;
     this.#witness = this.#history.known;
@@ -81,17 +95,17 @@ export class Trail {
     this.#isLive = true;
   }
 
-  /** The watch resumed where it was, and its replayed events matched. */
+  /** The watch is open again, and its replayed events matched. */
   resumed(): void {
     this.#isLive = true;
   }
 
-  /** The watch showed that it is alive. */
-  heard(): void {
+  /** A bookmark arrived. */
+  bookmarked(): void {
     this.#advance();
   }
 
-  /** The watch broke. Events after `position` were not stored and will be delivered again. */
+  /** The watch was interrupted. Events after `position` were not stored and will be delivered again. */
   broke(position: string | undefined): void {
     if (this.#history.steady !== undefined) this.#advance(this.#history.steady);
     this.#isLive = false;
@@ -104,13 +118,13 @@ export class Trail {
     return this.#chain === this.#history.chain;
   }
 
-  /** Whether the witness alone proves `position`. */
+  /** Whether the witness alone, without a replay, proves `position`. */
   proves(position: string): boolean {
     this.#advance();
     return this.#witness !== undefined && compareVersions(position, this.#witness.version) <= 0;
   }
 
-  /** For the store, beside the position. */
+  /** The state of this trail, to be stored with the position. */
   text(): string {
     this.#advance();
     const { uid, version, renewal } = this.#witness ?? {};
@@ -125,7 +139,10 @@ export class Trail {
     });
   }
 
-  /** Undefined if the stored state is not proven and has to be listed. Called once the history has no open doubt. */
+  /**
+   * Where the watch resumes; undefined if the stored objects are not proven and a list has to replace them. Called when
+   * the history has no unanswered doubt.
+   */
   resume(position: string): Resumption | undefined {
     const witness = this.#witness?.version;
     if (witness === undefined || !this.isOfChain) return undefined;
@@ -142,13 +159,14 @@ export class Trail {
     return { until: last.version, count: this.#steps.length, sum };
   }
 
-  /** Moves to the newest witness of the same chain. */
+  /** Takes the newest witness, if it is of the same chain, and drops the steps that it proves. */
   #advance(known = this.#history.known): void {
     const { chain } = this.#history;
     if (!this.#isLive || known === undefined || known === this.#witness || chain !== this.#chain) return;
     if (this.#witness !== undefined && compareVersions(known.version, this.#witness.version) < 0) return;
     if (this.#earlier !== undefined) {
-      // The checksum cannot be split.
+      // Only one checksum of all events of an earlier run is known, so the witness must prove all of these events or
+      // none.
       if (compareVersions(known.version, this.#earlier.until) < 0) return;
       this.#earlier = undefined;
     }
@@ -159,7 +177,7 @@ export class Trail {
   }
 }
 
-/** Compares replayed events with the earlier ones. */
+/** Compares replayed events with those received before, by their checksum. */
 export class Replay {
   readonly #wanted: Sum;
   #count = 0;
@@ -169,8 +187,8 @@ export class Replay {
     this.#wanted = wanted;
   }
 
-  /** Adds an event. goes on: more are to come. done: it was the last one. differs: it is another history. */
-  take(version: string, uid: string, isDeletion: boolean): "goes on" | "done" | "differs" {
+  /** Adds an event. goes on: more must follow. done: it was the last one. differs: the server has another history. */
+  add(version: string, uid: string, isDeletion: boolean): "goes on" | "done" | "differs" {
     const { until, count, sum } = this.#wanted;
     const order = compareVersions(version, until);
     if (order > 0) return "differs";
@@ -180,13 +198,13 @@ export class Replay {
     return this.#count === count && this.#sum === sum ? "done" : "differs";
   }
 
-  /** A bookmark arrived, after everything up to its version. */
+  /** A bookmark arrived: the server has sent all events up to its version. */
   reached(version: string): "goes on" | "differs" {
     return compareVersions(version, this.#wanted.until) >= 0 ? "differs" : "goes on";
   }
 }
 
-/** The witness in a stored text, and its chain. Undefined also if it is a Lease of another name. */
+/** The witness in a stored text, and its chain; undefined if there is none of the Lease `ours`. */
 export function witnessIn(
   text: string | undefined,
   ours: string,
@@ -197,7 +215,7 @@ export function witnessIn(
   return { chain, witness: { uid, version, renewal: typeof renewal === "number" ? renewal : undefined } };
 }
 
-/** The newest witness of these texts. */
+/** The newest of the witnesses in these texts. */
 export function newestWitness(texts: readonly string[], ours: string): ReturnType<typeof witnessIn> {
   return texts
     .flatMap((text) => witnessIn(text, ours) ?? [])
@@ -210,7 +228,7 @@ export function newestWitness(texts: readonly string[], ours: string): ReturnTyp
 
 const modulus = 2 ** 48;
 
-/** FNV-1a, twice with different offset bases. */
+/** A checksum of an event with 48 bits: FNV-1a twice, with different offset bases. */
 function markOf(version: string, uid: string, isDeletion: boolean): number {
   const text = `${isDeletion ? "-" : "+"}${uid}@${version}`;
   return fnv(text, 0x811c9dc5) * 2 ** 16 + (fnv(text, 0x9747b28c) & 0xffff);

@@ -3,8 +3,8 @@ import { compareVersions } from "../api/resource-version.ts";
 import type { Lister } from "./lister.ts";
 
 /**
- * Several caches of one resource, read as one. If two hold the same key (a pod was recreated on another board before
- * its former board's watch reported its deletion), the newer object counts.
+ * Several caches of one resource, read as one. If two hold the same key (a pod was recreated on another board, and the
+ * watch of the former board has not reported its deletion yet), the newer object counts.
  */
 export class UnionLister<T extends KubeObject> implements Lister<T> {
   readonly #parts: () => Iterable<Lister<T>>;
@@ -28,11 +28,15 @@ export class UnionLister<T extends KubeObject> implements Lister<T> {
     return merged([...this.#parts()].map((part) => part.byIndex(index, value)));
   }
 
+  referencesByIndex(index: string, value: string): IterableIterator<KubeObject> {
+    return merged([...this.#parts()].map((part) => part.referencesByIndex(index, value)));
+  }
+
   *indexValues(index: string): IterableIterator<string> {
     yield* new Set([...this.#parts()].flatMap((part) => [...part.indexValues(index)]));
   }
 
-  /** An object that two caches hold counts twice, here and in the size. */
+  /** A key that two caches hold counts twice, as in `size`. */
   countByIndex(index: string, value: string): number {
     return [...this.#parts()].reduce((sum, part) => sum + part.countByIndex(index, value), 0);
   }
@@ -42,7 +46,7 @@ export class UnionLister<T extends KubeObject> implements Lister<T> {
   }
 }
 
-/** Merges sources that are sorted by key into one that is. One object per source is on the heap. */
+/** Merges sources that are sorted by key into one sorted sequence. One object per source is on the heap. */
 function* merged<T extends KubeObject>(sources: readonly IterableIterator<T>[]): IterableIterator<T> {
   const heads = new Map<IterableIterator<T>, T>();
   const advance = (source: IterableIterator<T>): void => {

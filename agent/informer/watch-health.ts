@@ -1,21 +1,34 @@
-import { elapsed, type Instant, type Millis } from "../base/clock.ts";
+import { elapsed, type Instant, isAfter, type Millis } from "../base/clock.ts";
 
 /**
- * The health of one watch, as a value that the Reflector replaces (judgement: silence counts only while we listen).
- *
- * heard: an event or a bookmark, any sign that the stream moves. proof: an event of a stream that flows, once it can be
- * read, or a bookmark whose resourceVersion moved; a server that lost its etcd keeps sending bookmarks with an old one.
+ * The health of one watch, as a value that the Reflector replaces. A board's silence counts only as far as this shows
+ * that its heartbeats would have been received: see docs/judgement.md.
  */
 export interface WatchHealth {
   readonly connected: boolean;
-  readonly lastHeard: Instant | undefined;
+  /** When the last event or bookmark arrived; undefined if none did. */
+  readonly lastReceived: Instant | undefined;
+  /**
+   * The moment up to which everything has been received: when the last proof arrived, undefined if none did. An event
+   * of a flowing stream is a proof once it is in the cache, and so is a bookmark whose resourceVersion moved. A
+   * bookmark that repeats its resourceVersion proves nothing: a server that lost its etcd goes on sending it.
+   */
   readonly lastProof: Instant | undefined;
-  /** When the watch last became live again after an interruption longer than `blip`. Undefined if never. */
+  /** When the watch last became live again after an interruption longer than `blip`; undefined if never. */
   readonly restoredAt: Instant | undefined;
-  /** Since when the watch is not live; undefined while it is. At the start it counts from the first attempt. */
-  readonly deafSince: Instant | undefined;
-  /** Since when it delivers without a pause longer than `blip`. */
-  readonly flowsSince?: Instant | undefined;
+  /** Since when the watch is not live; undefined while it is. At the start it counts from the first failed attempt. */
+  readonly notLiveSince: Instant | undefined;
+  /** Since when the watch delivers without a pause longer than `blip`; undefined before the first event. */
+  readonly flowingSince?: Instant | undefined;
+  /** When the watch last delivered again after more than a second without a connection; undefined if never. */
+  readonly resumedAt?: Instant | undefined;
+  /**
+   * When the watch was last opened, or last delivered an event or a bookmark whose resourceVersion moved; undefined if
+   * never.
+   */
+  readonly lastNews?: Instant | undefined;
+  /** Since when received changes wait to be applied to the cache; undefined if none wait. */
+  readonly behindSince?: Instant | undefined;
 }
 
 export interface WatchLimits {
@@ -25,83 +38,112 @@ export interface WatchLimits {
   readonly blip: Millis;
 }
 
-export const unheard: WatchHealth = {
+/** Longest normal interruption: after the server ends a watch, the next one is opened at once. */
+const moment: Millis = 1000;
+/** Within this time, a resumed watch delivers the events of the interruption. */
+const catchUp: Millis = 10_000;
+
+/** The health of a watch that was never connected. */
+export const neverConnected: WatchHealth = {
   connected: false,
-  lastHeard: undefined,
+  lastReceived: undefined,
   lastProof: undefined,
   restoredAt: undefined,
-  deafSince: undefined,
+  notLiveSince: undefined,
 };
 
 /** A watch is live while it is connected and an event or bookmark came within `stall`. */
 export const isLive = (health: WatchHealth, limits: WatchLimits, now: Instant): boolean =>
-  health.connected && health.lastHeard !== undefined && elapsed(health.lastHeard, now) < limits.stall;
+  health.connected && health.lastReceived !== undefined && elapsed(health.lastReceived, now) < limits.stall;
 
-/** The connection is up. Opening a watch is an answer of the server, so it counts as heard, not as proof. */
+/**
+ * Whether the cache shows the server's state, at most a second late. False while the cache cannot be written: a watch
+ * whose events cannot be stored is closed and opened again.
+ */
+export const isInStep = (health: WatchHealth, limits: WatchLimits, now: Instant): boolean =>
+  isLive(health, limits, now) &&
+  (health.resumedAt === undefined || elapsed(health.resumedAt, now) >= catchUp) &&
+  (health.behindSince === undefined || elapsed(health.behindSince, now) < moment);
+
+/** The health after the watch was opened. The server has answered, which counts as received, but is no proof. */
 export function opened(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
-  return heard({ ...health, connected: true }, limits, now);
+  return received({ ...health, connected: true, lastNews: now }, limits, now);
 }
 
-export function heard(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
-  const stalled = health.lastHeard !== undefined && elapsed(health.lastHeard, now) >= limits.stall;
-  const deafSince = health.deafSince ?? (stalled ? health.lastHeard : undefined);
-  // The first connection ends no outage: before it nothing was known, and silence proved nothing.
-  const outage = deafSince !== undefined && health.lastHeard !== undefined && elapsed(deafSince, now) > limits.blip;
+/** The health after an event or a bookmark arrived. */
+export function received(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
+  const stalled = health.lastReceived !== undefined && elapsed(health.lastReceived, now) >= limits.stall;
+  const notLiveSince = health.notLiveSince ?? (stalled ? health.lastReceived : undefined);
+  // The first connection ends no outage.
+  const outage =
+    notLiveSince !== undefined && health.lastReceived !== undefined && elapsed(notLiveSince, now) > limits.blip;
+  const isResumed =
+    notLiveSince !== undefined && health.lastReceived !== undefined && elapsed(notLiveSince, now) > moment;
   return {
     connected: health.connected,
-    lastHeard: now,
+    lastReceived: now,
     lastProof: health.lastProof,
     restoredAt: outage ? now : health.restoredAt,
-    deafSince: undefined,
-    flowsSince: isPaused(health, limits, now) ? now : health.flowsSince,
+    notLiveSince: undefined,
+    flowingSince: isPaused(health, limits, now) ? now : health.flowingSince,
+    resumedAt: isResumed ? now : health.resumedAt,
+    lastNews: health.lastNews,
   };
 }
 
-/** A proof arrived and can be read: everything before that instant has been received. */
+/** The health after an event, or a bookmark whose resourceVersion moved. */
+export const renewed = (health: WatchHealth, now: Instant): WatchHealth => ({ ...health, lastNews: now });
+
+/** The health after a proof that arrived at that instant and whose content is in the cache by now. */
 export const proven = (health: WatchHealth, at: Instant): WatchHealth => ({ ...health, lastProof: at });
 
-const isPaused = ({ lastHeard }: WatchHealth, { blip }: WatchLimits, now: Instant): boolean =>
-  lastHeard === undefined || elapsed(lastHeard, now) > blip;
+const isPaused = ({ lastReceived }: WatchHealth, { blip }: WatchLimits, now: Instant): boolean =>
+  lastReceived === undefined || elapsed(lastReceived, now) > blip;
 
 /**
- * Whether an event received now is current. After a pause it may be the first of many that were delayed on the way: the
- * next one may be the renewal of the very board that seems silent.
+ * Whether an event received now is a proof. After a pause it may be the first of many delayed events, and a later one
+ * may be the renewal of a board that seems silent.
  */
 export const isFlowing = (health: WatchHealth, limits: WatchLimits, now: Instant): boolean =>
-  !isPaused(health, limits, now) && health.flowsSince !== undefined && elapsed(health.flowsSince, now) >= limits.blip;
+  !isPaused(health, limits, now) &&
+  health.flowingSince !== undefined &&
+  elapsed(health.flowingSince, now) >= limits.blip;
 
 /**
- * The connection is gone. If it was torn down because it stalled, deafness began when it last delivered; if it ended by
- * itself, nothing shows that it was deaf before.
+ * The health after the watch ended. If it was closed because it stalled, it counts as not live since it last delivered;
+ * otherwise only from now on.
  */
 export function closed(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
-  const { lastHeard } = health;
-  const stalled = health.connected && lastHeard !== undefined && elapsed(lastHeard, now) >= limits.stall;
-  return { ...health, connected: false, deafSince: health.deafSince ?? (stalled ? lastHeard : now) };
+  const { lastReceived } = health;
+  const stalled = health.connected && lastReceived !== undefined && elapsed(lastReceived, now) >= limits.stall;
+  return { ...health, connected: false, notLiveSince: health.notLiveSince ?? (stalled ? lastReceived : now) };
 }
 
 /**
- * The run was ended on purpose at `since`. If the watch was live until then, the pause is not an outage: the next run
- * begins as the first one did, and keeps the record of earlier outages.
+ * The health after the run was ended on purpose at `since`. If the watch was live until then, the time until the next
+ * run is not an outage: the next run begins like the first one, but `restoredAt` is kept.
  */
 export function paused(health: WatchHealth, since: Instant): WatchHealth {
-  const { connected, deafSince, restoredAt } = health;
-  const wasLive = !connected && deafSince !== undefined && elapsed(since, deafSince) >= 0;
-  return wasLive ? { ...unheard, restoredAt } : health;
+  const { connected, notLiveSince, restoredAt } = health;
+  const wasLive = !connected && notLiveSince !== undefined && elapsed(since, notLiveSince) >= 0;
+  return wasLive ? { ...neverConnected, restoredAt } : health;
 }
 
-/** Several watches as one: as good as the worst of them, and restored when the last of them was. */
+/** Several watches as one: as good as the worst of them, and restored when the last of them is. */
 export function worstOf(healths: readonly WatchHealth[]): WatchHealth {
   const earliest = (instants: readonly (Instant | undefined)[]): Instant | undefined =>
-    instants.reduce((a, b) => (a && b ? (elapsed(a, b) < 0 ? b : a) : undefined));
+    instants.reduce((a, b) => (a && b ? (isAfter(a, b) ? b : a) : undefined));
   const known = (instants: readonly (Instant | undefined)[]): readonly Instant[] =>
     instants.filter((instant) => instant !== undefined).sort((a, b) => a.mono - b.mono);
   return {
     connected: healths.every(({ connected }) => connected),
-    lastHeard: earliest(healths.map(({ lastHeard }) => lastHeard)),
+    lastReceived: earliest(healths.map(({ lastReceived }) => lastReceived)),
     lastProof: earliest(healths.map(({ lastProof }) => lastProof)),
     restoredAt: known(healths.map(({ restoredAt }) => restoredAt)).at(-1),
-    deafSince: known(healths.map(({ deafSince }) => deafSince))[0],
-    flowsSince: known(healths.map(({ flowsSince }) => flowsSince)).at(-1),
+    notLiveSince: known(healths.map(({ notLiveSince }) => notLiveSince))[0],
+    flowingSince: known(healths.map(({ flowingSince }) => flowingSince)).at(-1),
+    lastNews: earliest(healths.map(({ lastNews }) => lastNews)),
+    resumedAt: known(healths.map(({ resumedAt }) => resumedAt)).at(-1),
+    behindSince: known(healths.map(({ behindSince }) => behindSince))[0],
   };
 }

@@ -1,18 +1,18 @@
-import type { Clock, Millis } from "../base/clock.ts";
-import { IdleTimer } from "../client/idle-timer.ts";
+import type { Clock, Millis } from "../../base/clock.ts";
+import { IdleTimer } from "../../client/transport/idle-timer.ts";
 
-/** An exchange that may last for hours but, once begun, must not stay silent for longer than a limit. */
+/** Ends a stream that was silent for too long. The time runs from the first `touch`. */
 export interface StallGuard {
-  /** Aborts with the parent, or with a `StalledError` after too long a silence. */
+  /** Aborts with the parent signal, with a `StalledError`, or by `abort`. */
   readonly signal: AbortSignal;
-  /** The exchange has begun, or data arrived. */
-  heard(): void;
-  /** Ends the exchange for a reason of our own. */
+  /** Called when the stream was opened, or data arrived. */
+  touch(): void;
+  /** Ends the stream for another reason. */
   abort(reason: unknown): void;
   dispose(): void;
 }
 
-/** A connection lost by the other side looks alive as long as nothing is written to it (half-open TCP). */
+/** A stream was silent for too long. Its connection may be half-open, which does not show while nothing is written. */
 export class StalledError extends Error {
   override readonly name = "StalledError";
   readonly disposition = "retry";
@@ -24,11 +24,11 @@ export function guardAgainstStall(clock: Clock, limit: Millis, parent: AbortSign
   if (parent.aborted) follow();
   else parent.addEventListener("abort", follow, { once: true });
   const timer = new IdleTimer(clock, limit, () =>
-    controller.abort(new StalledError(`${what}: nothing came for ${Math.round(limit / 1000)} s`)),
+    controller.abort(new StalledError(`${what}: received nothing for ${Math.round(limit / 1000)} s`)),
   );
   return {
     signal: controller.signal,
-    heard: () => {
+    touch: () => {
       timer.start();
       timer.touch();
     },

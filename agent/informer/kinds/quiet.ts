@@ -1,26 +1,29 @@
-import type { Lease, Node, NodeCondition } from "../api/core.ts";
-import type { ObjectMeta } from "../api/meta.ts";
+import type { Lease, Node, NodeCondition } from "../../api/core.ts";
+import type { ObjectMeta } from "../../api/meta.ts";
 
-/** Only a heartbeat of the kubelet's status: visible in the cache, but not worth a write or a wake. */
+/** True if a Node differs only in its conditions' heartbeat times. */
 export const isNodeHeartbeat = (stored: Node, incoming: Node): boolean =>
   isSameBut(stored, incoming, ["metadata", "status"]) &&
   isSameMeta(stored.metadata, incoming.metadata) &&
   isSameBut(stored.status, incoming.status, ["conditions"]) &&
   areSameConditions(stored.status?.conditions, incoming.status?.conditions);
 
-/** Only a renewal of a kubelet's Lease. */
+/** True if a Lease differs only in its renewTime. */
 export const isLeaseRenewal = (stored: Lease, incoming: Lease): boolean =>
   isSameBut(stored, incoming, ["metadata", "spec"]) &&
   isSameMeta(stored.metadata, incoming.metadata) &&
   isSameBut(stored.spec, incoming.spec, ["renewTime"]);
 
-/** Compares the uid too: another object of the same name is never the same. */
+/**
+ * Whether the metadata differ in the resourceVersion only. The uid is compared too: a new object with the same name is
+ * another object.
+ */
 const isSameMeta = (a: ObjectMeta, b: ObjectMeta): boolean => isSameBut(a, b, ["resourceVersion"]);
 
 const areSameConditions = (a: readonly NodeCondition[] = [], b: readonly NodeCondition[] = []): boolean =>
   a.length === b.length && a.every((condition, at) => isSameBut(condition, b[at], ["lastHeartbeatTime"]));
 
-/** Deep equality of plain values, ignoring the named top-level properties and the order of properties. */
+/** Deep equality of plain values, without the ignored top-level properties and regardless of the order of properties. */
 function isSameBut(a: unknown, b: unknown, ignored: readonly string[]): boolean {
   if (a === b) return true;
   if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) return false;

@@ -1,16 +1,17 @@
-import type { DaemonSet, Lease, Node, Pod } from "../api/core.ts";
-import type { KubeObject, ObjectMeta } from "../api/meta.ts";
+import type { DaemonSet, Lease, Node, Pod, Service } from "../../api/core.ts";
+import type { KubeObject, ObjectMeta } from "../../api/meta.ts";
 
 /*
- * A trim keeps the fields that some controller reads, or will. A trimmed object trims to itself.
+ * A trim keeps the fields that controllers read. Trimming a trimmed object changes nothing.
  *
- * A trim that keeps more needs a migration of the cache that drops the stored objects: they lack the new field, and a
- * resumed watch would never deliver it. Lists of Pods come as protobuf, so the field must be added to
- * client/pod-message.ts too. A field that code begins to read needs a shape check where objects are parsed.
+ * A trim that keeps a further field needs a migration that empties the cache: stored objects lack the field, and a
+ * resumed watch would not deliver it. Pods are listed as protobuf, so a field of a Pod must also be added to
+ * client/decoding/pod-message.ts. The field also needs a shape check where objects are parsed.
  */
 
+/** Keeps no annotations: a tenant writes them, and has room for thousands. A drain lists the mirror pods itself. */
 export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({
-  metadata: trimMetadata(metadata, isOurs),
+  metadata: trimMetadata(metadata, () => false),
   spec: {
     ...keep(spec, ["nodeName", "tolerations", "nodeSelector", "restartPolicy"]),
     ...keep(spec, ["hostNetwork", "hostname", "subdomain", "overhead", "schedulingGates"]),
@@ -22,20 +23,26 @@ export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({
   status: keep(status, ["phase", "reason", "conditions", "podIP", "podIPs"]),
 });
 
-/** Images alone are most of a long-running Node object. */
+/** Drops the images in particular, which are most of a Node object. */
 export const trimNode = ({ metadata, spec, status }: Node): Node => ({
   metadata: trimMetadata(metadata, isOurs),
   spec: keep(spec, ["taints", "unschedulable"]),
   status: keep(status, ["conditions", "addresses", "allocatable"]),
 });
 
-/** A renewal shows in the resourceVersion; the times inside are another machine's. */
+/** Drops the times, which are another machine's: a renewal shows in the resourceVersion. */
 export const trimLease = ({ metadata }: Lease): Lease => ({ metadata: trimMetadata(metadata, isOurs) });
 
-/** Keeps all annotations: as in kube-controller-manager they are copied to its revisions, where kubectl reads them. */
+/** Keeps all annotations: as in kube-controller-manager, they are copied to ControllerRevisions, where kubectl reads them. */
 export const trimDaemonSet = (daemonSet: DaemonSet): DaemonSet => withMetadata(daemonSet, () => true);
 
-/** Other kinds lose only fields that servers and tools write for themselves. */
+/** Drops the only text of a spec that API servers do not check: a tenant may write 1.5 MB into it. */
+export function trimService(service: Service): Service {
+  const { spec: { loadBalancerIP: _, ...spec } = {} } = service;
+  return trimAny({ ...service, spec });
+}
+
+/** Drops only fields that API servers and tools write for themselves. */
 export const trimAny = <T extends KubeObject>(object: T): T => withMetadata(object, (name) => name !== lastApplied);
 
 const withMetadata = <T extends KubeObject>(
@@ -77,14 +84,14 @@ function requests(resources: Resources | undefined): { readonly resources?: Reso
   return kept.requests === undefined ? {} : { resources: kept };
 }
 
-/** Keeps init containers that stay (their ports are reachable) and those with resource requests. */
+/** Keeps sidecars, whose ports are reachable while the pod runs, and init containers with resource requests. */
 function initContainers(spec: Pod["spec"]): { readonly initContainers?: readonly Container[] } {
   const trimmed = listed(spec?.initContainers).map(trimContainer);
   const kept = trimmed.filter(({ restartPolicy, resources }) => restartPolicy === "Always" || resources !== undefined);
   return kept.length > 0 ? { initContainers: kept } : {};
 }
 
-/** The named properties that are present. */
+/** The named properties that are neither undefined nor null. */
 function keep<T extends object, Name extends keyof T>(
   from: T | undefined,
   names: readonly Name[],
@@ -98,6 +105,6 @@ function keep<T extends object, Name extends keyof T>(
   return kept;
 }
 
-/** The list's objects; none if a careless server sent something else. */
+/** The objects in a list; none if the value is not a list. */
 const listed = <Item extends object>(list: readonly Item[] | undefined): readonly Item[] =>
   Array.isArray(list) ? list.filter((item: unknown): item is Item => typeof item === "object" && item !== null) : [];

@@ -1,0 +1,29 @@
+import { heapWeight } from "../../base/heap-weight.ts";
+
+const mostItems = 64;
+/** Bound of all objects' `heapWeight` together. 64 trimmed pods of usual size have half of it. */
+const mostWeight = 50_000;
+
+/** Collects items for one transaction: 64, or fewer if their objects are large. */
+export class Batch<Item> {
+  #items: Item[] = [];
+  #weight = 0;
+
+  get isFull(): boolean {
+    return this.#items.length >= mostItems || this.#weight >= mostWeight;
+  }
+
+  /** Adds an item; `object` is its large part. */
+  add(item: Item, object: unknown): void {
+    this.#items.push(item);
+    this.#weight += heapWeight(object);
+  }
+
+  /** Returns all items and empties the batch. */
+  take(): readonly Item[] {
+    const items = this.#items;
+    this.#items = [];
+    this.#weight = 0;
+    return items;
+  }
+}

@@ -1,0 +1,43 @@
+import type { Millis } from "../../base/clock.ts";
+
+/** Length of the first watch and of the longest one, in seconds. Each watch is four times as long as the one before. */
+const [firstWatch, longestWatch] = [1, 64];
+/** A watch that ends after this much silence proves that no missed event is on its way. */
+const silence: Millis = 500;
+
+/**
+ * Finds out when the store includes everything that happened before the current run. An open watch does not prove that,
+ * because missed events may still be on their way. A list proves it, or the first bookmark, which follows those events.
+ * An idle resource gets no bookmark; there, the check asks for short watches: one that the server ends after a silence
+ * proves it, because missed events would have begun to arrive before.
+ */
+export class FreshnessCheck {
+  #isDone = false;
+  #seconds = firstWatch;
+
+  get isDone(): boolean {
+    return this.#isDone;
+  }
+
+  /** Called when a new run begins. */
+  begin(): void {
+    this.#isDone = false;
+    this.#seconds = firstWatch;
+  }
+
+  /** The length to request for the next watch, in seconds; undefined once the check is done. */
+  get seconds(): number | undefined {
+    return this.#isDone ? undefined : this.#seconds;
+  }
+
+  /** Called when a list was stored, or a bookmark arrived. */
+  done(): void {
+    this.#isDone = true;
+  }
+
+  /** Called when the server ended a watch that had been silent for `silentFor`. */
+  ended(silentFor: Millis): void {
+    this.#isDone ||= silentFor >= silence;
+    this.#seconds = Math.min(4 * this.#seconds, longestWatch);
+  }
+}

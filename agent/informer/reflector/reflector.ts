@@ -1,0 +1,486 @@
+import type { Delta, DeltaType, Key } from "../../../storage/object.ts";
+import { type KubeObject, keyOf } from "../../api/meta.ts";
+import { type Resource, resourceName } from "../../api/resources.ts";
+import type { Ambient } from "../../base/ambient.ts";
+import { elapsed, type Instant, type Millis, nextTurn, sleep } from "../../base/clock.ts";
+import { dispositionOf, sentenceOf } from "../../base/errors.ts";
+import { isOfLink } from "../../client/api-error.ts";
+import type { Unusable } from "../../client/decoding/list-intake.ts";
+import type { WatchOptions } from "../../client/kube-client.ts";
+import type { WatchEvent } from "../../client/watch-stream.ts";
+import type { ReflectorClient } from "../informer-client.ts";
+import type { ListTurns } from "../list-turns.ts";
+import type { Selection } from "../scope.ts";
+import type { WatchHealth, WatchLimits } from "../watch-health.ts";
+import { DeltaGroup, type DeltaSink } from "./delta-group.ts";
+import { FreshnessCheck } from "./freshness-check.ts";
+import type { ReconnectScheduler } from "./reconnect-scheduler.ts";
+import { type Rejected, type RejectionStore, Rejections } from "./rejections.ts";
+import { type ReplaceableStore, replaceByPages } from "./replace-by-pages.ts";
+import { calmly, nextWait, pauseAfter, type RetryPace } from "./retry-pace.ts";
+import { guardAgainstStall, StalledError, type StallGuard } from "./stall-guard.ts";
+import {
+  castsDoubt,
+  hintFor,
+  isMeaningless,
+  isUnavailable,
+  isUsable,
+  OtherHistoryError,
+  ShortWatchError,
+  UnreadableError,
+} from "./watch-errors.ts";
+import { WatchHealthTracker } from "./watch-health-tracker.ts";
+import { type PositionProof, WatchResumption } from "./watch-resumption.ts";
+
+/** The part of a DeltaFIFO that a Reflector uses. */
+export interface ReflectorStore<T> extends DeltaSink<T>, ReplaceableStore<T> {
+  /** The position at which the watch resumes; undefined if the store was never filled. */
+  readonly resourceVersion: string | undefined;
+  /** Number of keys with pending deltas. */
+  readonly depth: number;
+  /** The newest state of an object, pending or stored. */
+  newest(key: Key): T | undefined;
+}
+
+export interface ReflectorDeps<T extends KubeObject> {
+  readonly resource: Resource<T>;
+  readonly selection: Selection;
+  readonly client: ReflectorClient;
+  readonly store: ReflectorStore<T>;
+  /** Drops fields that no controller reads. Trimming a trimmed object changes nothing. */
+  readonly trim: (object: T) => T;
+  /** Keeps the unusable objects beyond a restart; without it, only new ones are known. */
+  readonly rejections?: RejectionStore | undefined;
+  /** What to assume of an object whose newest state cannot be read. Absent: its last readable state stays. */
+  readonly unread?: ((last: T) => T) | undefined;
+  /** False for objects that are not stored. Default: all are. */
+  readonly admits?: ((object: T) => boolean) | undefined;
+  /** Objects per page of a list. */
+  readonly pageSize: number;
+  readonly limits: WatchLimits;
+  readonly turns: ListTurns;
+  /** Whether this board acts on the cache (default: true). If not, its watches may reconnect later. */
+  readonly isUrgent?: (() => boolean) | undefined;
+  /** Proves the stored position; without it, the position is trusted. */
+  readonly proof?: PositionProof | undefined;
+  /** Schedules when the streams reconnect to a lost server; without it, each follows its own backoff. */
+  readonly reconnects?: ReconnectScheduler | undefined;
+  /** Called when the store has new deltas. */
+  readonly stored: () => void;
+}
+
+/** The state of the watch, for the status. */
+export interface ReflectorStats {
+  /** Number of lists begun. */
+  readonly lists: number;
+  /** Number of watches opened. */
+  readonly watches: number;
+  readonly rejected: Rejected;
+  /** Why the last attempt failed, with a hint; undefined as soon as a list or watch works. */
+  readonly problem: string | undefined;
+}
+
+/** While more keys are pending, the stream is not read: a burst waits in the socket buffers, then on the server. */
+const mostPending = 1024;
+/** How long to wait before their number is checked again. */
+const pendingPause: Millis = 50;
+/** A watch that ends sooner without an event counts as failed, or it would be opened again in a busy loop. */
+const shortestWatch: Millis = 1000;
+/** The same until the cache is current: such a watch may be requested for one second only (see FreshnessCheck). */
+const shortestCatchUp: Millis = 900;
+
+/** How far the stored position can be used. Failures only make it worse, until a list or the server restores it. */
+type PositionState =
+  /** The watch resumes there. */
+  | "usable"
+  /**
+   * The last watch failed as it would at a meaningless position: first the server is asked whether it knows the
+   * position.
+   */
+  | "doubted"
+  /**
+   * The server no longer has the events after the position. A list of a state that is not older than it replaces it.
+   */
+  | "expired"
+  /** The server cannot list at the position either, or has another history. A list of the newest state replaces it. */
+  | "useless";
+
+const severity = { usable: 0, doubted: 1, expired: 2, useless: 3 } as const satisfies Record<PositionState, number>;
+
+const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } as const satisfies Record<
+  string,
+  DeltaType
+>;
+
+/**
+ * Mirrors a selection of one resource into a store: lists, then watches, and so on, as client-go's Reflector does. Three
+ * things differ, for slow and metered links:
+ *
+ * 1. If the store has a position, there is no first list: the watch resumes there.
+ * 2. A failed watch leads to a list only if the server refuses the position (410, 400, 422), if its history is not
+ *    proven, or if it sends the same unreadable event twice. client-go lists again after any unknown error; but a server
+ *    that still has the history sends the missed events.
+ * 3. A silent watch is closed: bookmarks arrive about once a minute.
+ *
+ * Invariant: the store's position is the only one. Deltas and position are written together, so after any failure the
+ * next watch begins exactly after the stored state, or earlier with a comparison (see WatchResumption).
+ */
+export class Reflector<T extends KubeObject> {
+  readonly #ambient: Ambient;
+  readonly #deps: ReflectorDeps<T>;
+  readonly #rejections: Rejections;
+  readonly #health: WatchHealthTracker;
+  /** The events of the last watch that are not stored yet. */
+  #group: DeltaGroup<T> | undefined;
+  /**
+   * The backoffs for a lost connection and for a refused position. A server that refuses the position has answered, so
+   * the list that follows does not wait for the connection's backoff.
+   */
+  readonly #paces: Partial<Record<"connection" | "history", RetryPace>> = {};
+  #position: PositionState = "usable";
+  readonly #freshness = new FreshnessCheck();
+  readonly #resumption: WatchResumption;
+  #lists = 0;
+  #watches = 0;
+  /** Number of usable events of the last watch. */
+  #events = 0;
+  /** The position after which the last unreadable event arrived. */
+  #unreadableAt: string | undefined;
+  /** See ReflectorStats. */
+  #problem: string | undefined;
+  /**
+   * The last problem that was logged; undefined after an event. A problem that repeats is logged as a warning only
+   * once.
+   */
+  #logged: string | undefined;
+
+  constructor(ambient: Ambient, deps: ReflectorDeps<T>) {
+    this.#ambient = ambient;
+    this.#deps = deps;
+    this.#rejections = new Rejections(deps.rejections);
+    this.#health = new WatchHealthTracker(ambient.clock, deps.limits);
+    this.#resumption = new WatchResumption(deps.proof);
+  }
+
+  get health(): WatchHealth {
+    return this.#health.health(this.#group?.isEmpty !== false && this.#deps.store.depth === 0);
+  }
+
+  /** True once the store includes everything that happened before the current run. */
+  get isCurrent(): boolean {
+    return this.#freshness.isDone && !this.#resumption.isReplaying;
+  }
+
+  get stats(): ReflectorStats {
+    return {
+      lists: this.#lists,
+      watches: this.#watches,
+      rejected: this.#rejections.seen,
+      problem: this.#problem,
+    };
+  }
+
+  /** Called between two runs: the last run was ended on purpose at this instant. */
+  pause(since: Instant): void {
+    this.#health.paused(since);
+  }
+
+  /** Ends when the signal aborts; throws if the cache has to be rebuilt or an operator must act. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { store } = this.#deps;
+    this.#freshness.begin();
+    this.#resumption.broke(store.resourceVersion, undefined);
+    while (!signal.aborted) {
+      try {
+        if (this.#position === "doubted") await this.#checkPosition(signal);
+        if (this.#position === "usable" && !(await this.#resumption.prove(store.resourceVersion, signal))) {
+          this.#position = "useless";
+        }
+        if (this.#position !== "usable" || store.resourceVersion === undefined) await this.#list(signal);
+        await this.#watch(signal);
+        // After a suspension of this process, the stream that just ended may date from before a restore of the server.
+        this.#resumption.interrupted(store.resourceVersion);
+      } catch (error) {
+        if (signal.aborted) return;
+        await this.#recover(error, signal);
+      }
+    }
+  }
+
+  /**
+   * Reacts to a failure: decides how far the position can still be used, reports the failure, and waits until the next
+   * attempt.
+   */
+  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    const disposition = dispositionOf(error);
+    if (disposition === "rebuild" || disposition === "exit") throw error;
+    this.#resumption.broke(this.#deps.store.resourceVersion, error);
+    this.#degradePosition(error);
+    const wait = this.#backoff(error);
+    this.#report(error, wait);
+    await this.#waitToRetry(error, wait, signal);
+  }
+
+  #degradePosition(error: unknown): void {
+    const position = this.#positionAfter(error);
+    if (severity[position] > severity[this.#position]) this.#position = position;
+  }
+
+  #backoff(error: unknown): Millis {
+    const { clock, random } = this.#ambient;
+    const kind = dispositionOf(error) === "relist" ? "history" : "connection";
+    const [wait, pace] = nextWait(this.#paces[kind], clock.now(), random);
+    this.#paces[kind] = pace;
+    return wait;
+  }
+
+  /** Logs a failure, and shows it in the status unless it is routine. */
+  #report(error: unknown, wait: Millis): void {
+    const isRelist = dispositionOf(error) === "relist";
+    const hint = hintFor(error);
+    const problem = hint === undefined ? sentenceOf(error) : `${sentenceOf(error)}. ${hint}`;
+    // Failures of the link are reported elsewhere, once for all watches.
+    const isNew = problem !== this.#logged && !isRelist && !isOfLink(error);
+    const level = isNew ? (hint === undefined ? "warn" : "error") : "debug";
+    this.#ambient.log[level]("watch interrupted", { error, hint, wait: Math.round(wait) });
+    // An expired position or a silent connection is routine: the next attempt repairs it.
+    const isRoutine = hint === undefined && (isRelist || error instanceof StalledError);
+    if (!isRoutine || this.#logged !== undefined) this.#problem = problem;
+    this.#logged = problem;
+  }
+
+  /** Waits for the backoff, for as long as the server asks, and for this board's turn after a lost connection. */
+  async #waitToRetry(error: unknown, wait: Millis, signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#ambient;
+    const { reconnects, isUrgent } = this.#deps;
+    const turn = isOfLink(error) ? reconnects?.lost(wait) : undefined;
+    const least = turn === undefined && isUrgent?.() === false ? calmly(wait, random) : wait;
+    await sleep(clock, Math.max(least, pauseAfter(error)), signal);
+    if (turn !== undefined) await reconnects?.until(turn, signal);
+  }
+
+  #positionAfter(error: unknown): PositionState {
+    if (error instanceof OtherHistoryError || isMeaningless(error)) return "useless";
+    if (dispositionOf(error) === "relist") return "expired";
+    if (error instanceof UnreadableError) return this.#isUnreadableAgain() ? "expired" : "usable";
+    return error instanceof ShortWatchError || castsDoubt(error, this.#events) ? "doubted" : "usable";
+  }
+
+  /**
+   * After an unreadable event the watch resumes at the stored position, where an event that was truncated by chance
+   * arrives intact. If it is unreadable again, a list replaces it.
+   */
+  #isUnreadableAgain(): boolean {
+    const { resourceVersion } = this.#deps.store;
+    const isAgain = this.#unreadableAt === resourceVersion;
+    this.#unreadableAt = resourceVersion;
+    return isAgain;
+  }
+
+  /** Asks the server whether it knows the position, by a list of one object. Throws the server's answer if it does not. */
+  async #checkPosition(signal: AbortSignal): Promise<void> {
+    const { resource, selection, client, store } = this.#deps;
+    const at = { resourceVersion: store.resourceVersion, resourceVersionMatch: "NotOlderThan" } as const;
+    await client.list(resource, { ...selection, ...at, limit: 1, metadataOnly: true }, () => {}, signal);
+    this.#position = "usable";
+  }
+
+  /**
+   * Lists a state that is not older than the stored position or, if the server cannot, the newest. Never at "0", as
+   * client-go does first: the server would ignore the limit and send everything in one response.
+   */
+  async #list(signal: AbortSignal): Promise<void> {
+    await this.#deps.turns.take(async () => {
+      const last = this.#position === "useless" ? "" : (this.#deps.store.resourceVersion ?? "");
+      try {
+        await this.#listFrom(last, signal);
+      } catch (error) {
+        if (last === "" || !isUnavailable(error)) throw error;
+        this.#position = "useless";
+        await this.#listFrom("", signal);
+      }
+      this.#position = "usable";
+      this.#resumption.listed();
+      this.#freshness.done();
+      this.#problem = undefined;
+    }, signal);
+    signal.throwIfAborted();
+  }
+
+  /** If the snapshot expires between two pages, the list is repeated in one page. */
+  async #listFrom(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    const { resource, selection, client, store, stored, pageSize } = this.#deps;
+    const unusable = new Map<Key, string>();
+    const listing = {
+      resource,
+      selection,
+      client,
+      store,
+      accepted: (object: T) => {
+        const trimmed = this.#trimmed(object);
+        return trimmed && this.#admits(trimmed) ? trimmed : undefined;
+      },
+      unread: ({ identity, why }: Unusable<KubeObject>) => {
+        unusable.set(keyOf(identity), why);
+        return this.#unread(identity);
+      },
+      rejected: (why: readonly string[], count: number) => this.#rejections.add(why, count),
+    };
+    for (const limit of [pageSize, undefined]) {
+      this.#lists++;
+      unusable.clear();
+      if (await replaceByPages(this.#ambient.clock, listing, { resourceVersion, limit }, signal)) break;
+    }
+    this.#rejections.listed(unusable);
+    stored();
+  }
+
+  /** One watch. Returns when the server ended it, as it does every few minutes; throws if it failed. */
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { resource, selection, client, store, stored, limits } = this.#deps;
+    const { clock, random } = this.#ambient;
+    const what = `watch ${resourceName(resource)}`;
+    const began = clock.now();
+    const guard = guardAgainstStall(clock, limits.stall, signal, what);
+    const release = this.#resumption.whileOpen(what, guard.abort);
+    const group = new DeltaGroup<T>(clock, { store, stored, failed: guard.abort });
+    this.#group = group;
+    const resourceVersion = this.#resumption.from ?? store.resourceVersion;
+    const options: WatchOptions = {
+      ...selection,
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      timeoutSeconds: this.#freshness.seconds ?? Math.floor(300 + 300 * random.next()),
+    };
+    const shortest = this.isCurrent ? shortestWatch : shortestCatchUp;
+    let last = began;
+    this.#events = 0;
+    try {
+      const stream = await client.watch(resource, options, guard.signal);
+      this.#watches++;
+      this.#problem = undefined;
+      guard.touch();
+      if (!this.#resumption.isReplaying) this.#caughtUp();
+      for await (const event of stream) {
+        if (isUsable(event)) this.#events++;
+        guard.touch();
+        last = clock.now();
+        const received = this.#resumption.classify(event, what);
+        if (received === "last") this.#caughtUp();
+        if (received === "new") this.#receive(event, group);
+        if (group.isFull) await this.#write(group, guard);
+      }
+      guard.signal.throwIfAborted();
+    } catch (error) {
+      if (!signal.aborted) this.#resumption.ended(began, clock.now(), what);
+      throw guard.signal.aborted ? guard.signal.reason : error;
+    } finally {
+      guard.dispose();
+      release();
+      this.#health.closed();
+      group.flush();
+    }
+    if (this.#events === 0 && elapsed(began, clock.now()) < shortest) {
+      throw new ShortWatchError(`${what}: ended at once, without an event`);
+    }
+    this.#resumption.ended(began, clock.now(), what);
+    this.#freshness.ended(this.#resumption.isReplaying ? 0 : elapsed(last, clock.now()));
+  }
+
+  #caughtUp(): void {
+    this.#resumption.caughtUp();
+    this.#health.opened();
+  }
+
+  #receive(event: WatchEvent<T>, group: DeltaGroup<T>): void {
+    switch (event.type) {
+      case "ADDED":
+      case "MODIFIED":
+      case "DELETED": {
+        this.#logged = undefined;
+        this.#health.event();
+        this.#rejections.accept(keyOf(event.object));
+        const object = this.#trimmed(
+          event.type === "DELETED" && event.isBare ? this.#gone(event.object, group) : event.object,
+        );
+        // An object no longer admitted may be stored, so it is deleted; the store ignores deletions of unknown objects.
+        const type = object && this.#admits(object) ? deltaTypes[event.type] : "Deleted";
+        group.add(object && { type, object }, event.object.metadata.resourceVersion);
+        return;
+      }
+      case "BOOKMARK":
+        group.flush();
+        this.#logged = undefined;
+        this.#health.bookmark(event.resourceVersion !== this.#deps.store.resourceVersion);
+        this.#deps.store.bookmark(event.resourceVersion);
+        this.#freshness.done();
+        return;
+      case "REJECTED":
+        this.#health.rejected();
+        if (event.identity === undefined) this.#rejections.add([event.why]);
+        else this.#rejections.reject(keyOf(event.identity), event.why);
+        if (event.resourceVersion !== undefined) group.add(this.#missed(event.identity, group), event.resourceVersion);
+        return;
+      case "UNREADABLE":
+        // The watch is opened again at the stored position, so that no object is missed.
+        throw new UnreadableError(`watch ${resourceName(this.#deps.resource)}: ${event.why}`);
+      case "ERROR":
+        throw event.error;
+      default:
+        event satisfies never;
+    }
+  }
+
+  /** Completes a deleted object, of which only the identity was read, with the rest of its last known state. */
+  #gone(identity: T, group: DeltaGroup<T>): T {
+    group.flush();
+    const last = this.#deps.store.newest(keyOf(identity));
+    const { uid, resourceVersion } = identity.metadata;
+    return last?.metadata.uid === uid ? { ...last, metadata: { ...last.metadata, resourceVersion } } : identity;
+  }
+
+  /** The delta of an object whose newest state cannot be used; undefined if what is stored stays as it is. */
+  #missed(identity: T | undefined, group: DeltaGroup<T>): Delta<T> | undefined {
+    if (identity === undefined) return undefined;
+    group.flush();
+    const last = this.#deps.store.newest(keyOf(identity));
+    // The stored object has the same name and another uid: it must have been deleted.
+    if (last !== undefined && last.metadata.uid !== identity.metadata.uid) return { type: "Deleted", object: last };
+    const object = this.#unread(identity);
+    return object && object !== last ? { type: "Updated", object } : undefined;
+  }
+
+  /** The object as it stays stored although its newest state cannot be used; undefined if it is not stored. */
+  #unread(identity: KubeObject): T | undefined {
+    const { store, unread } = this.#deps;
+    const { uid, resourceVersion } = identity.metadata;
+    const last = store.newest(keyOf(identity));
+    if (last?.metadata.uid !== uid) return undefined;
+    if (unread === undefined) return last;
+    const object = unread(last);
+    return { ...object, metadata: { ...object.metadata, resourceVersion } };
+  }
+
+  /** Writes a full group, then waits while too many deltas are pending. */
+  async #write(group: DeltaGroup<T>, guard: StallGuard): Promise<void> {
+    group.flush();
+    await nextTurn();
+    while (this.#deps.store.depth > mostPending && !guard.signal.aborted) {
+      await sleep(this.#ambient.clock, pendingPause, guard.signal);
+      guard.touch();
+    }
+  }
+
+  /** The object in the form in which it is stored; undefined if it cannot be trimmed. */
+  #trimmed(object: T): T | undefined {
+    try {
+      return this.#deps.trim(object);
+    } catch (error) {
+      this.#rejections.add([`${keyOf(object)}: ${sentenceOf(error)}`]);
+      return undefined;
+    }
+  }
+
+  #admits(object: T): boolean {
+    return this.#deps.admits?.(object) ?? true;
+  }
+}

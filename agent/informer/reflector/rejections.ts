@@ -1,0 +1,85 @@
+import type { Key } from "../../../storage/object.ts";
+
+/** The objects that could not be used. */
+export interface Rejected {
+  /** States that could not be used since the start, and objects that were unusable then. Never decreases. */
+  readonly count: number;
+  /**
+   * The last few reasons, most with the object's key, so that an operator can find the object. Reasons of objects that
+   * are usable or deleted by now are left out.
+   */
+  readonly last: readonly string[];
+}
+
+/** Where the unusable objects are stored: a restart resumes the watch, which does not send them again. */
+export interface RejectionStore {
+  entries(): readonly (readonly [Key, string])[];
+  set(key: Key, why: string): void;
+  delete(key: Key): void;
+  replace(entries: Iterable<readonly [Key, string]>): void;
+}
+
+/** Number of reasons that are kept. */
+const kept = 5;
+/** The longest reason that is kept, in characters; a longer one is cut. */
+const longest = 300;
+/** Number of unusable objects that are kept by key; further ones are only counted. */
+const mostObjects = 1000;
+
+/** The objects whose newest state cannot be used, and the events and list items whose object is unknown. */
+export class Rejections {
+  readonly #store: RejectionStore | undefined;
+  readonly #objects: Map<Key, string>;
+  #count: number;
+  readonly #last: string[] = [];
+
+  constructor(store?: RejectionStore) {
+    this.#store = store;
+    this.#objects = new Map(store?.entries());
+    this.#count = this.#objects.size;
+  }
+
+  /** Counts events or items without a known key. `why` may have the reasons for some of them only. */
+  add(why: readonly string[], count = why.length): void {
+    this.#count += count;
+    for (const text of why) this.#last.push(shortened(text));
+    this.#last.splice(0, Math.max(0, this.#last.length - kept));
+  }
+
+  /** The newest state of this object cannot be used. */
+  reject(key: Key, why: string): void {
+    const text = shortened(why);
+    this.#count++;
+    if (this.#objects.get(key) === text) return;
+    if (this.#objects.size >= mostObjects && !this.#objects.has(key)) {
+      this.add([why], 0);
+      return;
+    }
+    this.#objects.set(key, text);
+    this.#store?.set(key, text);
+  }
+
+  /** Forgets an object's reason: the object is usable again, or deleted. */
+  accept(key: Key): void {
+    if (this.#objects.delete(key)) this.#store?.delete(key);
+  }
+
+  /** A list found exactly these objects unusable. */
+  listed(objects: ReadonlyMap<Key, string>): void {
+    if (objects.size === 0 && this.#objects.size === 0) return;
+    this.#objects.clear();
+    this.#count += objects.size;
+    for (const [key, why] of objects) {
+      if (this.#objects.size < mostObjects) this.#objects.set(key, shortened(why));
+      else this.add([why], 0);
+    }
+    this.#store?.replace(this.#objects);
+  }
+
+  get seen(): Rejected {
+    const known = [...this.#objects.values()].slice(-kept);
+    return { count: this.#count, last: [...this.#last, ...known].slice(-kept) };
+  }
+}
+
+const shortened = (text: string): string => (text.length > longest ? `${text.slice(0, longest)}…` : text);

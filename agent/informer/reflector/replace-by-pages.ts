@@ -1,0 +1,113 @@
+import type { KubeObject } from "../../api/meta.ts";
+import { type Resource, resourceName } from "../../api/resources.ts";
+import { type Clock, nextTurn } from "../../base/clock.ts";
+import { isGone } from "../../client/api-error.ts";
+import type { Unusable } from "../../client/decoding/list-intake.ts";
+import type { ListOptions } from "../../client/kube-client.ts";
+import { type ListingClient, Pages } from "../pages.ts";
+import type { Selection } from "../scope.ts";
+import { Batch } from "./batch.ts";
+
+/** The part of a DeltaFIFO that a list uses: see the Replacement in storage/delta-fifo/list-replacement.ts. */
+export interface ReplaceableStore<T> {
+  replace(): {
+    page(objects: readonly T[]): void;
+    stageDeletions(): boolean;
+    commit(resourceVersion: string): void;
+    abort(): void;
+  };
+}
+
+export interface Listing<T extends KubeObject> {
+  readonly resource: Resource<T>;
+  readonly selection: Selection;
+  readonly client: ListingClient;
+  readonly store: ReplaceableStore<T>;
+  /** The object as stored; undefined if it is not kept. */
+  readonly accepted: (object: T) => T | undefined;
+  /** The object as it stays stored although its newest state cannot be used; undefined if it was not stored. */
+  readonly unread?: (item: Unusable<KubeObject>) => T | undefined;
+  /** Called for each page with the number of its unusable objects of unknown identity, and some of the reasons. */
+  readonly rejected: (why: readonly string[], count: number) => void;
+}
+
+/**
+ * Replaces the store's content by the server's, page by page and batch by batch, so that no list is ever in memory as a
+ * whole. `resourceVersion`: the oldest acceptable state, "" for the newest. `limit`: objects per page; undefined for all
+ * in one page.
+ *
+ * Returns false, with the store unchanged, if the server's snapshot expired between two pages.
+ */
+export async function replaceByPages<T extends KubeObject>(
+  clock: Clock,
+  listing: Listing<T>,
+  at: { readonly resourceVersion: string; readonly limit: number | undefined },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { resource, selection, client, store, accepted, unread, rejected } = listing;
+  const what = `list ${resourceName(resource)}`;
+  const replacement = store.replace();
+  const batch = new Batch<T>();
+  const put = (): void => {
+    const objects = batch.take();
+    if (objects.length > 0) replacement.page(objects);
+  };
+  const keep = (kept: T | undefined): void => {
+    if (kept === undefined) return;
+    batch.add(kept, kept);
+    if (batch.isFull) put();
+  };
+  const each = (object: T): void => keep(accepted(object));
+  const options = (token: string | undefined): ListOptions => pageOptions(selection, at, token);
+  const pages = new Pages(clock, { client, resource, options, each });
+  // Aborted at the end in any case, for a page that was requested ahead.
+  const requests = new AbortController();
+  const stop = (): void => requests.abort(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  let next: string | undefined;
+  let snapshot: string | undefined;
+  try {
+    signal.throwIfAborted();
+    do {
+      const page = await pages.take(next, requests.signal);
+      const known = page.unusable ?? [];
+      const others = page.rejected.filter((text) => !known.some(({ why }) => why === text));
+      rejected(others, page.rejectedItems - known.length);
+      for (const item of known) keep(unread?.(item));
+      // All pages belong to the first page's snapshot.
+      snapshot ??= page.resourceVersion;
+      if (next !== undefined && page.continue === next) throw new Error(`${what}: the server sent one page twice`);
+      next = page.continue;
+    } while (next !== undefined);
+    if (snapshot === undefined || snapshot === "") throw new Error(`${what}: the answer names no resourceVersion`);
+    put();
+    // Thousands of objects may be missing from the list, so the event loop gets a turn between the steps.
+    while (replacement.stageDeletions()) await nextTurn();
+    signal.throwIfAborted();
+    replacement.commit(snapshot);
+    return true;
+  } catch (error) {
+    replacement.abort();
+    if (next !== undefined && at.limit !== undefined && isGone(error)) return false;
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+    requests.abort();
+  }
+}
+
+/**
+ * The options for a page. The match is explicit: with a limit, the server would read a bare resourceVersion as an exact
+ * match, of a version that it may just have compacted.
+ */
+function pageOptions(
+  selection: Selection,
+  { resourceVersion, limit }: { readonly resourceVersion: string; readonly limit: number | undefined },
+  next: string | undefined,
+): ListOptions {
+  const size = limit === undefined ? {} : { limit };
+  if (next !== undefined) return { ...selection, ...size, continue: next };
+  return resourceVersion === ""
+    ? { ...selection, ...size }
+    : { ...selection, ...size, resourceVersion, resourceVersionMatch: "NotOlderThan" };
+}

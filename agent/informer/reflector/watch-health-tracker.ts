@@ -1,0 +1,75 @@
+import type { Clock, Instant } from "../../base/clock.ts";
+import {
+  closed,
+  isFlowing,
+  neverConnected,
+  opened,
+  paused,
+  proven,
+  received,
+  renewed,
+  type WatchHealth,
+  type WatchLimits,
+} from "../watch-health.ts";
+
+/**
+ * Tracks the health of a Reflector's watch. An event is a proof only once it is applied to the cache: until then, a
+ * reader of the cache would miss the renewal in it and consider the board silent.
+ */
+export class WatchHealthTracker {
+  readonly #clock: Clock;
+  readonly #limits: WatchLimits;
+  #health: WatchHealth = neverConnected;
+  /** When the last proof arrived, if it is not applied yet; undefined if all proofs are applied. */
+  #unproven: Instant | undefined;
+
+  constructor(clock: Clock, limits: WatchLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  /** The present health. `isApplied`: all received events are applied to the cache. */
+  health(isApplied: boolean): WatchHealth {
+    if (isApplied && this.#unproven !== undefined) {
+      this.#health = proven(this.#health, this.#unproven);
+      this.#unproven = undefined;
+    }
+    return this.#health;
+  }
+
+  opened(): void {
+    this.#health = opened(this.#health, this.#limits, this.#clock.now());
+  }
+
+  /** An event of a readable object arrived. After a pause it may be delayed, and is no proof: see `isFlowing`. */
+  event(): void {
+    this.#received({ isNews: true, isProof: isFlowing(this.#health, this.#limits, this.#clock.now()) });
+  }
+
+  /** An event arrived whose object is unusable. */
+  rejected(): void {
+    this.#received({ isNews: true, isProof: false });
+  }
+
+  /** A bookmark arrived. `hasMoved`: its resourceVersion is not the former one. */
+  bookmark(hasMoved: boolean): void {
+    this.#received({ isNews: hasMoved, isProof: hasMoved });
+  }
+
+  /** The watch ended. Proofs that are not applied by now do not count. */
+  closed(): void {
+    this.#health = closed(this.#health, this.#limits, this.#clock.now());
+    this.#unproven = undefined;
+  }
+
+  paused(since: Instant): void {
+    this.#health = paused(this.#health, since);
+  }
+
+  #received({ isNews, isProof }: { readonly isNews: boolean; readonly isProof: boolean }): void {
+    const now = this.#clock.now();
+    this.#health = received(this.#health, this.#limits, now);
+    if (isNews) this.#health = renewed(this.#health, now);
+    if (isProof) this.#unproven = now;
+  }
+}

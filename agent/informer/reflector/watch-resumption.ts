@@ -1,0 +1,145 @@
+import type { KubeObject } from "../../api/meta.ts";
+import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
+import { isOfLink } from "../../client/api-error.ts";
+import type { WatchEvent } from "../../client/watch-stream.ts";
+import type { ServerHistory } from "../server-history.ts";
+import type { Resumption, Trail } from "../trail.ts";
+import { StalledError } from "./stall-guard.ts";
+import { OtherHistoryError } from "./watch-errors.ts";
+
+/** The parts that prove the position at which a watch resumes. */
+export interface PositionProof {
+  readonly history: Pick<ServerHistory, "doubt" | "prove" | "abandoned">;
+  readonly trail: Trail;
+}
+
+/** Within this time, a watch must have delivered all replayed events. */
+const longestReplay: Millis = 60_000;
+
+/**
+ * Decides where a watch resumes after an interruption: at a position that the server's history is known to include. From
+ * there, replayed events are first compared with those received before. Without a PositionProof, the watch resumes at
+ * the stored position.
+ */
+export class WatchResumption {
+  readonly #proof: PositionProof | undefined;
+  /** The watch was interrupted or has not begun: by now, the server may have another history. */
+  #isBroken = true;
+  /** Where the next watch begins, and the events that it must repeat first. Empty: at the stored position. */
+  #start: Partial<Resumption> = {};
+
+  constructor(proof: PositionProof | undefined) {
+    this.#proof = proof;
+  }
+
+  /** The resourceVersion at which the next watch begins; undefined: at the stored position. */
+  get from(): string | undefined {
+    return this.#start.from;
+  }
+
+  /** True while the watch delivers events that were received before. */
+  get isReplaying(): boolean {
+    return this.#start.replay !== undefined;
+  }
+
+  /**
+   * Called when the watch ended, even in order. Its position has to be proven again, and witnesses from later do not
+   * prove the stored state.
+   */
+  interrupted(position: string | undefined): void {
+    this.#isBroken = true;
+    this.#proof?.trail.broke(position);
+  }
+
+  /** Called when the watch was interrupted by this error, perhaps with a lost connection; undefined: on purpose. */
+  broke(position: string | undefined, error: unknown): void {
+    this.interrupted(position);
+    if (error === undefined || isOfLink(error) || error instanceof StalledError) this.#proof?.history.doubt();
+  }
+
+  /**
+   * Calls `end` if requests turn out to reach a server with another history while the watch is open. Call the returned
+   * function when the watch has ended.
+   */
+  whileOpen(what: string, end: (error: OtherHistoryError) => void): () => void {
+    const abandoned = this.#proof?.history.abandoned;
+    const abandon = (): void =>
+      end(new OtherHistoryError(`${what}: the server has lost the history that this watch follows`));
+    abandoned?.addEventListener("abort", abandon, { once: true });
+    return () => abandoned?.removeEventListener("abort", abandon);
+  }
+
+  /** Returns false if the stored state cannot be proven: a list of the newest state has to replace it. */
+  async prove(position: string | undefined, signal: AbortSignal): Promise<boolean> {
+    if (!this.#isBroken && this.#proof?.trail.isOfChain !== false) return true;
+    this.#start = {};
+    const start = await this.#provenStart(position, signal);
+    this.#isBroken = false;
+    if (start === undefined) return false;
+    this.#start = start;
+    return true;
+  }
+
+  async #provenStart(position: string | undefined, signal: AbortSignal): Promise<Partial<Resumption> | undefined> {
+    if (this.#proof === undefined || position === undefined) return {};
+    await this.#proof.history.prove(signal);
+    return this.#proof.trail.resume(position);
+  }
+
+  /** A list was stored; the watch begins at its resourceVersion. */
+  listed(): void {
+    this.#start = {};
+    this.#isBroken = false;
+  }
+
+  /** The replay is complete, or there was none: all further events are new. */
+  caughtUp(): void {
+    this.#start = {};
+    this.#proof?.trail.resumed();
+  }
+
+  /**
+   * Classifies an event. again: it was received before. last: it is the last of those. Throws an OtherHistoryError if
+   * the replayed events differ from those received before.
+   */
+  classify(event: WatchEvent<KubeObject>, what: string): "new" | "again" | "last" {
+    const version = versionOf(event);
+    if (version === undefined) return "new";
+    const { replay } = this.#start;
+    if (replay === undefined) {
+      if (event.type === "BOOKMARK") this.#proof?.trail.bookmarked();
+      else this.#proof?.trail.add(version, ...stepOf(event));
+      return "new";
+    }
+    const step = event.type === "BOOKMARK" ? replay.reached(version) : replay.add(version, ...stepOf(event));
+    if (step === "differs")
+      throw new OtherHistoryError(`${what}: the server sends other events than before for the same versions`);
+    return step === "done" ? "last" : "again";
+  }
+
+  /** A watch has ended. Throws an OtherHistoryError if it had time to deliver all replayed events and did not. */
+  ended(began: Instant, now: Instant, what: string): void {
+    if (!this.isReplaying) return;
+    this.#isBroken = true;
+    if (elapsed(began, now) >= longestReplay)
+      throw new OtherHistoryError(`${what}: the server did not send the same events again`);
+  }
+}
+
+/** The position after an event; undefined if the event does not move it. */
+function versionOf(event: WatchEvent<KubeObject>): string | undefined {
+  switch (event.type) {
+    case "ADDED":
+    case "MODIFIED":
+    case "DELETED":
+      return event.object.metadata.resourceVersion;
+    case "BOOKMARK":
+    case "REJECTED":
+      return event.resourceVersion;
+    default:
+      return undefined;
+  }
+}
+
+const stepOf = (event: WatchEvent<KubeObject>): [uid: string, isDeletion: boolean] =>
+  "object" in event ? [event.object.metadata.uid, event.type === "DELETED"] : ["", false];
