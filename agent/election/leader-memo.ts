@@ -1,74 +1,122 @@
 import { elapsed, type Instant, shifted } from "../base/clock.ts";
-import type { Facts } from "../base/facts.ts";
 import { recordIn } from "../base/json.ts";
-import type { Rest } from "./leader-elector.ts";
-import { isTerm, lastTerm } from "./lease-rules.ts";
+import type { KeyValueStore } from "../base/key-value-store.ts";
+import type { Rest } from "./candidacy.ts";
+import { isTerm, lastTerm } from "./lease-record.ts";
 
 const area = "leader";
 
 /**
- * The terms that this board led or saw, kept from one process to the next. Each site has its own Lease and terms: a
- * board that moves to another site starts there without a memory, and finds the former one when it returns.
+ * The terms that this board led or saw, stored for its next process. Each site has its own Lease and terms: a board
+ * that moves to another site starts without a memory there, and has the former one again when it returns.
  */
 export class LeaderMemo {
-  readonly #facts: Facts;
-  readonly #place: string;
+  readonly #facts: KeyValueStore;
+  readonly #folderCopy: string;
   readonly #lease: string;
+  /** The number of broken terms; undefined: not read yet. */
+  #broken: number | undefined;
 
-  /** `place`: identifies this copy of the state folder on this machine. `lease`: "kube-system/siteward-plant7". */
-  constructor({ facts, place, lease }: { readonly facts: Facts; readonly place: string; readonly lease: string }) {
+  /**
+   * `place` identifies this copy of the state folder on this machine. `lease`: such as "kube-system/siteward-plant7".
+   */
+  constructor({
+    facts,
+    place,
+    lease,
+  }: { readonly facts: KeyValueStore; readonly place: string; readonly lease: string }) {
     this.#facts = facts;
-    this.#place = place;
+    this.#folderCopy = place;
     this.#lease = lease;
   }
 
   /**
-   * The identity that led from here before. Its process is gone, since this one has the folder to itself. In a copied
-   * folder the former process may still run elsewhere, so this counts only for the same file on the same machine.
+   * The identity under which this board led before, if the process of that time is certainly gone; undefined: it may
+   * still run, or there was none. Only one process uses the folder, so the former one is gone unless the folder was
+   * copied from another machine.
    */
   formerIdentity(): string | undefined {
-    return this.#get("place") === this.#place ? this.#get("identity") : undefined;
+    return this.#get("place") === this.#folderCopy ? this.#get("identity") : undefined;
   }
 
-  /** The highest term seen, whoever led: the holder of a Lease that was deleted may still believe that it leads. */
+  /**
+   * The highest term of any board that this board has seen. It counts even if the Lease was deleted: the former holder
+   * may still believe that it leads.
+   */
   formerTerm(): number | undefined {
     return termIn(this.#get("seen") ?? this.#get("term"));
   }
 
-  /** Until when this board does not stand. After a reboot, the time left when it was written counts from now on. */
+  /**
+   * The stored rest; undefined: none, or it is over. After a reboot, the time that was left when it was stored starts
+   * anew.
+   */
   formerRest(boot: string, now: Instant): Rest | undefined {
     const { boot: written, until, left, why } = recordIn(this.#get("rest") ?? "") ?? {};
     if (typeof until !== "number" || typeof left !== "number" || typeof why !== "string") return undefined;
     const rest = written === boot ? Math.min(left, until - now.mono) : left;
     if (rest > 0) return { until: shifted(now, rest), why };
-    // Otherwise it would count again after every further reboot.
+    // If it stayed stored, the rest would start anew after every further reboot.
     this.#set("rest", "");
     return undefined;
   }
 
-  rests(rest: Rest | undefined, boot: string, now: Instant): void {
+  rememberRest(rest: Rest | undefined, boot: string, now: Instant): void {
     const { until, why } = rest ?? {};
     const text = until && JSON.stringify({ boot, until: until.mono, left: elapsed(now, until), why });
     this.#set("rest", text ?? "");
   }
 
-  /** The Lease went back to an earlier state: if it names this board's former process, others have led since. */
+  /**
+   * Called when the Lease was restored from a backup. It may name our former process although others have led since, so
+   * there is no `formerIdentity` after this.
+   */
   restored(): void {
     this.#set("place", "");
   }
 
-  saw(term: number): void {
+  rememberTerm(term: number): void {
     this.#set("seen", String(term));
   }
 
-  /** Notes a term of our own. True if nobody else led since our last one, and this board led no other site. */
+  /**
+   * How many processes of this board in a row ended in a term that did not reach `termHeld`: they crashed or hung, or the
+   * power was cut.
+   */
+  get brokenTerms(): number {
+    if (this.#broken === undefined) {
+      const stored = Number(this.#get("broken") ?? 0);
+      this.#broken = Number.isSafeInteger(stored) ? stored : 0;
+    }
+    return this.#broken;
+  }
+
+  /** The present term has lasted, or ended in order: none counts as broken any longer. */
+  termHeld(): void {
+    this.#set("broken", "0");
+    this.#broken = 0;
+  }
+
+  /**
+   * This process leaves the Lease to others because of the broken terms; the next one does not, unless terms break again.
+   * Otherwise a site whose other boards only seem to stand by would have no leader as long as processes keep ending.
+   */
+  deferred(): void {
+    this.#set("broken", "0");
+  }
+
+  /**
+   * Stores a term that this board begins, which counts as broken until `termHeld`. True if no other board led since its
+   * last term, and this board led no other site.
+   */
   leads(identity: string, term: number): boolean {
     const last = this.#facts.get(area, "last led") === this.#lease ? termIn(this.#get("term")) : undefined;
     this.#facts.set(area, "last led", this.#lease);
     this.#set("identity", identity);
-    this.#set("place", this.#place);
+    this.#set("place", this.#folderCopy);
     this.#set("term", String(term));
-    // Terms do not count on beyond the last one, so leading it again says nothing about who led in between.
+    this.#set("broken", String(this.brokenTerms + 1));
+    // The highest possible term is repeated, so it does not show whether another board led in between.
     return term < lastTerm && (term === last || term - 1 === last);
   }
 

@@ -1,54 +1,63 @@
 import type { Ambient } from "../base/ambient.ts";
-import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
-import { formatDuration } from "../base/duration.ts";
-import { DurationSample } from "../base/duration-sample.ts";
+import { elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
+import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import { dispositionOf } from "../base/errors.ts";
-import { writtenSeconds } from "../base/lease-timing.ts";
+import { type LeaseTiming, trustedUntil, writtenSeconds } from "../base/lease-timing.ts";
 import { isFatal } from "../base/reaction.ts";
-import { WakeSignal } from "../base/wake-signal.ts";
+import { formatDuration } from "../base/time/duration.ts";
+import { DurationSample } from "../base/time/duration-sample.ts";
 import { isOfLink } from "../client/api-error.ts";
 import type { EventAction, ObjectRef } from "../execution/actions.ts";
-import type { Term } from "../loop/controller.ts";
-import { FencedError, fence } from "./fence.ts";
+import { FencedError, fence, type Term } from "../execution/fence.ts";
 import type { LeaderLock } from "./lease-lock.ts";
-import { type LeaseObserver, patience, within } from "./lease-observer.ts";
-import { type Candidate, type LeaseRecord, trustedUntil } from "./lease-rules.ts";
-import { LeaseTerm, TermOver } from "./term.ts";
+import type { LeaseObserver } from "./lease-observer.ts";
+import type { LeaseRecord } from "./lease-record.ts";
+import type { Candidate } from "./lease-rules.ts";
+import { longestRequest, withTimeout } from "./request-bound.ts";
+import { LeaseTerm, type TermEnding, type TermLimits } from "./term.ts";
 
-/** The Lease's annotations when the term began. */
+/** The Lease's annotations at a read, or at the start of a term. */
 export interface Found {
+  /** The uid of the Lease. */
+  readonly lease: string;
   readonly annotations: Readonly<Record<string, string>>;
   /** The annotations were written before this instant. */
   readonly written: Instant;
 }
 
-/** Annotations to write with each renewal; undefined: the annotation is left as it is. */
+/** The annotations to write with each renewal, as functions that return their texts; undefined: not written. */
 export type Carried = Readonly<Record<string, () => string | undefined>>;
 
-export interface LeadershipParts {
+export interface LeadershipDeps {
   readonly lock: LeaderLock;
   readonly candidate: Candidate;
-  readonly sight: LeaseObserver;
-  /** The work of a term, until its signal aborts. Until it ends, this board neither leads again nor releases. */
+  readonly observer: LeaseObserver;
+  /**
+   * Does the work of a term until its signal aborts. The Lease is released, or claimed again, only after it has ended.
+   */
   readonly lead: (term: Term, found: Found) => Promise<void>;
   readonly carried: Carried;
-  /** Receives the annotations when the Lease is read again during the term because another writer changed it. */
-  readonly saw: (found: Found) => void;
+  /** Receives the annotations after a read during the term, which happens when another writer changed the Lease. */
+  readonly onRead: (found: Found) => void;
   readonly announce: (event: EventAction, term: Term) => void;
 }
 
-/** Why the Lease is no longer ours. `told`: the API server's answer showed it. */
-interface Loss {
-  readonly why: string;
-  readonly told: boolean;
+/** An acquired Lease. */
+export interface Won {
+  readonly record: LeaseRecord;
+  /** When the claim was begun. */
+  readonly began: Instant;
+  /** The annotations of `record` were written before this instant. */
+  readonly written: Instant;
 }
 
 /** The last error of an attempt to acquire or renew the Lease, and when it occurred. */
-export interface Failure {
+export interface ElectionFailure {
   readonly error: unknown;
   readonly at: Instant;
 }
 
+/** A caller of `renewNow` that waits. */
 interface Renewal {
   resolve(): void;
   reject(why: Error): void;
@@ -57,83 +66,78 @@ interface Renewal {
 /** How long a stop may wait for the release of the Lease. */
 const releaseTime: Millis = 3000;
 
-const notInTime: Loss = { why: "the Lease was not renewed in time", told: false };
-
-/** Between two attempts to renew, however slow they are. */
+/** Shortest pause between two attempts to renew, however slow they are. */
 const shortestPause: Millis = 500;
 
 /** One term, from the acquired Lease to the end of its work: renews the Lease, and releases it if it is still ours. */
 export class Leadership {
   readonly term: LeaseTerm;
   readonly #ambient: Ambient;
-  readonly #parts: LeadershipParts;
+  readonly #deps: LeadershipDeps;
+  /** Aborts as soon as the end of the term is decided. */
   readonly #leaving = new AbortController();
   readonly #bell: WakeSignal;
   readonly #found: Found;
   readonly #renewals = new DurationSample();
   #record: LeaseRecord;
-  /** When the attempt began that renewed the Lease last. */
+  /** When the last successful attempt to renew the Lease began. */
   #renewed: Instant;
-  /** When the renewal under way must be over, or the next one begins. Stands still once the term has ended. */
-  #next: Instant;
-  #why: string | undefined;
-  #successor: string | undefined;
-  #idle = false;
+  /** When the current renewal must have ended, or the next one begins. Unchanged once the term has ended. */
+  #progressDue: Instant;
+  #left: Extract<TermEnding, { is: "left" }> | undefined;
   #isReleased = false;
   /** Callers of `renewNow` that wait for the next renewal. */
   #waiting: Renewal[] = [];
   #missed = 0;
-  #failure: Failure | undefined;
+  #failure: ElectionFailure | undefined;
 
-  constructor(
-    ambient: Ambient,
-    parts: LeadershipParts,
-    won: { readonly record: LeaseRecord; readonly began: Instant; readonly written: Instant },
-  ) {
+  constructor(ambient: Ambient, deps: LeadershipDeps, won: Won) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
     this.#bell = new WakeSignal(ambient.clock);
     this.#record = won.record;
-    this.#found = { annotations: won.record.annotations, written: won.written };
+    this.#found = { lease: won.record.uid, annotations: won.record.annotations, written: won.written };
     this.#renewed = won.began;
-    this.#next = won.began;
-    const until = trustedUntil(won.began, parts.candidate.timing.duration);
-    this.term = new LeaseTerm(ambient.clock, { number: won.record.transitions, until });
+    this.#progressDue = won.began;
+    const limits = limitsOf(won.began, deps.candidate.timing);
+    this.term = new LeaseTerm(ambient.clock, { number: won.record.term, ...limits });
   }
 
-  get next(): Instant {
-    return this.#next;
+  get progressDue(): Instant {
+    return this.#progressDue;
   }
 
   get about(): ObjectRef {
-    return this.#parts.lock.about(this.#record);
+    return this.#deps.lock.about(this.#record);
   }
 
-  /** The term for the Events about its end: stands while no other board can lead, until the release is sent. */
-  get trusted(): Term {
+  /** The term for Events about its own end: it stands as long as no other board can lead. */
+  get termForLastEvents(): Term {
     const { number, signal } = this.term;
     return { number, signal, standsAt: (now) => this.term.isTrustedAt(now) };
   }
 
-  /** The Lease was released: the next leader need not wait. */
+  /** The Lease was released, so that the next leader need not wait. */
   get isReleased(): boolean {
     return this.#isReleased;
   }
 
-  stats(): { readonly renewP95: Millis | undefined; readonly missed: number; readonly failure: Failure | undefined } {
+  stats(): {
+    readonly renewP95: Millis | undefined;
+    readonly missed: number;
+    readonly failure: ElectionFailure | undefined;
+  } {
     return { renewP95: this.#renewals.p95, missed: this.#missed, failure: this.#failure };
   }
 
   /** Ends the term by our own decision: stops the work and releases the Lease, for `successor` if one is named. */
   leave(why: string, successor?: string): void {
-    this.#why ??= why;
-    this.#successor ??= successor;
-    this.#leaving.abort();
+    this.#leave({ is: "left", why, byWork: false, successor });
   }
 
-  /** Renews at once. When it resolves, the Lease carries the annotations as they were at the call, or newer. */
+  /** Renews now. Once this resolves, the Lease has the annotations as they were at the call, or newer ones. */
   renewNow(): Promise<void> {
-    if (this.#leaving.signal.aborted) return Promise.reject(new FencedError(`term ${this.term.number} is over`));
+    if (this.#ending) return Promise.reject(new FencedError(`term ${this.term.number} is over`));
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
       this.#bell.ring();
@@ -141,85 +145,95 @@ export class Leadership {
   }
 
   /**
-   * left: ended by our own decision, with a Lease that was ours to release. lost: another board may hold it. idle: the
-   * work ended by itself. Rejects with the error of the work.
+   * Runs the term. Resolves once its work has ended and the Lease is released or lost; rejects with the work's error.
    */
-  async run(signal: AbortSignal): Promise<"left" | "lost" | "idle"> {
-    const { log } = this.#ambient;
-    const term = this.term;
-    const stop = (): void => this.leave("the agent stops");
+  async run(signal: AbortSignal): Promise<TermEnding> {
+    const { clock, log } = this.#ambient;
+    const { term } = this;
+    const stop = (): void => this.leave("the agent is stopping");
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
     term.signal.addEventListener("abort", () => this.#leaving.abort(), { once: true });
-    term.watch();
+    term.startTimer();
     log.info("term began", { term: term.number });
     this.#announce("became leader", term);
+
     const work = this.#work();
-    const lost = await this.#keep();
-    for (const { reject } of this.#waiting.splice(0)) reject(new FencedError(`term ${term.number} is over`));
-    const ours = lost === undefined && !term.signal.aborted;
-    const isAnswered = this.#failure === undefined && (lost?.told ?? this.#why !== undefined);
-    term.end(lost?.why ?? this.#why ?? notInTime.why, isAnswered);
-    const { reason } = term.signal;
-    log[ours ? "info" : "warn"]("term ended", {
-      term: term.number,
-      reason: reason instanceof TermOver ? reason.why : reason,
-    });
+    const ending = await this.#keepRenewing();
+    const unsure = `term ${term.number} is over; the Lease may have been written before, and the change may take effect under the next leader`;
+    for (const { reject } of this.#waiting.splice(0)) reject(new FencedError(unsure));
+    term.end(ending, { serverAnswered: ending.is !== "expired" && this.#failure === undefined });
+    log[ending.is === "left" ? "info" : "warn"]("term ended", { term: term.number, reason: term.over?.ending.why });
     const failure = await work;
-    // Another board may lead already, or will once it reads the Lease.
-    if (lost?.told) term.forfeit(this.#ambient.clock.now());
-    // Announced however the term ended, as client-go does; the fence drops it once another board may lead or the
-    // release is sent.
-    this.#announce("stopped leading", this.trusted);
-    if (ours) await this.#release();
+
+    if (ending.is === "lost") term.forfeit(clock.now());
+    // Announced however the term ended, as in client-go. The fence drops the Event once another board may lead.
+    this.#announce("stopped leading", this.termForLastEvents);
+    if (ending.is === "left") await this.#release();
     signal.removeEventListener("abort", stop);
     if (failure) throw failure.error;
-    if (!ours) return "lost";
-    return this.#idle ? "idle" : "left";
+    return ending;
   }
 
-  /** Errors after the term ended are a consequence of its end. */
+  /** How the term ends; undefined: this is not decided yet. */
+  get #ending(): TermEnding | undefined {
+    return this.term.over?.ending ?? this.#left;
+  }
+
+  /**
+   * Ends the term. A second call keeps the first reason; it may still name a successor, until the Lease is released.
+   */
+  #leave(ending: Extract<TermEnding, { is: "left" }>): void {
+    const first = this.#left ?? ending;
+    this.#left = { ...first, successor: first.successor ?? ending.successor };
+    this.#leaving.abort();
+  }
+
+  /**
+   * Runs the work of the term and returns its error. An error after the end of the term is a consequence of that end.
+   */
   async #work(): Promise<{ readonly error: unknown } | undefined> {
     const { term } = this;
     try {
-      await this.#parts.lead(term, this.#found);
+      await this.#deps.lead(term.forWork, this.#found);
       return undefined;
     } catch (error) {
       if (!term.signal.aborted || isFatal(error)) return { error };
-      this.#ambient.log.debug("the work of the term was cut short", { error });
+      this.#ambient.log.debug("the end of the term interrupted its work", { error });
       return undefined;
     } finally {
-      this.#idle = !this.#leaving.signal.aborted;
-      this.leave("its work ended");
+      if (!this.#ending)
+        this.#leave({ is: "left", why: "the term's controllers ended", byWork: true, successor: undefined });
     }
   }
 
-  /** Renews until we leave. Returns the reason if the Lease was lost. */
-  async #keep(): Promise<Loss | undefined> {
+  /** Renews every `retry` until the term ends. */
+  async #keepRenewing(): Promise<TermEnding> {
     const { clock, log } = this.#ambient;
-    const { timing } = this.#parts.candidate;
+    const { timing } = this.#deps.candidate;
     const rest = (): Millis => timing.renewDeadline - elapsed(this.#renewed, clock.now());
     const leaving = this.#leaving.signal;
     let attempt = this.#renewed;
-    while (!leaving.aborted) {
-      // Measured from attempt to attempt: the time that an unanswered attempt took is not waited for again.
+    for (;;) {
+      if (this.#ending) return this.#ending;
+      // The pause counts from the start of the last attempt, so the time that this attempt took is part of it.
       const longest = Math.max(shortestPause, timing.retry - elapsed(attempt, clock.now()));
       const pause = Math.min(longest, Math.max(0, rest()));
-      this.#next = shifted(clock.now(), pause);
+      this.#progressDue = shifted(clock.now(), pause);
       await this.#bell.wait(leaving, pause);
-      if (leaving.aborted) return undefined;
-      if (rest() <= 0) return { why: `no renewal for ${formatDuration(timing.renewDeadline)}`, told: false };
+      if (this.#ending) continue;
+      if (rest() <= 0) return { is: "expired", why: `no renewal for ${formatDuration(timing.renewDeadline)}` };
       attempt = clock.now();
-      const longestAttempt = Math.min(patience(timing), rest());
-      this.#next = shifted(attempt, longestAttempt);
-      const bound = within(clock, longestAttempt, leaving);
+      const longestAttempt = Math.min(longestRequest(timing), rest());
+      this.#progressDue = shifted(attempt, longestAttempt);
+      const bound = withTimeout(clock, longestAttempt, leaving);
       try {
-        const lost = await this.#renew(bound.signal);
-        if (lost !== undefined) return { why: lost, told: true };
+        const ending = await this.#renew(bound.signal);
+        if (ending) return ending;
         this.#failure = undefined;
       } catch (error) {
-        if (leaving.aborted) return undefined;
-        if (error instanceof FencedError) return notInTime;
+        if (this.#ending) continue;
+        if (error instanceof FencedError) return { is: "expired", why: "the Lease was not renewed in time" };
         if (this.#failure === undefined) log[isOfLink(error) ? "debug" : "warn"]("lease not renewed", { error });
         this.#failure = { error, at: clock.now() };
         this.#missed++;
@@ -227,24 +241,23 @@ export class Leadership {
         bound.dispose();
       }
     }
-    return undefined;
   }
 
   /**
-   * One renewal. A conflict may come from another writer's label, or from our own renewal whose answer was lost; after
-   * a server error the renewal may have been written. Then the Lease is read and renewed again, as in client-go.
-   * Without any answer another request is pointless.
+   * One renewal. After a conflict or a server error the Lease is read and renewed again, as in client-go: another
+   * client may have changed a label, or our own renewal may have been written although its answer was lost. Without any
+   * answer another request is pointless.
    */
-  async #renew(signal: AbortSignal): Promise<string | undefined> {
-    const { lock, sight, saw } = this.#parts;
+  async #renew(signal: AbortSignal): Promise<TermEnding | undefined> {
+    const { lock, observer, onRead } = this.#deps;
     try {
       await this.#write(this.#record, signal);
     } catch (error) {
       if (signal.aborted || isOfLink(error) || error instanceof FencedError) throw error;
       const found = await lock.read(signal);
-      const step = sight.take(found, true);
-      if (step.do !== "renew") return step.do === "stepDown" ? step.why : "the Lease is not ours";
-      saw({ annotations: step.record.annotations, written: this.#ambient.clock.now() });
+      const step = observer.asLeader(found);
+      if (step.do === "stepDown") return { is: "lost", why: step.why };
+      onRead({ lease: step.record.uid, annotations: step.record.annotations, written: this.#ambient.clock.now() });
       await this.#write(step.record, signal);
     }
     return undefined;
@@ -252,41 +265,44 @@ export class Leadership {
 
   async #write(record: LeaseRecord, signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
-    const { lock, sight, candidate } = this.#parts;
+    const { lock, observer, candidate } = this.#deps;
     const { duration } = candidate.timing;
     const began = clock.now();
-    const asked = this.#waiting.length;
+    // A caller that arrives during this write waits for the next one, which carries its annotations.
+    const callers = this.#waiting.length;
     const renewal = { durationSeconds: writtenSeconds(duration), carried: this.#carried() };
     const guard = fence(clock, this.term);
     guard();
-    this.#record = await sight.write(began, () => lock.renew(record, renewal, began, { signal, guard }));
+    this.#record = await observer.write(began, () => lock.renew(record, renewal, began, { signal, guard }));
     this.#renewed = began;
-    for (const { resolve } of this.#waiting.splice(0, asked)) resolve();
-    sight.take(this.#record, true);
+    for (const { resolve } of this.#waiting.splice(0, callers)) resolve();
+    observer.noteWritten(this.#record);
     this.#renewals.add(elapsed(began, clock.now()));
-    this.term.extend(trustedUntil(began, duration));
+    this.term.extend(limitsOf(began, candidate.timing));
   }
 
-  /** Reads first: only a Lease that is still ours is released, and not after the trust in the term has run out. */
+  /** Releases the Lease if a read shows that it is still ours, and as long as no other board can lead. */
   async #release(): Promise<void> {
     const { clock, log } = this.#ambient;
-    const { lock, candidate, sight } = this.#parts;
+    const { lock, candidate, observer } = this.#deps;
     const { until } = this.term;
     const guard = (): void => {
       const now = clock.now();
-      if (elapsed(now, until) <= 0) throw new FencedError(`term ${this.term.number} is over`);
+      if (!isAfter(until, now)) throw new FencedError(`term ${this.term.number} is over`);
       this.term.forfeit(now);
     };
     const limit = Math.min(candidate.timing.renewDeadline, releaseTime);
-    const bound = within(clock, limit, new AbortController().signal);
+    const bound = withTimeout(clock, limit, new AbortController().signal);
     try {
       for (;;) {
         const record = await lock.read(bound.signal);
-        if (sight.take(record, false).do !== "renew" || record === undefined) return;
+        const { step } = observer.asCandidate(record);
+        if (step.do !== "renew") return;
+        const successor = this.#left?.successor;
         try {
-          await lock.release(record, this.#successor, clock.now(), { signal: bound.signal, guard });
+          await lock.release(step.record, successor, clock.now(), { signal: bound.signal, guard });
           this.#isReleased = true;
-          log.info("lease released", { term: this.term.number, successor: this.#successor });
+          log.info("lease released", { term: this.term.number, successor });
           return;
         } catch (error) {
           if (dispositionOf(error) !== "refresh") throw error;
@@ -299,24 +315,30 @@ export class Leadership {
     }
   }
 
-  /** A bug in the source of an annotation must not cost the term. */
+  /** The texts of the carried annotations. An error in one of them is logged, and does not end the term. */
   #carried(): Readonly<Record<string, string>> {
     const carried: Record<string, string> = {};
-    for (const [annotation, tell] of Object.entries(this.#parts.carried)) {
+    for (const [annotation, textOf] of Object.entries(this.#deps.carried)) {
       try {
-        const text = tell();
+        const text = textOf();
         if (text !== undefined) carried[annotation] = text;
       } catch (error) {
-        this.#ambient.log.error("an annotation of the Lease cannot be told", { annotation, error });
+        this.#ambient.log.error("the content of a Lease annotation cannot be built", { annotation, error });
       }
     }
     return carried;
   }
 
   #announce(what: string, term: Term): void {
-    const { lock, announce, candidate } = this.#parts;
+    const { lock, announce, candidate } = this.#deps;
     const about = lock.about(this.#record);
     const message = `${candidate.identity} ${what}`;
     announce({ do: "event", about, severity: "Normal", reason: "LeaderElection", message }, term);
   }
 }
+
+/** How long a term may last whose claim or latest renewal began at that instant. */
+const limitsOf = (attempt: Instant, { duration, renewDeadline }: LeaseTiming): TermLimits => ({
+  until: trustedUntil(attempt, duration),
+  deadline: shifted(attempt, renewDeadline),
+});

@@ -1,20 +1,22 @@
+import { microTimestamp } from "../api/timestamps.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { type Clock, deadline, type Instant, type Millis } from "../base/clock.ts";
-import { formatDuration } from "../base/duration.ts";
-import type { LeaseTiming } from "../base/lease-timing.ts";
+import type { Instant } from "../base/clock.ts";
 import { isOvertaken } from "../client/api-error.ts";
-import { TransportError } from "../client/transport-error.ts";
+import { type LeaseRecord, renewalMark } from "./lease-record.ts";
 import {
   type Candidate,
-  type LeaseRecord,
-  type LeaseStep,
-  nextLeaseStep,
+  type CandidateStep,
+  type LeaderStep,
+  nextCandidateStep,
+  nextLeaderStep,
   type Observation,
   observe,
 } from "./lease-rules.ts";
-import { OwnWrites } from "./own-writes.ts";
 
-/** A candidate's view of the Lease, updated by each of its reads and writes. */
+/** Maximum number of own writes remembered: far more than can be unanswered at once. */
+const mostMarks = 64;
+
+/** A board's view of the Lease, updated by each of its reads and writes. */
 export class LeaseObserver {
   readonly #ambient: Ambient;
   readonly #candidate: Candidate;
@@ -23,7 +25,7 @@ export class LeaseObserver {
   #seen: Observation | undefined;
   #holderSince: Instant | undefined;
 
-  /** `remember`: called with each term above all before, for later processes of this board. */
+  /** `remember` stores each new highest term for later processes of this board. */
   constructor(
     ambient: Ambient,
     { candidate, remember }: { readonly candidate: Candidate; readonly remember: (term: number) => void },
@@ -37,12 +39,15 @@ export class LeaseObserver {
     return this.#seen;
   }
 
-  /** When we first saw the present holder. */
+  /** When this board first saw the present holder; undefined: the Lease has not been read yet. */
   get holderSince(): Instant | undefined {
     return this.#holderSince;
   }
 
-  /** Sends a write to the Lease. A write without an answer may have been applied all the same. */
+  /**
+   * Sends a write to the Lease. Unless it fails with a conflict, the write may have been applied, and is remembered as
+   * our own.
+   */
   async write(began: Instant, send: () => Promise<LeaseRecord>): Promise<LeaseRecord> {
     this.#own.add(began);
     try {
@@ -53,33 +58,68 @@ export class LeaseObserver {
     }
   }
 
-  /** Takes in the Lease as just read or written, and returns the next step. `leading`: this board holds a term. */
-  take(record: LeaseRecord | undefined, leading: boolean): LeaseStep {
+  /** The next step of a leader that has just read this Lease. */
+  asLeader(record: LeaseRecord | undefined): LeaderStep {
+    return nextLeaderStep(this.#observe(record, { leading: true }));
+  }
+
+  /** This board, as the leader, has just written this Lease. */
+  noteWritten(record: LeaseRecord): void {
+    this.#observe(record, { leading: true });
+  }
+
+  /** The next step of a candidate that has just read this Lease, and the observation that it follows from. */
+  asCandidate(record: LeaseRecord | undefined): { readonly step: CandidateStep; readonly seen: Observation } {
+    const seen = this.#observe(record, { leading: false });
+    return { step: nextCandidateStep(seen, this.#candidate, this.#ambient.clock.now()), seen };
+  }
+
+  #observe(record: LeaseRecord | undefined, { leading }: { readonly leading: boolean }): Observation {
     const { clock, log } = this.#ambient;
-    const now = clock.now();
-    const before = this.#seen?.record;
-    const known = this.#seen?.highestTerm ?? this.#candidate.formerTerm;
-    const hadNamesake = this.#seen?.namesake ?? false;
-    this.#seen = observe(this.#seen, record, this.#candidate, now, {
-      leading,
-      wrote: (renewal) => this.#own.has(renewal),
-    });
-    const { highestTerm, namesake } = this.#seen;
-    if (namesake && !hadNamesake) {
-      log.error("another process writes the Lease under our name", { identity: this.#candidate.identity });
+    const { identity, formerTerm } = this.#candidate;
+    const before = this.#seen;
+    const reading = { record, at: clock.now(), leading, wrote: (renewal: number) => this.#own.has(renewal) };
+    const seen = observe(before, reading, this.#candidate);
+    this.#seen = seen;
+    if (seen.state.is === "contested" && before?.state.is !== "contested") {
+      log.error("another process writes the Lease under this agent's identity", { identity });
     }
-    if (highestTerm !== undefined && highestTerm !== known) this.#remember(highestTerm);
-    if (before?.holder !== record?.holder || before?.transitions !== record?.transitions) {
-      this.#holderSince = now;
-      log.info("lease holder changed", { holder: record?.holder ?? "", term: record?.transitions });
+    const stored = before?.highestTerm ?? formerTerm;
+    if (seen.highestTerm !== undefined && seen.highestTerm !== stored) this.#remember(seen.highestTerm);
+    const { holder, term } = before?.state.record ?? {};
+    if (holder !== record?.holder || term !== record?.term) {
+      this.#holderSince = reading.at;
+      log.info("lease holder changed", { holder: record?.holder ?? "", term: record?.term });
     }
-    return nextLeaseStep(this.#seen, this.#candidate, leading, now);
+    return seen;
   }
 }
 
-/** How long one request may take, so that a hanging one cannot use up the whole renew deadline. */
-export const patience = ({ renewDeadline }: LeaseTiming): Millis => Math.max(1000, renewDeadline / 2);
+/**
+ * The writes to the Lease that this process sent, including those whose answer was lost. A write is identified by its
+ * renewTime, which is not used as a time here.
+ */
+export class OwnWrites {
+  readonly #marks = new Set<number>();
 
-/** A signal for one exchange with the lock. */
-export const within = (clock: Clock, limit: Millis, parent: AbortSignal) =>
-  deadline(clock, limit, parent, () => new TransportError("Timeout", `no answer within ${formatDuration(limit)}`));
+  /** Remembers a write that is about to be sent. */
+  add(began: Instant): void {
+    const mark = renewalMark(microTimestamp(began));
+    if (mark === undefined) return;
+    this.#marks.add(mark);
+    for (const oldest of this.#marks) {
+      if (this.#marks.size <= mostMarks) break;
+      this.#marks.delete(oldest);
+    }
+  }
+
+  /** Forgets a write that was not applied: a Lease with the same mark was then written by another process. */
+  remove(began: Instant): void {
+    const mark = renewalMark(microTimestamp(began));
+    if (mark !== undefined) this.#marks.delete(mark);
+  }
+
+  has(mark: number): boolean {
+    return this.#marks.has(mark);
+  }
+}

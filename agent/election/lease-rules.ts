@@ -1,200 +1,260 @@
-import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
-import { type LeaseTiming, longestLease, timingProblems, trust, writtenSeconds } from "../base/lease-timing.ts";
+import { elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
+import { type LeaseTiming, longestLease } from "../base/lease-timing.ts";
+import { type LeaseRecord, lastTerm } from "./lease-record.ts";
 
-/** leaseTransitions is an int32. Terms never count that far, but somebody may write such a number by hand. */
-export const lastTerm = 2 ** 31 - 2;
+/*
+ * The rules of the Lease, as pure functions: `observe` interprets a Lease that was read, and `nextCandidateStep` and
+ * `nextLeaderStep` decide what to do.
+ *
+ * Times in a Lease are never used as times, since another board's clock wrote them. This board measures on its own clock
+ * how long the Lease has not changed: a holder that does not renew it for the duration that it wrote has lost it. Each
+ * claim writes a higher term than any that the board has seen, also into a Lease that was deleted and created again.
+ */
 
-/** Whether a number, which anybody may have written, is valid as a term. */
-export const isTerm = (value: unknown): value is number =>
-  typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= lastTerm;
+/**
+ * The meaning of the Lease for this board, and what follows from it:
+ *
+ * state     | the Lease                               | a candidate                                       | a leader
+ * ----------|-----------------------------------------|---------------------------------------------------|-----------
+ * absent    | does not exist                          | waits for `until`, creates it                     | steps down
+ * free      | names no holder                         | waits for `until` and a named successor, takes it | steps down
+ * ours      | names this process                      | renews it; takes it if outdated                   | renews it
+ * inherited | names our former process, which is gone | takes it                                          | steps down
+ * held      | names another process, or is outdated   | waits for `until`, takes it                       | steps down
+ * contested | as ours, but another process renews it  | waits for `until`, takes it                       | steps down
+ *
+ * `until`: before this instant another process may believe that it leads, and this board must not lead; deleting or
+ * recreating the Lease does not shorten that. undefined: no other process can believe so. An outdated Lease shows a term
+ * after which other boards have led: it is from a backup. `foreignRenewalAt`: when another process last renewed the Lease
+ * under our identity; undefined: never.
+ */
+export type LeaseState =
+  | { readonly is: "absent"; readonly record: undefined; readonly until: Instant | undefined }
+  | { readonly is: "free"; readonly record: LeaseRecord; readonly until: Instant | undefined }
+  | { readonly is: "ours"; readonly record: LeaseRecord; readonly foreignRenewalAt: Instant | undefined }
+  | { readonly is: "inherited"; readonly record: LeaseRecord }
+  | { readonly is: "held"; readonly record: LeaseRecord; readonly until: Instant }
+  | {
+      readonly is: "contested";
+      readonly record: LeaseRecord;
+      readonly until: Instant;
+      readonly foreignRenewalAt: Instant | undefined;
+    };
 
-/** The term after the last one is the last one again: starting at 0 would fall below the terms that boards remember. */
-const termAfter = (term: number): number => Math.min(term + 1, lastTerm);
-
-/** The Lease as it was read; its values may make no sense. */
-export interface LeaseRecord {
-  readonly uid: string;
-  readonly resourceVersion: string;
-  /** "": no holder. */
-  readonly holder: string;
-  readonly durationSeconds: number | undefined;
-  readonly transitions: number;
-  /** Mark of its latest renewal; undefined: no readable renewTime. */
-  readonly renewal: number | undefined;
-  readonly annotations: Readonly<Record<string, string>>;
-  /** The board for which the last holder released it. */
-  readonly successor?: string | undefined;
-  /** The server records managedFields for it. */
-  readonly managed?: true | undefined;
-}
-
-/** What this board knows of the Lease. Its timestamps are never read as time: only change counts, on our own clock. */
+/** This board's knowledge of the Lease. */
 export interface Observation {
-  /** Undefined: there is no Lease. */
-  readonly record: LeaseRecord | undefined;
-  /** When we first saw it in this state. */
+  readonly state: LeaseState;
+  /** When this board first saw the Lease in this state. */
   readonly since: Instant;
-  /** Until when another process may believe that it leads. Deleting or recreating the Lease does not end this. */
-  readonly heldUntil: Instant | undefined;
-  /** The highest term ever seen: the next one is higher, also in a recreated Lease. */
+  /** The highest term ever seen; the next claim writes a higher one, also into a recreated Lease. undefined: none. */
   readonly highestTerm: number | undefined;
-  /** Another process renews it under our identity. */
-  readonly namesake: boolean;
-  /** When we last saw a renewal under our identity that was not ours. */
-  readonly intruded: Instant | undefined;
 }
 
-/** The observer's situation when it reads the Lease. */
-export interface Look {
-  /** This board holds a term right now. */
+/** One read of the Lease, or the result of one of our writes. */
+export interface LeaseReading {
+  /** undefined: there is no Lease. */
+  readonly record: LeaseRecord | undefined;
+  readonly at: Instant;
+  /** This board is leading. */
   readonly leading: boolean;
-  /** Whether this process sent that renewal. */
+  /** Whether this process sent the renewal with this mark. */
   readonly wrote: (renewal: number) => boolean;
 }
 
 export interface Candidate {
   readonly identity: string;
-  /** The board that stands; undefined: it is never named as a successor. */
+  /** The name of this board, to recognise itself as a successor; undefined: it never is one. */
   readonly board?: string | undefined;
   readonly timing: LeaseTiming;
-  /** How long the others leave a released Lease to its named successor: as long as that board may sleep. */
+  /**
+   * How long the other boards wait for a named successor to claim the Lease: the longest pause between two of its
+   * reads.
+   */
   readonly headStart?: Millis | undefined;
-  /** The identity that led from this board before, if that process is provably gone. */
+  /** The identity of this board's former process, if that process is certainly gone. */
   readonly formerIdentity?: string | undefined;
-  /** The highest term that this board remembers. */
+  /** The highest term that earlier processes of this board saw. */
   readonly formerTerm?: number | undefined;
 }
 
-export type LeaseStep =
-  | { readonly do: "create"; readonly term: number }
-  | {
-      readonly do: "take";
-      readonly record: LeaseRecord;
-      readonly term: number;
-      readonly why: "free" | "expired" | "ours before";
-    }
-  | { readonly do: "renew"; readonly record: LeaseRecord; readonly term: number }
-  | { readonly do: "wait"; readonly until: Instant }
-  | { readonly do: "stepDown"; readonly why: string };
-
-/** All problems of a candidate, as sentences. */
-export function candidateProblems({ timing, identity }: Candidate): readonly string[] {
-  const problems = timingProblems(timing).map(({ setting, message }) => `leader.${setting}: ${message}`);
-  if (identity === "") problems.push("the identity that stands for election must not be empty");
-  return problems;
+/** The observation after another read of the Lease. */
+export function observe(before: Observation | undefined, reading: LeaseReading, candidate: Candidate): Observation {
+  const { record, at } = reading;
+  const terms = [before?.highestTerm, record?.term, candidate.formerTerm].filter((term) => term !== undefined);
+  const highestTerm = terms.length === 0 ? undefined : Math.max(...terms);
+  const last = before?.state.record;
+  const isUnchanged = last?.uid === record?.uid && last?.resourceVersion === record?.resourceVersion;
+  if (before && isUnchanged) return { ...before, highestTerm };
+  return { state: stateOf(before, reading, candidate, highestTerm), since: at, highestTerm };
 }
 
-/** Trust runs from the beginning of the attempt, not from its answer: nobody can have seen the renewal earlier. */
-export const trustedUntil = (attempt: Instant, duration: Millis): Instant =>
-  shifted(attempt, trust(writtenSeconds(duration)));
+/** The state of a Lease that changed since the last read. */
+function stateOf(
+  before: Observation | undefined,
+  { record, at, leading, wrote }: LeaseReading,
+  candidate: Candidate,
+  highestTerm: number | undefined,
+): LeaseState {
+  if (record === undefined) return { is: "absent", record, until: formerHolderMayLeadUntil(before, candidate, at) };
+  const outdated = isOutdated(record, highestTerm);
+  if (record.holder === undefined)
+    return { is: "free", record, until: freeLeaseBlockedUntil(before, { record, outdated }, candidate, at) };
 
-/** How long the holder that wrote this may believe in its term. A missing or absurd duration is replaced by our own. */
-function validity({ durationSeconds }: LeaseRecord, own: Millis): Millis {
+  const { identity, formerIdentity, timing } = candidate;
+  const until = holderMayLeadUntil(before, record, candidate, at);
+  // A leader keeps its Lease even if a restored backup shows it with an older term.
+  if (record.holder === identity && (leading || !outdated)) {
+    const { foreignRenewalAt, contested } = intrusion(before, { record, at, leading, wrote }, timing);
+    return contested ? { is: "contested", record, until, foreignRenewalAt } : { is: "ours", record, foreignRenewalAt };
+  }
+  if (record.holder === formerIdentity && !outdated) return { is: "inherited", record };
+  return { is: "held", record, until };
+}
+
+/** Until when the holder of this Lease, or of one that it replaced, may believe that it leads. */
+function holderMayLeadUntil(
+  before: Observation | undefined,
+  record: LeaseRecord,
+  candidate: Candidate,
+  at: Instant,
+): Instant {
+  const own = shifted(at, believedFor(record, candidate.timing.duration));
+  const former = isSameLease(before, record) ? undefined : formerHolderMayLeadUntil(before, candidate, at);
+  return former && isAfter(former, own) ? former : own;
+}
+
+/**
+ * Until when no board may claim a Lease without a holder; undefined: it may be claimed now, because its holder released
+ * it. A Lease read for the first time counts as released. A recreated one does not, and neither does an outdated one,
+ * which later holders did not release.
+ */
+function freeLeaseBlockedUntil(
+  before: Observation | undefined,
+  { record, outdated }: { readonly record: LeaseRecord; readonly outdated: boolean },
+  candidate: Candidate,
+  at: Instant,
+): Instant | undefined {
+  if (before !== undefined && !isSameLease(before, record)) return formerHolderMayLeadUntil(before, candidate, at);
+  const { state } = before ?? {};
+  // The Lease is still free, and not an older version of itself: an edit by hand does not start the wait again.
+  if (state?.is === "free" && record.term >= state.record.term) return state.until;
+  return outdated ? formerHolderMayLeadUntil(before, candidate, at) : undefined;
+}
+
+/** Until when the holder of a Lease that was deleted, or that we never saw, may believe that it leads. */
+function formerHolderMayLeadUntil(
+  before: Observation | undefined,
+  { timing, formerTerm }: Candidate,
+  at: Instant,
+): Instant | undefined {
+  if (before === undefined) {
+    // A remembered term shows that there was a Lease, whose last holder we may never have seen.
+    return formerTerm === undefined ? undefined : shifted(at, timing.duration);
+  }
+  const { state, since } = before;
+  if (state.is === "absent") return state.until;
+  if (state.is === "ours" && elapsed(since, at) < timing.duration / 2) return undefined;
+  // Followers read rarely: the holder may have renewed the Lease, or a new one acquired it, right before the deletion.
+  return shifted(at, Math.max(believedFor(state.record, timing.duration), timing.duration));
+}
+
+/** How long the holder of this record may believe that it leads. Our own duration replaces a missing or absurd one. */
+function believedFor({ durationSeconds }: LeaseRecord, own: Millis): Millis {
   if (durationSeconds === undefined || !(durationSeconds > 0)) return own;
   return Math.min(durationSeconds * 1000, longestLease);
 }
 
-/** The observation after another read of the Lease. */
-export function observe(
+/**
+ * Whether another process renews a Lease that names our identity. A Lease that we read for the first time is ours, as
+ * in client-go; afterwards we recognise our own writes. A leader ignores one foreign renewal, which may be an edit by
+ * hand, and ends its term at the next one within a duration.
+ */
+function intrusion(
   before: Observation | undefined,
-  record: LeaseRecord | undefined,
-  candidate: Candidate,
-  now: Instant,
-  look: Look,
-): Observation {
-  const { identity, timing, formerTerm } = candidate;
-  const terms = [before?.highestTerm, record?.transitions, formerTerm].filter((term) => term !== undefined);
-  const highestTerm = terms.length === 0 ? undefined : Math.max(...terms);
-  const sameObject = before !== undefined && before.record?.uid === record?.uid;
-  if (sameObject && before.record?.resourceVersion === record?.resourceVersion) return { ...before, highestTerm };
-
-  const gone = sameObject ? undefined : heldBefore(before, candidate, now);
-  const seen = { record, since: now, highestTerm, namesake: false, intruded: undefined };
-  if (record === undefined) return { ...seen, heldUntil: gone };
-  const own = shifted(now, validity(record, timing.duration));
-  const held = gone ? later(own, gone) : own;
-  if (record.holder === identity && !isOutdated(record, highestTerm, look)) {
-    const others = underOurName(before, record, candidate, now, look);
-    return { ...seen, ...others, heldUntil: others.namesake ? held : undefined };
+  { record: { renewal }, at, leading, wrote }: LeaseReading & { readonly record: LeaseRecord },
+  { duration }: LeaseTiming,
+): { readonly contested: boolean; readonly foreignRenewalAt: Instant | undefined } {
+  const { state } = before ?? {};
+  const foreignRenewalAt = state?.is === "ours" || state?.is === "contested" ? state.foreignRenewalAt : undefined;
+  if (state === undefined || renewal === undefined || renewal === state.record?.renewal) {
+    return { contested: state?.is === "contested", foreignRenewalAt };
   }
-  if (record.holder !== "") return { ...seen, heldUntil: held };
-  // Only its holder, by releasing the very Lease that it held, can spare the others the wait.
-  // A Lease that we read for the first time, with a term not below the remembered one, counts as that Lease.
-  if (before === undefined && record.transitions >= (candidate.formerTerm ?? 0))
-    return { ...seen, heldUntil: undefined };
-  const released = sameObject && before.record?.holder !== "";
-  return { ...seen, heldUntil: sameObject && !released ? before.heldUntil : gone };
+  if (wrote(renewal)) return { contested: false, foreignRenewalAt };
+  const again = foreignRenewalAt !== undefined && elapsed(foreignRenewalAt, at) < duration;
+  return { contested: !leading || again, foreignRenewalAt: at };
+}
+
+const isSameLease = (before: Observation | undefined, record: LeaseRecord): boolean =>
+  before?.state.record?.uid === record.uid;
+
+/** Whether the Lease is from a backup: boards led after it was written, and one may still believe that it leads. */
+const isOutdated = ({ term }: LeaseRecord, highestTerm: number | undefined): boolean => term < (highestTerm ?? 0);
+
+/** The next step of a candidate. renew: the Lease is ours already. */
+export type CandidateStep =
+  | { readonly do: "wait"; readonly until: Instant }
+  | { readonly do: "create"; readonly term: number }
+  | { readonly do: "renew"; readonly record: LeaseRecord }
+  | { readonly do: "take"; readonly record: LeaseRecord; readonly term: number };
+
+/** The next step of a candidate, which claims the Lease as soon as no other process can believe that it leads. */
+export function nextCandidateStep(
+  { state, since, highestTerm }: Observation,
+  { board, headStart = 0 }: Candidate,
+  now: Instant,
+): CandidateStep {
+  const term = highestTerm === undefined ? 0 : termAfter(highestTerm);
+  const until = "until" in state ? state.until : undefined;
+  if (until && isAfter(until, now)) return { do: "wait", until };
+  const { is, record } = state;
+  switch (is) {
+    case "absent":
+      return { do: "create", term };
+    case "free": {
+      const isForOther = record.successor !== undefined && record.successor !== board;
+      const mayTakeFrom = isForOther ? shifted(since, headStart) : since;
+      if (isAfter(mayTakeFrom, now)) return { do: "wait", until: mayTakeFrom };
+      return { do: "take", record, term };
+    }
+    case "ours":
+      // A backup was restored while this board led: other boards may have led after the term that it shows.
+      if (isOutdated(record, highestTerm)) return { do: "take", record, term };
+      return { do: "renew", record };
+    case "inherited":
+      return { do: "take", record, term };
+    case "held":
+    case "contested":
+      return { do: "take", record, term };
+    default:
+      return is satisfies never;
+  }
+}
+
+/** The next step of a leader: it renews its Lease, or ends its term because the Lease is no longer its own. */
+export type LeaderStep =
+  | { readonly do: "renew"; readonly record: LeaseRecord }
+  | { readonly do: "stepDown"; readonly why: string };
+
+/** The next step of a leader: any Lease but its own ends its term. */
+export function nextLeaderStep({ state }: Observation): LeaderStep {
+  switch (state.is) {
+    case "ours":
+      return { do: "renew", record: state.record };
+    case "absent":
+      return { do: "stepDown", why: "the Lease was deleted" };
+    case "free":
+      return { do: "stepDown", why: "another client removed the holder from the Lease" };
+    case "inherited":
+    case "held":
+      return { do: "stepDown", why: `the Lease passed to ${state.record.holder}` };
+    case "contested":
+      return { do: "stepDown", why: "another process writes the Lease under this agent's identity" };
+    default:
+      return state satisfies never;
+  }
 }
 
 /**
- * Whether another process renews a Lease that bears our identity. A Lease that we read for the first time is ours from
- * before, as in client-go. Afterwards we know our own writes. A leader lets one foreign renewal pass, which may be a
- * manual edit, and ends its term at the next one. If two namesakes lead, one of them ends first.
+ * The next term. The highest term repeats instead of wrapping to 0, which other boards would take for a restored backup.
  */
-function underOurName(
-  before: Observation | undefined,
-  { renewal }: LeaseRecord,
-  { timing }: Candidate,
-  now: Instant,
-  { leading, wrote }: Look,
-): Pick<Observation, "namesake" | "intruded"> {
-  const known = { namesake: before?.namesake ?? false, intruded: before?.intruded };
-  if (before === undefined || renewal === undefined || renewal === before.record?.renewal) return known;
-  if (wrote(renewal)) return { ...known, namesake: false };
-  const again = known.intruded !== undefined && elapsed(known.intruded, now) < timing.duration;
-  return { namesake: !leading || again, intruded: now };
-}
-
-/** Until when another process may believe that it holds a Lease which is gone, or which we never saw. */
-function heldBefore(
-  before: Observation | undefined,
-  { identity, timing, formerTerm }: Candidate,
-  now: Instant,
-): Instant | undefined {
-  if (before === undefined) {
-    // A remembered term means that there was a Lease; we may never have seen its last holder.
-    return formerTerm === undefined ? undefined : shifted(now, timing.duration);
-  }
-  const { record, since, heldUntil, namesake } = before;
-  if (record === undefined) return heldUntil;
-  const justOurs = record.holder === identity && !namesake && elapsed(since, now) < timing.duration / 2;
-  // Followers read rarely: right before the deletion the holder may have renewed, or a new one taken over.
-  return justOurs ? undefined : shifted(now, Math.max(validity(record, timing.duration), timing.duration));
-}
-
-/** The Lease comes from a backup: others led since it was written, and one of them may believe that it still does. */
-const isOutdated = (
-  { transitions }: LeaseRecord,
-  highestTerm: number | undefined,
-  { leading }: Pick<Look, "leading">,
-): boolean => !leading && transitions < (highestTerm ?? 0);
-
-const later = (a: Instant, b: Instant): Instant => (a.mono >= b.mono ? a : b);
-
-/** The next step for an observed Lease. `leading`: this board holds a term right now. */
-export function nextLeaseStep(
-  { record, since, heldUntil, highestTerm, namesake }: Observation,
-  { identity, board, headStart = 0, formerIdentity }: Candidate,
-  leading: boolean,
-  now: Instant,
-): LeaseStep {
-  const term = highestTerm === undefined ? 0 : termAfter(highestTerm);
-  const wait = heldUntil && elapsed(now, heldUntil) > 0 ? ({ do: "wait", until: heldUntil } as const) : undefined;
-  if (record === undefined) {
-    if (leading) return { do: "stepDown", why: "the Lease was deleted" };
-    return wait ?? { do: "create", term };
-  }
-  const { holder } = record;
-  const outdated = isOutdated(record, highestTerm, { leading });
-  if (holder === identity && !namesake && !outdated) return { do: "renew", record, term: record.transitions };
-  if (leading) {
-    if (namesake) return { do: "stepDown", why: "another process writes the Lease under our name" };
-    return { do: "stepDown", why: holder === "" ? "the Lease was released for us" : `the Lease went to ${holder}` };
-  }
-  if (holder !== "" && holder === formerIdentity && !outdated) return { do: "take", record, term, why: "ours before" };
-  if (wait) return wait;
-  if (holder !== "") return { do: "take", record, term, why: "expired" };
-  const { successor } = record;
-  const others = shifted(since, successor === undefined || successor === board ? 0 : headStart);
-  return elapsed(now, others) > 0 ? { do: "wait", until: others } : { do: "take", record, term, why: "free" };
-}
+const termAfter = (term: number): number => Math.min(term + 1, lastTerm);

@@ -1,8 +1,8 @@
 import { type Clock, deadline, type Millis } from "../base/clock.ts";
-import { formatDuration } from "../base/duration.ts";
 import type { HasDisposition } from "../base/errors.ts";
+import { formatDuration } from "../base/time/duration.ts";
 
-/** As far as we know, the Lease does not hold the intended change. */
+/** The change was not written to the Lease, as far as this board knows. */
 export class LeaseNotWrittenError extends Error implements HasDisposition {
   override readonly name = "LeaseNotWrittenError";
   readonly disposition = "retry";
@@ -12,11 +12,11 @@ export class LeaseNotWrittenError extends Error implements HasDisposition {
 export async function writtenWithin(clock: Clock, patience: Millis, publish: () => Promise<void>): Promise<void> {
   const late = (): Error => new LeaseNotWrittenError(`the Lease was not written within ${formatDuration(patience)}`);
   const bound = deadline(clock, patience, new AbortController().signal, late);
-  const given = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     bound.signal.addEventListener("abort", () => reject(bound.signal.reason), { once: true });
   });
   try {
-    await Promise.race([publish(), given]);
+    await Promise.race([publish(), timeout]);
   } finally {
     bound.dispose();
   }

@@ -1,28 +1,61 @@
-import { type Clock, elapsed, type Instant, type Timer } from "../base/clock.ts";
-import type { Term } from "../loop/controller.ts";
+import { type Clock, elapsed, type Instant, isAfter, type Timer } from "../base/clock.ts";
+import type { Term } from "../execution/fence.ts";
+
+/** How a term ends. */
+export type TermEnding =
+  /**
+   * This board decided to leave: it releases the Lease. `byWork`: the work ended by itself. `successor`: the board for
+   * which the Lease is released; undefined: for any board.
+   */
+  | {
+      readonly is: "left";
+      readonly why: string;
+      readonly byWork: boolean;
+      readonly successor: string | undefined;
+    }
+  /** The Lease was not renewed in time: another board may lead once it has expired. */
+  | { readonly is: "expired"; readonly why: string }
+  /** The Lease that was read is no longer ours: another board may lead already. */
+  | { readonly is: "lost"; readonly why: string };
+
+/** How long a term lasts without a further renewal. */
+export interface TermLimits {
+  /** Before this instant, no other board can lead. */
+  readonly until: Instant;
+  /** By this instant a further renewal is due. From then on the work of the term writes nothing. */
+  readonly deadline: Instant;
+}
 
 /**
- * A term issued by the elector. It stands until the instant up to which it is trusted; renewals move that instant. Once
- * it was over it never stands again, even if an answer arrives late.
+ * A term of this board. It stands until `until`, which each renewal extends. Once it is over it never stands again,
+ * even if the answer to a renewal arrives late.
  */
 export class LeaseTerm implements Term {
   readonly number: number;
   readonly #clock: Clock;
   readonly #over = new AbortController();
   #until: Instant;
+  #deadline: Instant;
   #timer: Timer | undefined;
 
-  constructor(clock: Clock, { number, until }: { readonly number: number; readonly until: Instant }) {
+  constructor(clock: Clock, { number, until, deadline }: TermLimits & { readonly number: number }) {
     this.#clock = clock;
     this.number = number;
     this.#until = until;
+    this.#deadline = deadline;
   }
 
   get signal(): AbortSignal {
     return this.#over.signal;
   }
 
-  /** End of the trust; the instant itself no longer counts. */
+  /** How the term ended; undefined: it has not. The Lease may stay ours for longer than the term. */
+  get over(): TermOver | undefined {
+    const { reason } = this.#over.signal;
+    return reason instanceof TermOver ? reason : undefined;
+  }
+
+  /** Before this instant, no other board can lead. */
   get until(): Instant {
     return this.#until;
   }
@@ -31,55 +64,68 @@ export class LeaseTerm implements Term {
     return !this.#over.signal.aborted && this.isTrustedAt(now);
   }
 
-  /** True also after `end`: no other board may lead yet. */
+  /** Whether no other board can lead yet; may be true after `end`. */
   isTrustedAt(now: Instant): boolean {
-    return elapsed(now, this.#until) > 0;
+    return isAfter(this.#until, now);
   }
 
-  /** Arms the timer that ends the term when its trust runs out; called at its beginning and by `extend`. */
-  watch(): void {
+  /**
+   * The term as its work sees it. It ends at the deadline, at which the leader gives up. Without this limit, the work
+   * of a process that was suspended at the deadline would go on with old observations until the elector ends the term.
+   */
+  get forWork(): Term {
+    const standsAt = (now: Instant): boolean => this.standsAt(now) && isAfter(this.#deadline, now);
+    return { number: this.number, signal: this.signal, standsAt };
+  }
+
+  /** Sets the timer that ends the term at `until`; called when the term begins, and by `extend`. */
+  startTimer(): void {
     this.#timer?.cancel();
     if (this.#over.signal.aborted) return;
     this.#timer = this.#clock.after(elapsed(this.#clock.now(), this.#until), () =>
-      this.end("the Lease could not be renewed in time", false),
+      this.end({ is: "expired", why: "the Lease could not be renewed in time" }, { serverAnswered: false }),
     );
   }
 
-  /** Another board may lead from now on. */
+  /** Ends the trust: another board may lead from now on. */
   forfeit(now: Instant): void {
     this.#until = now;
   }
 
-  extend(until: Instant): void {
-    if (!this.standsAt(this.#clock.now())) {
-      this.end("the renewal came too late", false);
+  extend({ until, deadline }: TermLimits): void {
+    if (this.#over.signal.aborted || !this.isTrustedAt(this.#clock.now())) {
+      this.end({ is: "expired", why: "the renewal came too late" }, { serverAnswered: false });
       return;
     }
-    if (elapsed(this.#until, until) > 0) this.#until = until;
-    this.watch();
+    if (isAfter(until, this.#until)) this.#until = until;
+    if (isAfter(deadline, this.#deadline)) this.#deadline = deadline;
+    this.startTimer();
   }
 
-  /** `heard`: the API server answered up to now. */
-  end(why: string, heard: boolean): void {
+  /** Ends the term, unless it has ended. `serverAnswered`: the API server answered the last request. */
+  end(ending: TermEnding, { serverAnswered }: { readonly serverAnswered: boolean }): void {
     this.#timer?.cancel();
     if (this.#over.signal.aborted) return;
-    this.#over.abort(new TermOver(this.number, { why, heard, at: this.#clock.now() }));
+    this.#over.abort(new TermOver(this.number, { ending, serverAnswered, at: this.#clock.now() }));
   }
 }
 
-/** Abort reason of a term's signal. */
+/** The abort reason of a term's signal. */
 export class TermOver extends Error {
   override readonly name = "TermOver";
   readonly disposition = "drop";
-  readonly why: string;
+  readonly ending: TermEnding;
   readonly at: Instant;
-  /** The API server answered to the end: the term ended on purpose, not because of an outage. */
-  readonly heard: boolean;
+  /** The API server answered the last request, so that the term did not end because of an outage. */
+  readonly serverAnswered: boolean;
 
-  constructor(term: number, end: { readonly why: string; readonly at: Instant; readonly heard: boolean }) {
-    super(`term ${term} is over: ${end.why}`);
-    this.why = end.why;
+  constructor(
+    term: number,
+    end: { readonly ending: TermEnding; readonly at: Instant; readonly serverAnswered: boolean },
+  ) {
+    super(`term ${term} is over: ${end.ending.why}`);
+    this.ending = end.ending;
     this.at = end.at;
-    this.heard = end.heard;
+    this.serverAnswered = end.serverAnswered;
   }
 }

@@ -1,24 +1,24 @@
 import { isSameTaint, notReady, unreachable } from "../api/taints.ts";
 import type { Instant } from "../base/clock.ts";
 import { asRecord } from "../base/json.ts";
-import { RollingCount } from "../base/rolling-count.ts";
+import { RollingCount } from "../base/time/rolling-count.ts";
 import type { Action, EventAction } from "./actions.ts";
 
-/** Kinds of harmful acts that are counted. One pod may see several of them; each counts on its own. */
+/** The kinds of harmful acts. Several acts on the same pod count separately. */
 export const acts = [
   /** Ready=Unknown was written for a silent board. */
   "board-marked",
-  /** A board was given a NoExecute taint of ours. */
+  /** A board got our NoExecute taint. */
   "board-tainted",
   /** A pod was marked not ready because its board is silent. */
   "pod-marked",
-  /** A pod was deleted because it does not tolerate a NoExecute taint of its board, or no longer does. */
+  /** A pod was deleted because it does not, or no longer, tolerate a NoExecute taint of its board. */
   "pod-evicted",
   /** A pod was deleted because its board was deleted. */
   "pod-collected",
-  /** A daemon pod was deleted because it looks broken on a silent board. */
+  /** A daemon pod was deleted because it is not ready on a silent board. */
   "pod-replaced",
-  /** Endpoints of a service were withdrawn because their board is silent. */
+  /** Endpoints of a service were removed, or marked not ready, because their board is silent. */
   "endpoints-withdrawn",
 ] as const;
 
@@ -27,11 +27,11 @@ export type Act = (typeof acts)[number];
 export interface ActCount {
   readonly act: Act;
   readonly lastHour: number;
-  /** Since this process began. */
+  /** Acts since this process began. */
   readonly total: number;
 }
 
-/** Counts the acts of each kind that went through, in constant memory. */
+/** Counts the successful acts of each kind, in constant memory. */
 export class ActCounts {
   readonly #counts = new Map<Act, { readonly recent: RollingCount; total: number }>();
 
@@ -50,7 +50,7 @@ export class ActCounts {
   }
 }
 
-/** The kind of act that a write counts as; undefined: a harmless write. `by`: the controller that asked for it. */
+/** The kind of act that a write is; undefined: it is harmless. `by`: the controller that decided it. */
 export function actOf(action: Exclude<Action, EventAction>, by: string | undefined): Act | undefined {
   switch (action.do) {
     case "delete":
@@ -79,7 +79,7 @@ function actOfPatch(
       if (subresource === "status") return "board-marked";
       return taintsBoard(patch) ? "board-tainted" : undefined;
     case "Pod":
-      // The evicting controllers first write the reason into the pod's status: a part of the eviction, not another act.
+      // The evicting controllers first write the reason into the pod's status, which belongs to the eviction.
       return cause && by !== "taint-eviction" && by !== "pod-gc" ? "pod-marked" : undefined;
     default:
       return cause && "endpoints-withdrawn";

@@ -1,14 +1,16 @@
 import { type KubeObject, keyOf, type NewObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Instant } from "../base/clock.ts";
+import type { Subject } from "../decisions/decision-record.ts";
+import type { Grounds } from "../decisions/grounds.ts";
 
-/** One object, as we saw it. `uid` and `resourceVersion` become preconditions of every write. */
+/** A reference to an object as it was read. `uid` and `resourceVersion` are preconditions of every write. */
 export interface ObjectRef {
   readonly resource: Resource<KubeObject>;
   readonly namespace: string | undefined;
   readonly name: string;
   readonly uid: string;
-  /** Undefined if any state of the same object will do (a deletion decided by uid alone). */
+  /** undefined: the write does not depend on the object's state, only on its uid. */
   readonly resourceVersion?: string;
 }
 
@@ -20,51 +22,65 @@ export const refTo = (resource: Resource<KubeObject>, { metadata }: KubeObject):
   resourceVersion: metadata.resourceVersion,
 });
 
+/** The object as a decision record names it. */
+export const subjectOf = ({ resource, namespace, name, uid }: ObjectRef): Subject => ({
+  kind: resource.kind,
+  ...(namespace !== undefined && { namespace }),
+  name,
+  uid,
+});
+
 /** Namespace and name; without a namespace for cluster-scoped objects. */
 export const placeOf = ({ namespace, name }: ObjectRef): { namespace?: string; name: string } =>
   namespace === undefined ? { name } : { namespace, name };
 
-/** The same object in whatever state it is by now: its uid alone is the precondition. */
+/** The same object in any version: its uid is the only precondition. */
 export const anyStateOf = ({ resourceVersion: _, ...target }: ObjectRef): ObjectRef => target;
 
 /**
- * The target of a deletion. If our verdict caused it, the exact state that the verdict rested on: the request may
+ * The target of a deletion. If our verdict is its cause, only the version that was read is deleted: the request may
  * arrive long after it was sent, under another leader, and must spare an object that was written since then. Without a
- * verdict any state will do.
+ * verdict any version is deleted.
  */
-export const condemned = (target: ObjectRef, cause: Cause | undefined): ObjectRef =>
+export const deletionTarget = (target: ObjectRef, cause: Cause | undefined): ObjectRef =>
   cause === undefined ? anyStateOf(target) : target;
 
-/** Why an act is harmful, and what permits it: every act caused by our verdict about a board carries one. */
+/** The verdict on a board that caused a harmful act. */
 export interface Cause {
   readonly board: string;
   readonly verdict: string;
+  /** The rule that permits the act, as a sentence. */
   readonly rule: string;
 }
 
 interface Common {
   /**
-   * Present on harmful acts only (docs/judgement.md#budgets): NoExecute, deletions and not-ready marks that our verdict
-   * caused.
+   * Set for harmful acts only: NoExecute taints, deletions and not-ready marks that our verdict caused
+   * (docs/judgement.md#budgets).
    */
   readonly cause?: Cause;
+  /** Set on the write that completes a recorded act: the facts for its record (docs/judgement.md#decision-records). */
+  readonly grounds?: Grounds;
 }
 
-/** All actions that a controller can ask for. */
+/** An action that a controller can decide. */
 export type Action = Common &
   (
     | { readonly do: "create"; readonly resource: Resource<KubeObject>; readonly object: NewObject }
     | {
         readonly do: "patch";
         readonly target: ObjectRef;
-        /** merge: RFC 7386. strategic: Kubernetes' own, for lists that merge by key. */
+        /**
+         * merge: a JSON merge patch (RFC 7386). strategic: Kubernetes' strategic merge patch, which merges lists by
+         * key.
+         */
         readonly type: "merge" | "strategic";
         readonly patch: object;
         readonly subresource?: "status";
       }
     | { readonly do: "delete"; readonly target: ObjectRef; readonly gracePeriodSeconds?: number }
     | { readonly do: "evict"; readonly target: ObjectRef }
-    /** Assigns a Pod to its board for good, as a scheduler does. */
+    /** Binds a Pod to a board, as a scheduler does. */
     | { readonly do: "bind"; readonly target: ObjectRef; readonly board: string }
     | {
         readonly do: "event";
@@ -77,10 +93,10 @@ export type Action = Common &
 
 export type EventAction = Extract<Action, { readonly do: "event" }>;
 
-/** The object was written between the read behind the decision and this write. */
+/** Whether a write failed because the object changed after it was read. */
 export const isConflict = (error: Error): boolean => "reason" in error && error.reason === "Conflict";
 
-/** The keys of a resource's objects whose write met a newer version. */
+/** The keys of a resource's objects whose write failed with a conflict. */
 export const overtakenBy = (outcomes: readonly Outcome[], resource: Resource<KubeObject>): ReadonlySet<string> =>
   new Set(
     outcomes.flatMap(({ action, ...outcome }) =>
@@ -91,8 +107,8 @@ export const overtakenBy = (outcomes: readonly Outcome[], resource: Resource<Kub
   );
 
 /**
- * The result of an action, and when it was known if the action took time. `object`: the API's answer, for a later write
- * of the same pass.
+ * The result of an action. `at`: when it was known; undefined: the action was not sent. `object`: name, uid and
+ * resourceVersion of the written object, for a later write of the same pass.
  */
 export type Outcome = { readonly action: Action; readonly at?: Instant } & (
   | { readonly ok: true; readonly object?: KubeObject }

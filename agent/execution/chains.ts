@@ -2,18 +2,18 @@ import type { KubeObject } from "../api/meta.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
 import type { Action } from "./actions.ts";
 
-export interface Link {
+export interface QueuedAction {
   readonly action: Action;
-  /** Its place in the decision. */
+  /** The action's place in the decision. */
   readonly index: number;
 }
 
 /** Actions on one object, in the order in which they were decided. */
-export type Chain = readonly Link[];
+export type Chain = readonly QueuedAction[];
 
-/** Groups the actions of a decision by their object. A creation without a name is an object of its own. */
+/** Groups the actions of a decision by object. A creation without a name is a chain of its own. */
 export function chainsOf(actions: readonly Action[]): readonly Chain[] {
-  const chains = new Map<string, Link[]>();
+  const chains = new Map<string, QueuedAction[]>();
   for (const [index, action] of actions.entries()) {
     const object = objectOf(action) ?? `#${index}`;
     const chain = chains.get(object);
@@ -42,8 +42,9 @@ const identify = (resource: Resource<KubeObject>, namespace: string | undefined,
   `${resourceName(resource)}/${namespace ?? ""}/${name}`;
 
 /**
- * Our own writes move an object's resourceVersion. A later write of the same decision names the version that was
- * observed; it is moved on to our newest version, and only then: a write by others in between stays a conflict.
+ * Updates the preconditions of later writes in a chain. Each write of ours changes the object's resourceVersion, while
+ * the later ones still require the version that was read; they then require the version that our last write produced. A
+ * write of another client in between remains a conflict.
  */
 export class OwnVersions {
   readonly #replaced = new Set<string>();
@@ -56,7 +57,7 @@ export class OwnVersions {
     this.#newest = answer;
   }
 
-  carriedOver(action: Action): Action {
+  updated(action: Action): Action {
     if (action.do !== "patch" && action.do !== "delete") return action;
     const { target } = action;
     const newest = this.#newest?.metadata;

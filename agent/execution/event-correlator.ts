@@ -4,17 +4,18 @@ import { fullBucket, type TokenBucket, take } from "../base/token-bucket.ts";
 import type { EventAction } from "./actions.ts";
 
 export interface EventLimits {
-  /** Events that an object may cause at once; after that, one per `refill`. */
+  /** Number of Events that an object may cause at once; after that, one per `refill`. */
   readonly burst: number;
   readonly refill: Millis;
-  /** From this number on, events that differ only in their message are combined into one within `similarWindow`. */
+  /** From this number on, Events within `similarWindow` that differ only in their message are combined into one. */
   readonly similar: number;
   readonly similarWindow: Millis;
+  /** Maximum number of objects remembered. */
   readonly objects: number;
   readonly messagesPerObject: number;
 }
 
-/** As client-go, with a smaller memory. */
+/** The limits of client-go, except that fewer objects and messages are remembered. */
 export const eventLimits: EventLimits = {
   burst: 25,
   refill: 300_000,
@@ -24,7 +25,7 @@ export const eventLimits: EventLimits = {
   messagesPerObject: 16,
 };
 
-/** An Event that the API server has. */
+/** An Event that was written to the API server. */
 export interface WrittenEvent {
   readonly name: string;
   readonly count: number;
@@ -33,11 +34,11 @@ export interface WrittenEvent {
 interface Subject {
   bucket: TokenBucket;
   readonly written: Map<string, WrittenEvent>;
-  /** Per severity and reason: the messages seen since then. */
+  /** The different messages of each severity and reason, and since when they are collected. */
   readonly reasons: Map<string, { since: Instant; readonly messages: Set<string> }>;
 }
 
-/** Finds events that are the same or too many. Remembers only the objects that most recently had events. */
+/** Finds Events that repeat or exceed a limit. Remembers only the objects with the most recent Events. */
 export class EventCorrelator {
   readonly #limits: EventLimits;
   readonly #subjects = new Map<string, Subject>();
@@ -46,8 +47,8 @@ export class EventCorrelator {
     this.#limits = limits;
   }
 
-  /** The message to write: the event's own, or a combined one once there are many like it. */
-  told({ about, severity, reason, message }: EventAction, now: Instant): string {
+  /** The message to write: the Event's own, or a combined one once there are many similar Events. */
+  messageOf({ about, severity, reason, message }: EventAction, now: Instant): string {
     const { similar, similarWindow, messagesPerObject } = this.#limits;
     const { reasons } = this.#subject(about.uid, now);
     const kind = `${severity} ${reason}`;
@@ -58,11 +59,11 @@ export class EventCorrelator {
     return seen.messages.size < similar ? message : `(combined from similar events): ${message}`;
   }
 
-  /** Takes from the object's allowance; false: it is used up. */
+  /** Takes a token of the object's allowance; false: there is none. */
   admits({ about }: EventAction, now: Instant): boolean {
     const { burst, refill } = this.#limits;
     const subject = this.#subject(about.uid, now);
-    const [granted, rest] = take(subject.bucket, 1000 / refill, now, burst);
+    const [granted, rest] = take(subject.bucket, { perSecond: 1000 / refill, burst }, now);
     subject.bucket = rest;
     return granted;
   }

@@ -3,16 +3,15 @@ import { timestamp } from "../api/timestamps.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant, Millis } from "../base/clock.ts";
 import { sleep } from "../base/clock.ts";
+import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import { dispositionOf } from "../base/errors.ts";
 import { Fifo } from "../base/fifo.ts";
 import { jitter } from "../base/random.ts";
-import { WakeSignal } from "../base/wake-signal.ts";
 import { isNotFound } from "../client/api-error.ts";
-import { fence } from "../election/fence.ts";
-import type { Term } from "../loop/controller.ts";
 import type { EventAction } from "./actions.ts";
 import { EventCorrelator } from "./event-correlator.ts";
 import type { Events, Writer } from "./executor.ts";
+import { fence, type Term } from "./fence.ts";
 
 const component = "siteward";
 const longestQueue = 200;
@@ -20,7 +19,7 @@ const attempts = 4;
 const pause: Millis = 10_000;
 const longestMessage = 1024;
 
-/** An event that is not sent yet. Repetitions meanwhile are counted here. */
+/** An Event that has not been sent yet, with the number of its repetitions until then. */
 interface Pending {
   readonly event: EventAction;
   readonly text: string;
@@ -32,8 +31,8 @@ interface Pending {
 }
 
 /**
- * Writes Events (core/v1): merged, limited per object, one at a time, in the background. A pass never waits for them,
- * and nothing depends on them: events that exceed the queue or cannot be written are dropped and counted.
+ * Writes Events (core/v1) in the background, one at a time; they are merged, and limited per object. No pass waits for
+ * them, and nothing depends on them: Events that exceed the queue or cannot be written are dropped and counted.
  */
 export class EventRecorder implements Events {
   readonly #ambient: Ambient;
@@ -46,10 +45,10 @@ export class EventRecorder implements Events {
   #sent = 0;
   #dropped = 0;
 
-  constructor(ambient: Ambient, parts: { readonly client: Pick<Writer, "create" | "patch">; readonly host: string }) {
+  constructor(ambient: Ambient, deps: { readonly client: Pick<Writer, "create" | "patch">; readonly host: string }) {
     this.#ambient = ambient;
-    this.#client = parts.client;
-    this.#host = parts.host;
+    this.#client = deps.client;
+    this.#host = deps.host;
     this.#bell = new WakeSignal(ambient.clock);
   }
 
@@ -59,7 +58,7 @@ export class EventRecorder implements Events {
 
   record(event: EventAction, term: Term): void {
     const now = this.#ambient.clock.now();
-    const message = this.#correlator.told(event, now);
+    const message = this.#correlator.messageOf(event, now);
     const combined = message !== event.message;
     const text = `${event.severity} ${event.reason} ${combined ? "*" : message}`;
     const pending = this.#pending.get(`${event.about.uid} ${text}`);
@@ -89,7 +88,7 @@ export class EventRecorder implements Events {
     }
   }
 
-  /** Retries only errors of disposition "retry": the API would repeat a refusal. */
+  /** Sends an Event. Only errors of disposition "retry" are retried: the API would repeat a refusal. */
   async #deliver(pending: Pending, signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#ambient;
     for (let attempt = 1; !signal.aborted; attempt++) {
@@ -164,7 +163,7 @@ export class EventRecorder implements Events {
   }
 }
 
-/** Events about cluster-scoped objects are in "default", as Kubernetes' own. */
+/** The namespace of an Event; "default" for cluster-scoped objects, as in Kubernetes. */
 const namespaceOf = ({ about }: EventAction): string => about.namespace ?? "default";
 
 const cut = (message: string): string => message.slice(0, longestMessage);

@@ -2,19 +2,27 @@ import type { KubeObject, NewObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant, Millis } from "../base/clock.ts";
+import type { Lane } from "../base/concurrency/lanes.ts";
+import { Permits } from "../base/concurrency/permits.ts";
 import { type Disposition, dispositionOf, type HasDisposition } from "../base/errors.ts";
-import type { Lane } from "../base/lanes.ts";
-import { Permits } from "../base/permits.ts";
 import { patiently } from "../base/postponed.ts";
 import { isNotFound } from "../client/api-error.ts";
-import type { Waiting } from "../client/kube-client.ts";
-import { FencedError, fence } from "../election/fence.ts";
-import type { Term } from "../loop/controller.ts";
+import type { RequestWait } from "../client/kube-client.ts";
+import type { Decisions } from "../decisions/decision-book.ts";
 import { type ActCount, ActCounts, actOf } from "./act-counts.ts";
-import { type Action, type Cause, type EventAction, type ObjectRef, type Outcome, placeOf } from "./actions.ts";
+import {
+  type Action,
+  type Cause,
+  type EventAction,
+  type ObjectRef,
+  type Outcome,
+  placeOf,
+  subjectOf,
+} from "./actions.ts";
 import { type Chain, chainsOf, creates, OwnVersions } from "./chains.ts";
+import { FencedError, fence, type Term } from "./fence.ts";
 
-export interface Write extends Waiting {
+export interface Write extends RequestWait {
   readonly signal: AbortSignal;
   readonly guard?: () => void;
 }
@@ -25,7 +33,7 @@ export interface Writer {
     resource: Resource<T>,
     namespace: string | undefined,
     object: NewObject,
-    write: Write,
+    write: Write & { readonly metadataOnly?: boolean },
   ): Promise<T>;
   patch<T extends KubeObject>(
     resource: Resource<T>,
@@ -44,50 +52,50 @@ export interface Writer {
   bind(at: { namespace: string; name: string }, options: { uid?: string; board: string }, write: Write): Promise<void>;
 }
 
-/** Takes Events without waiting. An EventRecorder is one. */
+/** Accepts Events and writes them later. Implemented by EventRecorder. */
 export interface Events {
   record(event: EventAction, term: Term): void;
 }
 
-/** An operator froze evictions after the decision. */
+/** The act was not sent, because an operator froze evictions after the decision. */
 export class FrozenError extends Error implements HasDisposition {
   override readonly name = "FrozenError";
   readonly disposition = "refresh";
 }
 
-/** There was an outage after the site was observed: our verdict may no longer permit the act. */
+/** The act was not sent, because of an outage after the site was observed: our verdict may no longer permit the act. */
 export class OutdatedError extends Error implements HasDisposition {
   override readonly name = "OutdatedError";
   readonly disposition = "refresh";
 }
 
-/** The pass that asks for actions. */
-export interface Asking {
+/** The pass whose actions are executed. */
+export interface ActingPass {
   /** Name of the controller. */
   readonly by: string;
-  /** When it observed the site. */
+  /** When the controller observed the site. */
   readonly since: Instant;
   /** Called after each action. */
   readonly moved: () => void;
-  /** Writes that have not been sent after this time are postponed; undefined: each waits for its turn. */
+  /** Writes that have not been sent after this time are postponed; undefined: they wait without limit. */
   readonly patience?: Millis | undefined;
   /** The lane in which writes wait for their turn; undefined: the first. */
   readonly lane?: Lane | undefined;
 }
 
-/** Performs decisions. An Executor does; a shadow mode may only report them. */
+/** Executes decisions. Implemented by Executor. */
 export interface Acts {
-  execute(actions: readonly Action[], term: Term, asking: Asking): Promise<readonly Outcome[]>;
+  execute(actions: readonly Action[], term: Term, actingPass: ActingPass): Promise<readonly Outcome[]>;
 }
 
-/** A pass whose actions are under way. */
-interface Pass extends Omit<Asking, "by" | "patience"> {
+/** A pass whose actions are being executed. */
+interface Pass extends Omit<ActingPass, "by" | "patience"> {
   readonly by: string | undefined;
-  /** Aborts when no further write may begin. */
+  /** Aborts when no further write may be sent. */
   readonly patience: AbortSignal;
 }
 
-/** The action was not tried, because one that it builds on failed. It has the disposition of that error. */
+/** The action was not attempted, because an earlier one failed. Its disposition is that of the earlier error. */
 export class NotAttemptedError extends Error implements HasDisposition {
   override readonly name = "NotAttemptedError";
   readonly disposition: Disposition;
@@ -99,12 +107,12 @@ export class NotAttemptedError extends Error implements HasDisposition {
 }
 
 /**
- * Performs the decisions of controllers, as long as the term stands.
+ * Executes the decisions of controllers, as long as the term stands.
  *
- * Every write names the object's uid and, if the decision rests on its state, its resourceVersion. Actions on one
- * object run in order, and those after a failed one are not attempted; creations of a decision start slowly (1, 2, 4,
- * …) and stop at the first batch with a failure; all others run side by side, within the bound that all controllers
- * share.
+ * Every write requires the object's uid and, if the decision depends on the object's state, its resourceVersion.
+ * Actions on one object run in order, and those after a failed one are not attempted. Creations of a decision start in
+ * batches of 1, 2, 4, … and stop at the first batch with a failure. All other actions run concurrently, within a limit
+ * that all controllers share.
  */
 export class Executor {
   readonly #ambient: Ambient;
@@ -113,39 +121,45 @@ export class Executor {
   readonly #inflight: number;
   readonly #isFrozen: (board: string) => boolean;
   readonly #isOutdated: (since: Instant) => boolean;
+  readonly #decisions: Pick<Decisions, "acted"> | undefined;
   readonly #permits: Permits;
   readonly #acts = new ActCounts();
 
   constructor(
     ambient: Ambient,
-    parts: {
+    deps: {
       readonly client: Writer;
       readonly events: Events;
       readonly inflight: number;
       /** Whether evictions from a board are frozen; undefined: never. */
       readonly isFrozen?: (board: string) => boolean;
-      /** Whether an outage since that instant has made its observations void; undefined: never. */
+      /** Whether an outage has made observations from that instant invalid; undefined: never. */
       readonly isOutdated?: (since: Instant) => boolean;
+      /** Records what became of acts with grounds; undefined: they are not recorded. */
+      readonly decisions?: Pick<Decisions, "acted">;
     },
   ) {
     this.#ambient = ambient;
-    this.#client = parts.client;
-    this.#events = parts.events;
-    this.#inflight = parts.inflight;
-    this.#isFrozen = parts.isFrozen ?? (() => false);
-    this.#isOutdated = parts.isOutdated ?? (() => false);
-    this.#permits = new Permits(parts.inflight);
+    this.#client = deps.client;
+    this.#events = deps.events;
+    this.#inflight = deps.inflight;
+    this.#isFrozen = deps.isFrozen ?? (() => false);
+    this.#isOutdated = deps.isOutdated ?? (() => false);
+    this.#decisions = deps.decisions;
+    this.#permits = new Permits(deps.inflight);
   }
 
-  /** Counts of the harmful acts that went through, by kind. */
+  /** Counts of the successful harmful acts, by kind. */
   acts(now: Instant): readonly ActCount[] {
     return this.#acts.list(now);
   }
 
-  /** Never rejects; returns the outcomes in the order of the actions. Without `asking` they count as decided now. */
-  async execute(actions: readonly Action[], term: Term, asking?: Asking): Promise<readonly Outcome[]> {
+  /**
+   * Executes actions and returns their outcomes in the same order. Never rejects. Without `actingPass`, `since` is now.
+   */
+  async execute(actions: readonly Action[], term: Term, actingPass?: ActingPass): Promise<readonly Outcome[]> {
     const { clock } = this.#ambient;
-    const pass = asking ?? { by: undefined, since: clock.now(), moved: () => {}, patience: undefined };
+    const pass = actingPass ?? { by: undefined, since: clock.now(), moved: () => {}, patience: undefined };
     const outcomes: Outcome[] = new Array(actions.length);
     const chains = chainsOf(actions);
     const rest = chains.filter((chain) => !creates(chain)).values();
@@ -160,18 +174,18 @@ export class Executor {
     return outcomes;
   }
 
-  /** Returns the first failure. */
+  /** Executes a chain and returns its first failure; undefined: there was none. */
   async #chain(chain: Chain, outcomes: Outcome[], term: Term, pass: Pass): Promise<Error | undefined> {
     const versions = new OwnVersions();
     let failure: Error | undefined;
     for (const { action, index } of chain) {
       if (failure) {
-        const error = new NotAttemptedError("an earlier act on the same object failed", failure);
+        const error = new NotAttemptedError("an earlier write to the same object failed", failure);
         outcomes[index] = { action, ok: false, error };
         continue;
       }
       try {
-        const object = await this.#perform(versions.carriedOver(action), term, pass);
+        const object = await this.#perform(versions.updated(action), term, pass);
         versions.wrote(action, object);
         const at = this.#ambient.clock.now();
         outcomes[index] = object === undefined ? { action, ok: true, at } : { action, ok: true, at, object };
@@ -181,14 +195,32 @@ export class Executor {
       }
       pass.moved();
     }
+    for (const { index } of chain) this.#record(outcomes[index], term, pass.by);
     return failure;
+  }
+
+  /**
+   * Records the outcome of an act with grounds, unless the act is decided again: by this board after a conflict, or by
+   * the next leader after the end of the term.
+   */
+  #record(outcome: Outcome | undefined, term: Term, by: string | undefined): void {
+    const action = outcome?.action;
+    if (outcome === undefined || action === undefined || !("target" in action)) return;
+    const { target, grounds } = action;
+    if (this.#decisions === undefined || grounds === undefined || by === undefined) return;
+    const act = { on: subjectOf(target), grounds, by, term: term.number };
+    if (outcome.ok) this.#decisions.acted(act);
+    else if (dispositionOf(outcome.error) !== "refresh" && term.standsAt(this.#ambient.clock.now())) {
+      this.#decisions.acted(act, outcome.error);
+    }
   }
 
   async #perform(action: Action, term: Term, { by, since, patience, lane }: Pass): Promise<KubeObject | undefined> {
     const stands = fence(this.#ambient.clock, term);
     const guard = (): void => {
       stands();
-      if (action.cause && this.#isOutdated(since)) throw new OutdatedError("the site was not heard meanwhile");
+      if (action.cause && this.#isOutdated(since))
+        throw new OutdatedError("there was an outage since the site was observed");
       if (evicts(action) && this.#isFrozen(action.cause.board)) {
         throw new FrozenError(`evictions from ${action.cause.board} are frozen`);
       }
@@ -212,14 +244,22 @@ export class Executor {
     }
   }
 
+  /**
+   * Sends the write, and returns only the identity of the written object: pods may be as large as the API server
+   * admits.
+   */
   async #write(action: Exclude<Action, EventAction>, write: Write): Promise<KubeObject | undefined> {
+    const briefly = { ...write, metadataOnly: true };
     switch (action.do) {
-      case "create":
-        return this.#client.create(action.resource, action.object.metadata.namespace, action.object, write);
+      case "create": {
+        const { namespace } = action.object.metadata;
+        return identityOf(await this.#client.create(action.resource, namespace, action.object, briefly));
+      }
       case "patch": {
         const { target, subresource } = action;
         const at = subresource === undefined ? placeOf(target) : { ...placeOf(target), subresource };
-        return this.#client.patch(target.resource, at, action.type, withPreconditions(action.patch, target), write);
+        const patch = withPreconditions(action.patch, target);
+        return identityOf(await this.#client.patch(target.resource, at, action.type, patch, briefly));
       }
       case "delete": {
         const { target, gracePeriodSeconds } = action;
@@ -242,7 +282,7 @@ export class Executor {
   }
 }
 
-/** One creation, then two, then four: a rule or quota that refuses them all is asked once, not a hundred times. */
+/** Runs one creation, then two, then four, …: a quota that refuses all of them gets one request, not a hundred. */
 async function slowStart(
   chains: readonly Chain[],
   run: (chain: Chain) => Promise<Error | undefined>,
@@ -259,7 +299,11 @@ async function slowStart(
   }
 }
 
-/** Harmful acts that remove pods: deletions, and the taint that leads to them. A not-ready mark removes none. */
+const identityOf = ({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject => ({
+  metadata: { name, uid, resourceVersion, ...(namespace !== undefined && { namespace }) },
+});
+
+/** Whether a harmful act removes pods: deletions, and the taint that leads to them. A not-ready mark does not. */
 const evicts = (action: Action): action is Action & { readonly cause: Cause } =>
   action.cause !== undefined &&
   (action.do === "delete" ||
@@ -269,7 +313,7 @@ const evicts = (action: Action): action is Action & { readonly cause: Cause } =>
 const preconditions = ({ uid, resourceVersion }: ObjectRef): { uid: string; resourceVersion?: string } =>
   resourceVersion === undefined ? { uid } : { uid, resourceVersion };
 
-/** As part of the patch: the API refuses all of it if the stored uid or resourceVersion differs. */
+/** The patch with its preconditions: the API refuses it if the stored uid or resourceVersion differs. */
 function withPreconditions(patch: object, target: ObjectRef): object {
   const metadata = "metadata" in patch && typeof patch.metadata === "object" ? patch.metadata : {};
   return { ...patch, metadata: { ...metadata, ...preconditions(target) } };

@@ -1,57 +1,60 @@
 import type { Memo } from "../../storage/memo.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant } from "../base/clock.ts";
-import type { Lane } from "../base/lanes.ts";
-import { Permits } from "../base/permits.ts";
+import type { Lane } from "../base/concurrency/lanes.ts";
+import { Permits } from "../base/concurrency/permits.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import type { Config } from "../config/settings.ts";
-import type { SightParts } from "../controllers/board-verdicts.ts";
+import type { BoardVerdictDeps } from "../controllers/board-verdicts.ts";
 import { siteKey } from "../controllers/node-lifecycle/controller.ts";
 import type { SiteMemory } from "../controllers/node-lifecycle/memory.ts";
-import { type ControllerParts, registry, workloadRegistry } from "../controllers/registry.ts";
+import { type ControllerDeps, registry, workloadRegistry } from "../controllers/registry.ts";
 import { countTimers, type TimerCounts } from "../controllers/taint-eviction/timer.ts";
 import type { WorkloadName } from "../controllers/workloads.ts";
+import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { Executor } from "../execution/executor.ts";
 import { leaderOwnsAll } from "../loop/assignment.ts";
 import { ControlLoop } from "../loop/control-loop.ts";
 import type { Controller } from "../loop/controller.ts";
 import { FairTurns } from "../loop/fair-turns.ts";
-import { CachedSiteView, type Caches } from "../site/site-view.ts";
+import { CachedSiteView, type Caches } from "../loop/site-view.ts";
 
 /** The part of a control loop that does not depend on its controller. */
 export type Loop = Pick<
   ControlLoop<never, never>,
-  "reads" | "restsOn" | "run" | "stats" | "progress" | "wakeAll" | "pause" | "resume"
+  "name" | "reads" | "restsOn" | "run" | "stats" | "progress" | "wakeAll" | "pause" | "resume"
 >;
 
-export interface LoopParts extends ControllerParts {
+export interface TermLoopsDeps extends ControllerDeps {
   readonly config: Config;
-  readonly sight: SightParts;
+  readonly verdictDeps: BoardVerdictDeps;
   readonly workloads: readonly WorkloadName[];
   readonly client: KubeClient;
   readonly executor: Executor;
   readonly memo: Memo;
+  readonly decisions: DecisionBook;
   readonly caches: Caches;
-  /** `caches` without the boards that another site claims. */
+  /** The caches without the boards that another site claims. */
   readonly uncontested: Caches;
 }
 
 export interface TermLoops {
   readonly loops: readonly Loop[];
-  /** The node lifecycle controller's memory of the boards. Undefined: it does not run here. */
-  readonly judged?: () => SiteMemory | undefined;
-  /** Counts of the pods whose board has a NoExecute taint. Undefined: taint eviction does not run here. */
+  /** Returns the node lifecycle controller's memory; undefined: that controller is turned off. */
+  readonly judgeMemory?: () => SiteMemory | undefined;
+  /** Counts the pods with an eviction timer; undefined: taint eviction is turned off. */
   readonly timers?: (now: Instant) => TimerCounts;
 }
 
-/** As many workers as in kube-controller-manager; they mostly wait for answers. */
-const judgeWorkers = 8;
+/** Workers of a controller of boards; as many as in kube-controller-manager. */
+const boardWorkers = 8;
 
 /** The configured control loops. Only a board that leads loads this file, and with it the controllers. */
-export function controlLoops(ambient: Ambient, parts: LoopParts): TermLoops {
-  const { config, workloads, client, executor, memo } = parts;
+export function controlLoops(ambient: Ambient, deps: TermLoopsDeps): TermLoops {
+  const { config, workloads, client, executor, memo, decisions } = deps;
   const { controllers, taintEviction } = config;
   const sweeps = new Permits(1);
+  const large = new Permits(1);
   const turns = new FairTurns(ambient.clock);
   const opened =
     (caches: Caches, lane: Lane) =>
@@ -64,37 +67,39 @@ export function controlLoops(ambient: Ambient, parts: LoopParts): TermLoops {
         site: (pass) => new CachedSiteView({ caches, client }, pass),
         executor,
         assignment: leaderOwnsAll,
+        decisions,
         store: memo,
         sweeps,
+        large,
         turns,
       });
-  // Controllers of boards do not see the boards that another site claims. Those of workloads see all boards: a service
-  // of ours goes on pointing at its pods there.
-  const ofBoards = opened(parts.uncontested, "boards");
-  const ofPods = opened(parts.uncontested, "pods");
-  const ofWorkloads = opened(parts.caches, "workloads");
-  const judge = controllers.nodeLifecycle.mode === "act" ? ofBoards(registry["node-lifecycle"](parts), 1) : undefined;
+  // Controllers of boards do not see boards that another site claims. Those of workloads see all boards, because a
+  // service of this site keeps its endpoints there.
+  const ofBoards = opened(deps.uncontested, "boards");
+  const ofPods = opened(deps.uncontested, "pods");
+  const ofWorkloads = opened(deps.caches, "workloads");
+  const judge = controllers.nodeLifecycle.mode === "act" ? ofBoards(registry["node-lifecycle"](deps), 1) : undefined;
   const loops: Loop[] = [];
   if (judge) {
     loops.push(
       judge,
-      ofBoards(registry["node-taints"](), judgeWorkers),
-      ofPods(registry["pod-readiness"](parts), judgeWorkers),
+      ofBoards(registry["node-taints"](), boardWorkers),
+      ofPods(registry["pod-readiness"](deps), boardWorkers),
       ofPods(registry["out-of-service"](), 1),
     );
   }
   const evicting =
     controllers.taintEviction.mode === "act"
-      ? ofPods(registry["taint-eviction"](parts), taintEviction.workers)
+      ? ofPods(registry["taint-eviction"](deps), taintEviction.workers)
       : undefined;
   if (evicting) loops.push(evicting);
   if (controllers.podGC.mode === "act") {
-    loops.push(opened(parts.uncontested, "workloads")(registry["pod-gc"](parts), 1));
+    loops.push(opened(deps.uncontested, "workloads")(registry["pod-gc"](deps), 1));
   }
-  for (const name of workloads) loops.push(workloadRegistry[name](parts).open<Loop>(ofWorkloads));
+  for (const name of workloads) loops.push(workloadRegistry[name](deps).open<Loop>(ofWorkloads));
   return {
     loops,
-    ...(judge && { judged: () => judge.memoryOf(siteKey) }),
+    ...(judge && { judgeMemory: () => judge.memoryOf(siteKey) }),
     ...(evicting && { timers: (now: Instant) => countTimers(evicting.memories(), now) }),
   };
 }

@@ -2,7 +2,7 @@ import type { Node } from "../api/core.ts";
 import { nodes } from "../api/resources.ts";
 import { type Peer, standbyAnnotation } from "../board/sick-leader.ts";
 import { readyOf } from "../controllers/node-lifecycle/health.ts";
-import type { Caches } from "../site/site-view.ts";
+import type { Caches } from "../loop/site-view.ts";
 
 /** A board as a possible leader of the site. */
 export const peerOf = (node: Node): Peer => ({

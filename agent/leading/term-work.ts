@@ -3,32 +3,38 @@ import type { KubeObject } from "../api/meta.ts";
 import { leases, namespaces, nodes, type Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
-import { TaskGroup } from "../base/tasks.ts";
+import { TaskGroup } from "../base/concurrency/tasks.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import type { Config } from "../config/settings.ts";
-import type { SightParts } from "../controllers/board-verdicts.ts";
-import { type Budget, decodeBudget, encodeBudget } from "../controllers/node-lifecycle/budget.ts";
-import type { BoardRecord, SiteMemory } from "../controllers/node-lifecycle/memory.ts";
-import type { TimerCounts } from "../controllers/taint-eviction/timer.ts";
+import type { BoardVerdictDeps } from "../controllers/board-verdicts.ts";
+import type { BoardRecord } from "../controllers/node-lifecycle/memory.ts";
+import type { Budget } from "../controllers/node-lifecycle/zones/budget.ts";
+import { decodeBudget, encodeBudget } from "../controllers/node-lifecycle/zones/budget-annotation.ts";
 import type { WorkloadName } from "../controllers/workloads.ts";
+import type { DecisionBook } from "../decisions/decision-book.ts";
+import type { LeaderElector } from "../election/leader-elector.ts";
 import type { LeaderMemo } from "../election/leader-memo.ts";
 import type { Found } from "../election/leadership.ts";
 import { budgetAnnotation, holdsAnnotation } from "../election/lease-lock.ts";
 import { TermOver } from "../election/term.ts";
 import type { Executor } from "../execution/executor.ts";
-import { HeldActs, type Waiting } from "../holds/held-acts.ts";
+import type { Term } from "../execution/fence.ts";
+import { HeldActs, type HeldCounts } from "../holds/held-acts.ts";
 import type { HoldBook } from "../holds/hold-book.ts";
-import { isRunning } from "../holds/holds.ts";
 import type { InformerSet } from "../informer/informer-set.ts";
+import type { WatchHealth } from "../informer/watch-health.ts";
 import { isHeld, linkOf } from "../judgement/link.ts";
-import type { Term } from "../loop/controller.ts";
 import { memoryArea } from "../loop/memory-store.ts";
+import type { Caches } from "../loop/site-view.ts";
+import type { Home } from "../site/home.ts";
 import type { SiteClaims } from "../site/site-claims.ts";
 import { followNamespaces } from "../site/site-namespaces.ts";
-import type { Caches } from "../site/site-view.ts";
-import type { Loop, LoopParts, TermLoops } from "./control-loops.ts";
+import type { Loop, TermLoopsDeps } from "./control-loops.ts";
+import type { CurrentTerm } from "./current-term.ts";
+import { Deafness, type DeafnessDeps } from "./deafness.ts";
+import type { Fitness } from "./fitness.ts";
 
-export interface TermWorkParts {
+export interface TermWorkDeps {
   readonly config: Config;
   /** The identity under which this process leads. */
   readonly identity: string;
@@ -39,239 +45,214 @@ export interface TermWorkParts {
   readonly informers: InformerSet;
   readonly claims: SiteClaims;
   readonly caches: Caches;
-  /** `caches` without the boards that another site claims. */
+  /** The caches without the boards that another site claims. */
   readonly uncontested: Caches;
   readonly executor: Executor;
-  readonly sight: SightParts;
+  readonly decisions: DecisionBook;
+  readonly verdictDeps: BoardVerdictDeps;
   readonly workloads: readonly WorkloadName[];
   readonly controllers: LoadControllers;
   readonly holds: HoldBook;
   readonly mirrored: readonly Resource<KubeObject>[];
-  /** Why another board should lead instead of this one; called again and again. */
-  readonly whyToLeave: (now: Instant) => string | undefined;
-  readonly leave: (why: string) => void;
-  /** Keeps the caches up to date, until the signal aborts. */
-  readonly listen: (signal: AbortSignal) => Promise<void>;
-  /** Called on changes the status file should show at once. */
-  readonly news: () => void;
+  readonly current: CurrentTerm;
+  readonly fitness: Fitness;
+  readonly elector: Pick<LeaderElector, "stepDown">;
+  readonly home: Pick<Home, "listen">;
+  readonly renewConnection: DeafnessDeps["renewConnection"];
+  /** Called on changes that the status file should show at once. */
+  readonly statusChanged: () => void;
 }
 
-/** Loads the controllers when the board first leads: boards that only follow stay smaller without them. */
+/** Loads the controllers when the board first leads: boards that only follow use less memory without them. */
 export type LoadControllers = () => Promise<typeof import("./control-loops.ts")>;
 
-const fitnessLook: Millis = 5000;
+/** How often the leader checks its own fitness. */
+const fitnessCheck: Millis = 5000;
 
-/** How often to check whether an outage has ended. */
-const outageLook: Millis = 1000;
+/** How often the leader checks whether an outage has ended. */
+const outageCheck: Millis = 1000;
 
 /** The work of successive terms: the controllers, and the tasks around them while this board leads. */
 export class TermWork {
   readonly #ambient: Ambient;
-  readonly #parts: TermWorkParts;
-  #term: Term | undefined;
-  #loops: readonly Loop[] = [];
-  #judged: TermLoops["judged"];
-  #timers: TermLoops["timers"];
+  readonly #deps: TermWorkDeps;
   readonly #held = new HeldActs();
+  readonly #deafness: Deafness;
 
-  constructor(ambient: Ambient, parts: TermWorkParts) {
+  constructor(ambient: Ambient, deps: TermWorkDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
+    const { config, verdictDeps, renewConnection } = deps;
+    const limits = verdictDeps.settings;
+    this.#deafness = new Deafness(ambient, { limits, leader: config.leader, renewConnection });
   }
 
-  /** The term under which all work writes; undefined: another board leads. */
-  get term(): Term | undefined {
-    return this.#term;
-  }
-
-  /** The control loops of the present term; empty: another board leads. */
-  get loops(): readonly Loop[] {
-    return this.#loops;
-  }
-
-  /** The node lifecycle controller's memory of the boards; undefined: it has not begun, or another board leads. */
-  get site(): SiteMemory | undefined {
-    return this.#judged?.();
-  }
-
-  /** Pods whose time beside a taint runs or is over; undefined: taint eviction does not run, or another board leads. */
-  timers(now: Instant): TimerCounts | undefined {
-    return this.#timers?.(now);
-  }
-
-  /** The most that the outage which began then held back at one time, as far as this board led. */
-  heldSince(outage: Instant): Waiting {
+  /**
+   * The peak number of acts that were held during the outage that began at `outage`, and during the quarantine after
+   * it, as far as this board led.
+   */
+  heldSince(outage: Instant): HeldCounts {
     return this.#held.mostSince(outage);
   }
 
-  judged(): SiteMemory | "by nobody" | undefined {
-    return this.#judged ? this.#judged() : "by nobody";
+  /** Since when this leader has been deaf; undefined: it is not, not for long enough to count, or it does not lead. */
+  deafSince(now: Instant): Instant | undefined {
+    return this.#deafness.sickness(now)?.since;
   }
 
-  wakeAll(): void {
-    for (const loop of this.#loops) loop.wakeAll();
-    this.#parts.news();
-  }
-
-  /** Applies changed holds: pauses loops or resumes them, and wakes every key. */
-  holdsChanged(): void {
-    this.#obeyPauses();
-    this.wakeAll();
-  }
-
-  /** The zone budgets for the next leader. */
+  /** The zone budgets as text for the Lease, from which the next leader reads them; undefined: there are none yet. */
   budget(): string | undefined {
-    const memory = this.site;
+    const memory = this.#deps.current.site;
     return memory && encodeBudget(memory, this.#ambient.clock.now());
   }
 
-  /** Runs until the term is over. Each controller begins only when its caches are in sync with the site. */
-  async lead(term: Term, { annotations, written }: Found): Promise<void> {
-    const { config, holds, controllers, news } = this.#parts;
+  /** Does the work of a term until it is over. Each controller starts once its caches are in sync with the site. */
+  async lead(term: Term, { lease, annotations, written }: Found): Promise<void> {
+    const { config, holds, controllers, current, statusChanged } = this.#deps;
     const begun = this.#ambient.clock.now();
-    this.#takeStock(term);
+    this.#dropOutdatedTimers(term);
     const tasks = new TaskGroup(term.signal);
     const under: Term = { number: term.number, signal: tasks.signal, standsAt: (now) => term.standsAt(now) };
-    // Before the first wait, so that renewals carry on the holds found on the Lease.
-    holds.begin(annotations[holdsAnnotation], written);
+    // Before the first await, so that every renewal writes the holds that were found on the Lease.
+    holds.begin(annotations[holdsAnnotation], { lease, written });
     const budget = decodeBudget(annotations[budgetAnnotation], begun);
     try {
       const { controlLoops } = await controllers();
-      const { loops, judged, timers } = controlLoops(
-        this.#ambient,
-        this.#loopParts(() => budget),
+      current.begin(
+        under,
+        controlLoops(
+          this.#ambient,
+          this.#loopParts(() => budget),
+        ),
       );
-      this.#judged = judged;
-      this.#timers = timers;
-      this.#loops = loops;
-      this.#term = under;
-      this.#obeyPauses();
+      current.obeyPauses(holds.ordered);
       this.#startAll(tasks, under);
-      news();
+      statusChanged();
       await tasks.join();
     } finally {
       holds.end();
-      this.#term = undefined;
-      this.#loops = [];
-      this.#judged = undefined;
-      this.#timers = undefined;
-      if (config.standby === "cold") this.#rest(term);
-      news();
+      current.end();
+      this.#deafness.end();
+      if (config.standby === "cold") this.#pauseWatches(term);
+      statusChanged();
     }
   }
 
-  #loopParts(inherited: () => Budget | undefined): LoopParts {
-    const { bootId, sight, holds, config } = this.#parts;
-    const { settings } = sight;
-    const left = { inherited, boot: bootId, holds: (now: Instant) => holds.now(now) };
-    const judged = (board: string): BoardRecord | "by nobody" | undefined =>
-      this.#judged ? this.#judged()?.boards.get(board) : "by nobody";
+  #loopParts(inherited: () => Budget | undefined): TermLoopsDeps {
+    const { bootId, verdictDeps, holds, config, current } = this.#deps;
+    const { settings } = verdictDeps;
+    const shared = { inherited, boot: bootId, holds: (now: Instant) => holds.now(now) };
+    const recordOf = (board: string): BoardRecord | "no judge" | undefined => {
+      const memory = current.judgeMemory();
+      return memory === "no judge" ? memory : memory?.boards.get(board);
+    };
     return {
-      ...this.#parts,
-      nodeLifecycle: { settings, ...left },
-      taintEviction: { settings, ...left, judged },
-      podGC: { sight, terminatedThreshold: config.podGC.terminatedThreshold },
+      ...this.#deps,
+      nodeLifecycle: { settings, ...shared },
+      taintEviction: { settings, ...shared, recordOf },
+      podGC: { verdictDeps, terminatedThreshold: config.podGC.terminatedThreshold },
     };
   }
 
   #startAll(tasks: TaskGroup, under: Term): void {
-    const { config, claims: sites, informers, mirrored, holds } = this.#parts;
-    if (config.standby === "cold") tasks.start("informers", (signal) => this.#parts.listen(signal));
+    const { config, claims: sites, informers, mirrored, holds, home, current, fitness } = this.#deps;
+    if (config.standby === "cold") tasks.start("informers", (signal) => home.listen(signal));
     // No board is touched before the claims of other sites are known.
     const claims = sites.learn(tasks.signal);
     tasks.start("claims", async (signal) => {
-      // Conflicts are found among the mirrored boards.
+      // Boards that two sites claim are found among the cached Nodes.
       await Promise.all([claims, informers.synced([nodes], signal)]);
       await sites.follow(signal);
     });
-    for (const loop of this.#loops) tasks.start("controller", () => this.#runLoop(loop, claims, under));
+    for (const loop of current.loops) tasks.start("controller", () => this.#runLoop(loop, claims, under));
     tasks.start("outages", (signal) => this.#afterOutages(signal));
     tasks.start("holds", (signal) => holds.run(signal));
     tasks.start("fitness", (signal) => this.#whileFit(signal));
-    const cameOrWent = (signal: AbortSignal): Promise<void> =>
-      followNamespaces(this.#ambient.clock, { caches: informers, changed: () => this.wakeAll() }, signal);
-    if (mirrored.includes(namespaces)) tasks.start("namespaces", cameOrWent);
+    tasks.start("lasting", (signal) => fitness.duringTerm(signal));
+    const wakeOnNamespaces = (signal: AbortSignal): Promise<void> =>
+      followNamespaces(this.#ambient.clock, { caches: informers, changed: () => current.wakeAll() }, signal);
+    if (mirrored.includes(namespaces)) tasks.start("namespaces", wakeOnNamespaces);
   }
 
-  #obeyPauses(): void {
-    const { clock } = this.#ambient;
-    const now = clock.now();
-    const { pauses } = this.#parts.holds.now(now);
-    for (const loop of this.#loops) {
-      const pause = pauses.get(loop.stats(now).name);
-      if (pause && isRunning(pause, now)) loop.pause();
-      else loop.resume();
-    }
-  }
-
-  /** A leader that stays unwell makes way for another board (docs/judgement.md#terms). */
+  /** Steps down if this board stays unwell or deaf, and another one can lead (docs/judgement.md#unwell-boards). */
   async #whileFit(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
+    const { fitness, elector } = this.#deps;
     while (!signal.aborted) {
-      await sleep(clock, fitnessLook, signal);
-      const why = signal.aborted ? undefined : this.#parts.whyToLeave(clock.now());
-      if (why !== undefined) this.#parts.leave(why);
+      await sleep(clock, fitnessCheck, signal);
+      if (signal.aborted) return;
+      const now = clock.now();
+      this.#deafness.look(this.#watches, now);
+      const why = fitness.whyToLeave(now, this.#deafness.sickness(now));
+      if (why !== undefined) elector.stepDown(why, fitness.patience);
     }
   }
 
-  /** The watches stopped because the term ended: that is an outage only if an outage ended the term. */
-  #rest({ signal: { reason } }: Term): void {
-    if (reason instanceof TermOver && reason.heard) this.#parts.informers.pause(reason.at);
+  /** The watches stop at the end of the term. Unless an outage ended it, this does not count as an outage. */
+  #pauseWatches({ signal: { reason } }: Term): void {
+    if (reason instanceof TermOver && reason.serverAnswered) this.#deps.informers.pause(reason.at);
   }
 
-  /** A controller whose resources the API server does not serve waits for them; the others do not. */
+  /**
+   * Runs a control loop once its caches are in sync. If the API server does not serve one of its resources, only this
+   * loop waits.
+   */
   async #runLoop(loop: Loop, claims: Promise<unknown>, term: Term): Promise<void> {
     const { clock, log } = this.#ambient;
-    const { informers, mirrored, news } = this.#parts;
+    const { informers, mirrored, statusChanged } = this.#deps;
     const begun = clock.now();
-    // Until the namespaces are mirrored, none counts as the site's.
+    // Until the namespaces are cached, none of them counts as the site's.
     const selected = mirrored.includes(namespaces) ? [namespaces] : [];
     const filled = informers.synced([...loop.reads, ...selected], term.signal);
     const caught = loop.restsOn.length > 0 ? [...loop.restsOn, ...selected] : [];
     await Promise.all([filled, informers.caughtUp(caught, term.signal), claims]);
     if (term.signal.aborted) return;
-    const { name: controller } = loop.stats(clock.now());
-    log.info("controller started", { controller, waitedMs: Math.round(elapsed(begun, clock.now())) });
-    news();
+    log.info("controller started", { controller: loop.name, waitedMs: Math.round(elapsed(begun, clock.now())) });
+    statusChanged();
     await loop.run(term);
   }
 
   /**
-   * Stored toleration times are valid only if no other board led in between: it may have removed a taint and added it
-   * again, and without timeAdded the two look the same.
+   * Drops the stored toleration times if another board led since this board's last term: that board may have removed a
+   * taint of ours and added it again.
    */
-  #takeStock({ number }: Term): void {
-    const { leaderMemo, identity, memo } = this.#parts;
+  #dropOutdatedTimers({ number }: Term): void {
+    const { leaderMemo, identity, memo } = this.#deps;
     if (!leaderMemo.leads(identity, number)) memo.clear(memoryArea("taint-eviction"));
   }
 
-  #lookAtHeld(): void {
+  /** Records how many acts an outage or a quarantine holds now. */
+  #countHeld(): void {
     const { clock, log } = this.#ambient;
-    const { informers, sight } = this.#parts;
+    const { verdictDeps, current } = this.#deps;
     const now = clock.now();
-    const { site } = this;
+    const { site } = current;
     if (site === undefined) return;
-    const watches = { nodes: informers.informer(nodes).health, leases: informers.informer(leases).health };
-    const { deafSince } = linkOf(watches, sight.settings, now);
-    const isDeaf = deafSince !== undefined && elapsed(deafSince, now) > sight.settings.blip;
+    const { notLiveSince } = linkOf(this.#watches, verdictDeps.settings, now);
+    const isDeaf = notLiveSince !== undefined && elapsed(notLiveSince, now) > verdictDeps.settings.blip;
     if (!isDeaf && !isHeld(site.quarantine)) {
-      this.#held.look(undefined, log, now);
+      this.#held.record(undefined, log, now);
       return;
     }
     const boards = [...site.zones.values()].reduce((sum, { queue }) => sum + queue.waiting.size, 0);
-    this.#held.look({ boards, pods: this.timers(now)?.due ?? 0 }, log, now);
+    this.#held.record({ boards, pods: current.timers(now)?.due ?? 0 }, log, now);
   }
 
-  /** Wakes every key when an outage is over: work given up during it must not wait for the next change. */
+  get #watches(): Record<"nodes" | "leases", WatchHealth> {
+    const { informers } = this.#deps;
+    return { nodes: informers.informer(nodes).health, leases: informers.informer(leases).health };
+  }
+
+  /** Processes every key again after an outage: work that failed during it must not wait for the next change. */
   async #afterOutages(signal: AbortSignal): Promise<void> {
-    const { mirrored, informers } = this.#parts;
+    const { mirrored, informers, current } = this.#deps;
     const restored = (): number =>
       Math.max(...mirrored.map((resource) => informers.informer(resource).health.restoredAt?.mono ?? 0));
     for (let last = restored(); !signal.aborted; ) {
-      await sleep(this.#ambient.clock, outageLook, signal);
-      this.#lookAtHeld();
+      await sleep(this.#ambient.clock, outageCheck, signal);
+      this.#countHeld();
       const latest = restored();
-      if (latest > last) this.wakeAll();
+      if (latest > last) current.wakeAll();
       last = latest;
     }
   }

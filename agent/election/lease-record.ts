@@ -1,0 +1,57 @@
+import type { Lease } from "../api/core.ts";
+
+/** Annotation of a Lease that was released in favour of a board: the name of that board. */
+export const successorAnnotation = "siteward.dev/successor";
+
+/** The Lease as it was read. Its values may make no sense, since any client can write them. */
+export interface LeaseRecord {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** The holder's identity; undefined: the Lease names none. */
+  readonly holder: string | undefined;
+  /** The Lease's duration; undefined: missing, or not a positive number. */
+  readonly durationSeconds: number | undefined;
+  /** leaseTransitions: the number of the term. */
+  readonly term: number;
+  /** Identifies the latest renewal, see `renewalMark`; undefined: the Lease has no valid renewTime. */
+  readonly renewal: number | undefined;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** The board in favour of which the last holder released the Lease; undefined: none. */
+  readonly successor?: string | undefined;
+  /** The Lease has managedFields. */
+  readonly managed?: true | undefined;
+}
+
+/** Parses a Lease of any origin: it may have no spec, a negative duration or absurd transitions. */
+export function recordOf({ metadata, spec }: Lease): LeaseRecord {
+  const { holderIdentity, leaseDurationSeconds: duration, leaseTransitions: transitions } = spec ?? {};
+  return {
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    holder: typeof holderIdentity === "string" && holderIdentity !== "" ? holderIdentity : undefined,
+    durationSeconds: typeof duration === "number" && duration > 0 ? duration : undefined,
+    term: isTerm(transitions) ? transitions : 0,
+    renewal: renewalMark(spec?.renewTime),
+    annotations: metadata.annotations ?? {},
+    successor: metadata.annotations?.[successorAnnotation],
+    managed: isManaged(metadata),
+  };
+}
+
+export const isManaged = ({ managedFields }: Lease["metadata"]): true | undefined =>
+  (Array.isArray(managedFields) && managedFields.length > 0) || undefined;
+
+/** The highest term: leaseTransitions is an int32. Only an edit by hand can bring a Lease so far. */
+export const lastTerm = 2 ** 31 - 2;
+
+/** Whether a value of unknown origin is valid as a term. */
+export const isTerm = (value: unknown): value is number =>
+  typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= lastTerm;
+
+/**
+ * A number that identifies a renewal by its renewTime, however that is written; undefined: it is missing or invalid.
+ */
+export function renewalMark(renewTime: unknown): number | undefined {
+  const mark = typeof renewTime === "string" ? Date.parse(renewTime) : Number.NaN;
+  return Number.isNaN(mark) ? undefined : mark;
+}

@@ -1,0 +1,88 @@
+import type { Clock, Instant } from "../base/clock.ts";
+import type { SiteMemory } from "../controllers/node-lifecycle/memory.ts";
+import type { TimerCounts } from "../controllers/taint-eviction/timer.ts";
+import type { Term } from "../execution/fence.ts";
+import { type Holds, isRunning } from "../holds/holds.ts";
+import type { Loop, TermLoops } from "./control-loops.ts";
+
+/**
+ * The control loops of the current term; none while another board leads. TermWork begins and ends the term. Other parts
+ * only read this object or wake its loops, and so need not load the controllers.
+ */
+export class CurrentTerm {
+  readonly #clock: Clock;
+  readonly #statusChanged: () => void;
+  #term: Term | undefined;
+  #running: TermLoops | undefined;
+
+  /** `statusChanged` is called on changes that the status file should show at once. */
+  constructor(clock: Clock, statusChanged: () => void) {
+    this.#clock = clock;
+    this.#statusChanged = statusChanged;
+  }
+
+  begin(term: Term, running: TermLoops): void {
+    this.#term = term;
+    this.#running = running;
+  }
+
+  end(): void {
+    this.#term = undefined;
+    this.#running = undefined;
+  }
+
+  /** The present term. All work writes only while it stands; undefined: another board leads. */
+  get term(): Term | undefined {
+    return this.#term;
+  }
+
+  /** The control loops; empty: another board leads. */
+  get loops(): readonly Loop[] {
+    return this.#running?.loops ?? [];
+  }
+
+  /** Whether this board's controllers are running. */
+  get isActing(): boolean {
+    return this.loops.length > 0;
+  }
+
+  /**
+   * The node lifecycle controller's memory; undefined: that controller is turned off or has not begun, or another board
+   * leads.
+   */
+  get site(): SiteMemory | undefined {
+    return this.#running?.judgeMemory?.();
+  }
+
+  /** Like `site`, but "no judge" if the node lifecycle controller is turned off or another board leads. */
+  judgeMemory(): SiteMemory | "no judge" | undefined {
+    return this.#running?.judgeMemory === undefined ? "no judge" : this.#running.judgeMemory();
+  }
+
+  /** Counts of the eviction timers; undefined: taint eviction is turned off, or another board leads. */
+  timers(now: Instant): TimerCounts | undefined {
+    return this.#running?.timers?.(now);
+  }
+
+  /** Processes every key of every loop again. */
+  wakeAll(): void {
+    for (const loop of this.loops) loop.wakeAll();
+    this.#statusChanged();
+  }
+
+  /** Pauses the loops that an operator paused, and resumes the others. */
+  obeyPauses({ pauses }: Pick<Holds, "pauses">): void {
+    const now = this.#clock.now();
+    for (const loop of this.loops) {
+      const pause = pauses.get(loop.name);
+      if (pause && isRunning(pause, now)) loop.pause();
+      else loop.resume();
+    }
+  }
+
+  /** Applies changed holds: pauses and resumes loops, and processes every key again. */
+  holdsChanged(holds: Holds): void {
+    this.obeyPauses(holds);
+    this.wakeAll();
+  }
+}

@@ -1,0 +1,89 @@
+import type { Ambient } from "../base/ambient.ts";
+import { elapsed, type Instant, type Millis } from "../base/clock.ts";
+import type { Sickness } from "../board/board-health.ts";
+import type { Config } from "../config/settings.ts";
+import type { WatchHealth, WatchLimits } from "../informer/watch-health.ts";
+import { later, linkOf } from "../judgement/link.ts";
+
+export interface DeafnessDeps {
+  readonly limits: WatchLimits;
+  readonly leader: Pick<Config["leader"], "sickFor" | "renewDeadline">;
+  /** Makes the next requests use a new connection, which may reach another API server. */
+  readonly renewConnection: () => void;
+}
+
+interface Watches {
+  readonly nodes: WatchHealth;
+  readonly leases: WatchHealth;
+}
+
+/**
+ * A leader is deaf while it renews its Lease, and its watches of Nodes and Leases fail or are stuck: it keeps the other
+ * boards from leading, and notices no board that falls silent or returns (docs/judgement.md#unwell-boards).
+ */
+export class Deafness {
+  readonly #ambient: Ambient;
+  readonly #deps: DeafnessDeps;
+  #since: Instant | undefined;
+  /** The duration of deafness after which the connection is renewed next. */
+  #renewAfter: Millis;
+
+  constructor(ambient: Ambient, deps: DeafnessDeps) {
+    this.#ambient = ambient;
+    this.#deps = deps;
+    this.#renewAfter = this.#lasting / 4;
+  }
+
+  /**
+   * Called every few seconds during a term. Renewals are not checked here: the term ends by itself once none succeeds.
+   */
+  look(watches: Watches, now: Instant): void {
+    const since = deafSince(this.#since, { watches, limits: this.#deps.limits }, now);
+    if (since?.mono !== this.#since?.mono) this.#renewAfter = this.#lasting / 4;
+    this.#since = since;
+    if (since === undefined || elapsed(since, now) < this.#renewAfter) return;
+    this.#renewAfter = 2 * elapsed(since, now);
+    this.#ambient.log.warn("the watches of boards deliver nothing, so the next requests open a new connection");
+    this.#deps.renewConnection();
+  }
+
+  /** Called when the term is over. */
+  end(): void {
+    this.#since = undefined;
+  }
+
+  /** Why this leader should step down; undefined: it has not been deaf for long enough. */
+  sickness(now: Instant): Sickness | undefined {
+    if (this.#since === undefined || elapsed(this.#since, now) < this.#lasting) return undefined;
+    return { why: "its watches of boards have delivered nothing new", since: this.#since };
+  }
+
+  /**
+   * How long deafness must last before another board should lead: at least the renew deadline, as a leader whose whole
+   * link is down still leads for so long.
+   */
+  get #lasting(): Millis {
+    const { sickFor, renewDeadline } = this.#deps.leader;
+    return Math.max(sickFor, renewDeadline);
+  }
+}
+
+/**
+ * Since when the leader is deaf; undefined: it is not. `before`: the result of the last check. Deafness counts from the
+ * first check that finds it, not from the moment when a watch stalled: that watch is opened again first.
+ */
+function deafSince(
+  before: Instant | undefined,
+  { watches, limits }: { readonly watches: Watches; readonly limits: WatchLimits },
+  now: Instant,
+): Instant | undefined {
+  const since = linkOf(watches, limits, now).notLiveSince ?? stuckSince(watches.leases, limits, now);
+  return since && later(since, before ?? now);
+}
+
+/**
+ * A stuck server repeats its bookmarks. One that works sends another at least every 75 s, and each renewal of the site's
+ * own Lease moves the resourceVersion in it.
+ */
+const stuckSince = ({ lastNews }: WatchHealth, { stall }: WatchLimits, now: Instant): Instant | undefined =>
+  lastNews !== undefined && elapsed(lastNews, now) >= stall ? lastNews : undefined;

@@ -1,0 +1,143 @@
+import type { Ambient } from "../base/ambient.ts";
+import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
+import type { BoardHealth, Sickness } from "../board/board-health.ts";
+import {
+  type Peer,
+  reasonNotToStand,
+  reasonOfBrokenTerms,
+  reasonToStepDown,
+  standingBy,
+  termHolds,
+} from "../board/sick-leader.ts";
+import type { Config } from "../config/settings.ts";
+import type { LeaderMemo } from "../election/leader-memo.ts";
+import type { QuietHours } from "../holds/hold-book.ts";
+
+/** The health of this board, as the companion that watches it reports it. */
+export interface WatchedBoard extends BoardHealth {
+  /** The quiet hours that are running at that time, in which nothing is evicted; undefined: none. */
+  quietHoursAt(now: Instant): QuietHours | undefined;
+}
+
+export interface FitnessDeps {
+  readonly leader: Pick<Config["leader"], "duration" | "sickFor">;
+  /** How the last terms of this board ended. */
+  readonly terms: Pick<LeaderMemo, "brokenTerms" | "termHeld" | "deferred">;
+  /** Why this board may not lead, even if no other board can; undefined: it may. */
+  readonly barred: () => string | undefined;
+}
+
+/** Number of Lease durations for which an unwell board does not stand for election. */
+const restDurations = 2;
+
+/** A process that has run for this long is in no crash loop, and may leave the Lease again because it is deaf. */
+const calm: Millis = 3_600_000;
+
+/**
+ * Decides whether this board is healthy enough to lead (docs/judgement.md#unwell-boards). Without a companion that
+ * watches it, the board counts as healthy.
+ */
+export class Fitness {
+  readonly #ambient: Ambient;
+  readonly #deps: FitnessDeps;
+  #self: WatchedBoard | undefined;
+  /** This process has left the Lease to others because of broken terms. */
+  #hasDeferred = false;
+  /** When this process last left the Lease to others because it was deaf. */
+  #leftDeaf: Instant | undefined;
+  #peers: () => Iterable<Peer> = () => [];
+
+  constructor(ambient: Ambient, deps: FitnessDeps) {
+    this.#ambient = ambient;
+    this.#deps = deps;
+  }
+
+  /** Connects the companion that watches this board. */
+  heed(self: WatchedBoard): void {
+    this.#self = self;
+  }
+
+  /** Connects the caches that show the other boards of the site. */
+  meet(peers: () => Iterable<Peer>): void {
+    this.#peers = peers;
+  }
+
+  quietHoursAt(now: Instant): QuietHours | undefined {
+    return this.#self?.quietHoursAt(now);
+  }
+
+  /** How long an unwell board does not stand for election, to let another one lead. */
+  get patience(): Millis {
+    return restDurations * this.#deps.leader.duration;
+  }
+
+  /** Why this board should not lead now; undefined: it is well. */
+  get unwell(): string | undefined {
+    return this.#deps.barred() ?? this.#self?.sickness()?.why ?? reasonOfBrokenTerms(this.#deps.terms.brokenTerms);
+  }
+
+  /** Why this board should not stand for election; undefined: it may. */
+  whyNotToStand(leaderlessFor: Millis): string | undefined {
+    const barred = this.#deps.barred();
+    if (barred !== undefined) return barred;
+    const why = this.#self?.sickness()?.why ?? this.#whyToDefer();
+    return reasonNotToStand(why, { leaderlessFor, patience: this.patience });
+  }
+
+  /** Called when this board leaves a free Lease to others. */
+  standsAside(): void {
+    if (this.#hasDeferred || reasonOfBrokenTerms(this.#deps.terms.brokenTerms) === undefined) return;
+    this.#hasDeferred = true;
+    this.#store(() => this.#deps.terms.deferred());
+  }
+
+  /** Why this board, which leads, should step down; undefined: it may continue. `deafness`: see Deafness. */
+  whyToLeave(now: Instant, deafness?: Sickness): string | undefined {
+    const limit = { now, sickFor: this.#deps.leader.sickFor };
+    return reasonToStepDown(this.#self?.sickness(), this.#peers(), limit) ?? this.#whyToLeaveDeaf(deafness, limit);
+  }
+
+  /**
+   * Why a deaf leader should step down. A process does so once an hour at most: if every API server is at fault, it
+   * does not help to pass the Lease round.
+   */
+  #whyToLeaveDeaf(
+    deafness: Sickness | undefined,
+    limit: { readonly now: Instant; readonly sickFor: Millis },
+  ): string | undefined {
+    if (this.#leftDeaf !== undefined && elapsed(this.#leftDeaf, limit.now) < calm) return undefined;
+    const why = reasonToStepDown(deafness, this.#peers(), limit);
+    if (why !== undefined) this.#leftDeaf = limit.now;
+    return why;
+  }
+
+  /** Forgets broken terms once the present one has lasted. */
+  async duringTerm(signal: AbortSignal): Promise<void> {
+    await sleep(this.#ambient.clock, termHolds, signal);
+    this.#forgetBroken();
+  }
+
+  /** Forgets broken terms once this process has run for long enough, whether or not it led. */
+  async run(signal: AbortSignal): Promise<void> {
+    await sleep(this.#ambient.clock, calm, signal);
+    if (!signal.aborted) this.#forgetBroken();
+  }
+
+  /** Broken terms count only where another board stands by: a site of one board is led again at once. */
+  #whyToDefer(): string | undefined {
+    const why = reasonOfBrokenTerms(this.#deps.terms.brokenTerms);
+    return why !== undefined && standingBy(this.#peers()) !== undefined ? why : undefined;
+  }
+
+  #forgetBroken(): void {
+    this.#store(() => this.#deps.terms.termHeld());
+  }
+
+  #store(change: () => void): void {
+    try {
+      change();
+    } catch (error) {
+      this.#ambient.log.warn("the count of terms that ended early cannot be reset", { error });
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import { leases, nodes, resourceName } from "../api/resources.ts";
+import { elapsed, type Instant } from "../base/clock.ts";
+import type { Config } from "../config/settings.ts";
+import type { NodeHealth } from "../controllers/node-lifecycle/health.ts";
+import type { BoardRecord, SiteMemory } from "../controllers/node-lifecycle/memory.ts";
+import { zoneName } from "../controllers/node-lifecycle/zones/zones.ts";
+import type { DecisionBook } from "../decisions/decision-book.ts";
+import type { Executor } from "../execution/executor.ts";
+import type { QuietHours } from "../holds/hold-book.ts";
+import { freezeOn, type Holds } from "../holds/holds.ts";
+import type { InformerStats } from "../informer/informer-stats.ts";
+import { isHeld } from "../judgement/link.ts";
+import type {
+  BoardsPart,
+  ControllerPart,
+  EvictionPart,
+  JudgementPart,
+  NamedBoard,
+  NamedBoards,
+  Parts,
+  ZonePart,
+} from "../status/parts.ts";
+import type { CurrentTerm } from "./current-term.ts";
+
+export interface ReportedSite {
+  readonly config: Config;
+  readonly current: Pick<CurrentTerm, "site" | "timers">;
+  readonly executor: Pick<Executor, "acts">;
+  readonly decisions: Pick<DecisionBook, "heldCounts">;
+  readonly holds: Holds;
+  readonly quiet: QuietHours | undefined;
+  readonly watches: readonly InformerStats[];
+  readonly controllers: readonly ControllerPart[];
+}
+
+/** The parts of the status that only the leader knows: boards, zones and evictions. Empty while another board leads. */
+export function siteParts(of: ReportedSite, now: Instant): Pick<Parts, "zones" | "boards" | "judgement" | "eviction"> {
+  const { site } = of.current;
+  if (site === undefined) return {};
+  return {
+    zones: zoneParts(site, of, now),
+    boards: boardsPart(site, of.config, now),
+    judgement: judgementPart(site, of),
+    eviction: evictionPart(site, of, now),
+  };
+}
+
+const zoneStates = {
+  initial: "Initial",
+  normal: "Normal",
+  partial: "PartialDisruption",
+  full: "FullDisruption",
+} as const;
+
+function zoneParts(site: SiteMemory, of: ReportedSite, now: Instant): readonly ZonePart[] {
+  const boards = [...site.boards.values()];
+  return [...site.zones].map(([zone, { state, queue }]) => {
+    const members = boards.filter((board) => board.zone === zone);
+    const ready = members.filter((board) => board.ready === "True" && !board.unwritten).length;
+    const rate = isStopped(of, { zone }, now) ? 0 : queue.rate;
+    return { name: zoneName(zone), state: zoneStates[state], nodes: members.length, ready, rate };
+  });
+}
+
+function judgementPart(
+  { boards, judgedAt, behindSince }: SiteMemory,
+  { config: { nodeLifecycle, client }, controllers }: ReportedSite,
+): JudgementPart {
+  return {
+    at: judgedAt,
+    period: nodeLifecycle.monitorPeriod,
+    isPaused: controllers.some(({ name, state }) => name === "node-lifecycle" && state === "paused"),
+    unwritten: [...boards.values()].filter(({ unwritten }) => unwritten).length,
+    behindSince,
+    qps: client.qps,
+  };
+}
+
+/** Whether a freeze or quiet hours stop evictions from a board, or without `board`, from every board of the zone. */
+function isStopped(
+  { holds, quiet }: ReportedSite,
+  { zone, board }: { readonly zone: string; readonly board?: string },
+  now: Instant,
+): boolean {
+  if (quiet !== undefined) return true;
+  // The empty name matches no freeze of a single board.
+  return freezeOn(holds, { board: board ?? "", zone: zoneName(zone) }, now) !== undefined;
+}
+
+function evictionPart(site: SiteMemory, of: ReportedSite, now: Instant): EvictionPart {
+  const timers = of.current.timers(now);
+  const acts = of.executor.acts(now);
+  const queued = [...site.zones.values()].flatMap(({ queue }) => [...queue.waiting.values()]);
+  const oldest = queued.reduce<Instant | undefined>(
+    (first, { addedAt }) => (first && first.mono <= addedAt.mono ? first : addedAt),
+    undefined,
+  );
+  const isInQuarantine = isHeld(site.quarantine);
+  const isDeaf = of.watches.some(({ resource, live }) => !live && judgedBy.includes(resource));
+  const isHeldBack = (name: string): boolean => {
+    const record = site.boards.get(name);
+    if (record === undefined) return false;
+    // A board that reports itself not ready is tainted without a verdict of ours.
+    if (record.ready === "Unknown" && (isInQuarantine || isDeaf)) return true;
+    return isStopped(of, { zone: record.zone, board: name }, now);
+  };
+  const since = isInQuarantine ? site.quarantine.restoredAt : undefined;
+  return {
+    queue: queued.length,
+    queueHeld: queued.filter(({ name }) => isHeldBack(name)).length,
+    pending: timers?.waiting ?? 0,
+    due: timers?.due ?? 0,
+    evicted1h: acts.find(({ act }) => act === "pod-evicted")?.lastHour,
+    acts,
+    heldActs: of.decisions.heldCounts(),
+    oldestMs: oldest && elapsed(oldest, now),
+    held: since && { why: "quarantine after an outage: not every board has reported again", since },
+  };
+}
+
+/** The resources whose watches must be live for a board to count as silent. */
+const judgedBy = [nodes, leases].map(resourceName);
+
+/**
+ * The boards that are out of use. A Node that never had a status is not lost yet, while its startup grace period runs.
+ * After a change of leader or an outage, a lost board stays lost until it reports, even during its new grace period.
+ */
+function boardsPart({ boards }: SiteMemory, { nodeLifecycle: { gracePeriod } }: Config, now: Instant): BoardsPart {
+  const hasReported = ({ health: { reportedAt } }: BoardRecord): boolean =>
+    reportedAt !== undefined && elapsed(reportedAt, now) <= gracePeriod;
+  const silent: NamedBoard[] = [];
+  const off: NamedBoard[] = [];
+  const notReady: NamedBoard[] = [];
+  let tainted = 0;
+  for (const [name, record] of boards) {
+    if (record.taint) tainted++;
+    const { ready, health, unwritten } = record;
+    // A board that renews its Lease but not its Ready condition lives, but is out of use until its kubelet reports.
+    const isNotReady = !unwritten && (ready === "False" || (ready === "Unknown" && hasReported(record)));
+    if (isNotReady) notReady.push({ name, since: health.transition });
+    else if (unwritten || ready === "Unknown") (record.isCordoned ? off : silent).push({ name, ...lastReport(health) });
+  }
+  return { lost: named(silent), off: named(off), notReady: named(notReady), tainted };
+}
+
+const lastReport = ({ reportedAt, probe }: NodeHealth): Omit<NamedBoard, "name"> =>
+  reportedAt === undefined ? { since: probe, neverHeard: true } : { since: reportedAt };
+
+/** The number of boards, and the names of those that have been out of use longest. */
+function named(boards: NamedBoard[]): NamedBoards {
+  const rank = ({ neverHeard }: NamedBoard): number => (neverHeard ? 0 : 1);
+  boards.sort((a, b) => rank(a) - rank(b) || a.since.mono - b.since.mono || (a.name < b.name ? -1 : 1));
+  return { count: boards.length, some: boards.slice(0, mostNamed) };
+}
+
+const mostNamed = 3;
