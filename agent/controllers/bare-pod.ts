@@ -3,11 +3,12 @@ import type { Pod } from "../api/core.ts";
 type Container = NonNullable<Pod["spec"]>["containers"][number];
 
 /**
- * A pod without all that its author can make large: labels, tolerations, affinity, and ports other than those named
- * here. A pass holds all pods of a service or a board at once, and each may be as large as the API server admits.
+ * A copy of the pod without the parts that its author can make large: labels, tolerations, affinity, and all ports
+ * except those in `portNames`. A pass holds all pods of a service or a board at once, and each may be as large as the
+ * API server admits.
  */
 export function barePod({ metadata, spec, status }: Pod, portNames: ReadonlySet<string> = new Set()): Pod {
-  const { name, namespace, uid, resourceVersion, deletionTimestamp } = metadata;
+  const { name, namespace, uid, resourceVersion, generation, deletionTimestamp } = metadata;
   const { nodeName, hostname, subdomain, containers, initContainers } = spec ?? {};
   const bare = (container: Container): readonly Container[] => {
     const { name: called, restartPolicy, ports } = container;
@@ -22,6 +23,7 @@ export function barePod({ metadata, spec, status }: Pod, portNames: ReadonlySet<
       uid,
       resourceVersion,
       ...(namespace !== undefined && { namespace }),
+      ...(generation !== undefined && { generation }),
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
     },
     spec: {

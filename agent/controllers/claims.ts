@@ -4,12 +4,13 @@ import type { Resource } from "../api/resources.ts";
 import { type Action, anyStateOf, type ObjectRef } from "../execution/actions.ts";
 
 /**
- * What to do with an object that an owner may control (docs/kubernetes-rules.md#claiming). keep: the owner controls it
- * already. adopt: it matches and has no controller. release: it no longer matches. leave: it is not the owner's.
+ * How an owner treats an object that it may control (docs/kubernetes-rules.md#claiming). keep: the owner controls the
+ * object already. adopt: the object matches and has no controller. release: the owner controls it, but it no longer
+ * matches. leave: the owner does not control it and may not adopt it.
  */
-export type Claim = "keep" | "adopt" | "release" | "leave";
+export type ClaimDecision = "keep" | "adopt" | "release" | "leave";
 
-export function claimOf(owner: KubeObject, object: KubeObject, matches: boolean): Claim {
+export function claimOf(owner: KubeObject, object: KubeObject, matches: boolean): ClaimDecision {
   const controller = controllerOf(object);
   const isEnding = owner.metadata.deletionTimestamp !== undefined;
   if (controller === undefined) {
@@ -20,11 +21,14 @@ export function claimOf(owner: KubeObject, object: KubeObject, matches: boolean)
   return isEnding ? "leave" : "release";
 }
 
-/** Checks the owner as read from the API before adopting: the cache may show one that is gone. */
+/** Checks the owner as read from the API (`live`) before an adoption: the cache may show one that is gone. */
 export const mayAdopt = (owner: KubeObject, live: KubeObject | undefined): boolean =>
   live?.metadata.uid === owner.metadata.uid && live.metadata.deletionTimestamp === undefined;
 
-/** `resource`: the owner's. The object's uid is the only precondition: other changes do not matter. */
+/**
+ * The write that makes `owner` the controller of an object. `resource`: the owner's. The patch requires only the
+ * object's uid, not its resourceVersion: other changes do not matter.
+ */
 export const adoption = (resource: Resource<KubeObject>, owner: KubeObject, object: ObjectRef): Action => ({
   do: "patch",
   target: anyStateOf(object),

@@ -3,10 +3,7 @@ import { podCondition } from "../api/pods.ts";
 import { timestamp } from "../api/timestamps.ts";
 import type { Instant } from "../base/clock.ts";
 
-/**
- * The condition that gives the reason for the pod's deletion, readable while it terminates. Undefined: it is set
- * already.
- */
+/** The condition that says why a pod is deleted, for readers of the terminating pod; undefined: it is set already. */
 export function disruptionTarget(
   pod: Pod,
   { reason, message }: { readonly reason: string; readonly message: string },

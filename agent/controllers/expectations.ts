@@ -1,16 +1,20 @@
 import { type KubeObject, keyOf } from "../api/meta.ts";
 import { compareVersions } from "../api/resource-version.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
+import { backoff } from "../base/backoff.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
+import { endsStep, type Steps } from "../base/steps.ts";
 import type { Outcome } from "../execution/actions.ts";
 import type { SiteView } from "../loop/controller.ts";
+import { fetchReadable } from "./fetch-readable.ts";
 
 /**
- * Our own writes that the cache does not show yet, by uid. A controller that counts objects waits until none is left:
- * it would otherwise create again what a stale cache lacks (docs/kubernetes-rules.md#expectations).
+ * Our own writes that the cache does not show yet, by the object's uid. A controller that counts objects waits until
+ * none is left; otherwise it would create an object again that a stale cache lacks
+ * (docs/kubernetes-rules.md#expectations).
  *
- * kube-controller-manager counts events. Here the objects are known, so none is mistaken for another. An object deleted
- * before the watch delivered its creation is requested from the API.
+ * kube-controller-manager counts watch events instead. By uid, the event of one object cannot be taken for another's.
+ * An object that stays missing from the cache is requested from the API: it may have been deleted meanwhile.
  */
 export type Expectations = ReadonlyMap<string, Expected>;
 
@@ -18,22 +22,28 @@ interface Expected {
   readonly key: string;
   /** The resourceVersion after our write; undefined: we deleted the object. */
   readonly version: string | undefined;
+  /** When the write succeeded. */
   readonly at: Instant;
+  /** How often the API confirmed that the object exists, and when it last did; undefined: it was not asked. */
+  readonly confirmed?: { readonly times: number; readonly at: Instant };
 }
 
 export const nothingExpected: Expectations = new Map();
 
-/** An expectation is dropped after this time, as in kube-controller-manager. */
-const forgottenAfter: Millis = 300_000;
-/** A watch that is not behind delivers our own writes within this time. */
-const patience: Millis = 2000;
-/** Most requests in one pass. */
-const mostQuestions = 16;
+/** An expected deletion is dropped after this time, as is every expectation of kube-controller-manager. */
+const dropAfter: Millis = 300_000;
+/**
+ * A watch that is not behind delivers our own writes within `first`; after that, the API is asked, later and later. A
+ * webhook may have made the object so large that the cache will never show it.
+ */
+const checks = { first: 2000, most: 300_000 } as const;
+/** Maximum number of requests to the API in one pass. */
+const mostRequests = 16;
 
 /** How soon to check again while something is expected, even without a change. */
-export const expectationRecheck: Millis = patience;
+export const expectationRecheck: Millis = checks.first;
 
-/** Adds what these outcomes lead us to expect of the objects of one resource. Failed writes add nothing. */
+/** Adds the successful writes among these outcomes that concern objects of this resource. */
 export function expecting(
   before: Expectations,
   resource: Resource<KubeObject>,
@@ -60,25 +70,53 @@ export function expecting(
 const isCreated = (action: Outcome["action"], resource: Resource<KubeObject>): boolean =>
   action.do === "create" && resourceName(action.resource) === resourceName(resource);
 
-/** The expectations that the cache does not meet yet. Overdue ones are checked with the API. */
+/**
+ * The expectations that the cache does not meet yet. Overdue creations and updates are checked in the API, and stay
+ * expected while it has a newer object than the cache: without that, the object would be created again and again.
+ */
 export async function outstanding<T extends KubeObject>(
   expected: Expectations,
   resource: Resource<T>,
   site: SiteView,
 ): Promise<Expectations> {
   const left = new Map<string, Expected>();
-  let questions = 0;
-  for (const [uid, one] of expected) {
-    const age = elapsed(one.at, site.now);
-    if (age >= forgottenAfter || isMet(uid, one, site.lister(resource).get(one.key))) continue;
-    if (one.version !== undefined && age >= patience && questions < mostQuestions) {
-      questions++;
-      if ((await site.fetch(resource, one.key))?.metadata.uid !== uid) continue;
+  let requests = 0;
+  for (const [uid, one] of await site.inTurns(unmet(expected, resource, site))) {
+    if (!isDue(one, site.now) || requests === mostRequests) {
+      left.set(uid, one);
+      continue;
     }
-    left.set(uid, one);
+    requests++;
+    const live = await fetchReadable(site, resource, one.key);
+    if (live !== "unreadable" && !isAhead(live, uid, site.lister(resource).get(one.key))) continue;
+    left.set(uid, { ...one, confirmed: { times: (one.confirmed?.times ?? 0) + 1, at: site.now } });
   }
   return left;
 }
+
+function* unmet<T extends KubeObject>(
+  expected: Expectations,
+  resource: Resource<T>,
+  site: SiteView,
+): Steps<readonly (readonly [uid: string, Expected])[]> {
+  const found: (readonly [string, Expected])[] = [];
+  for (const [index, [uid, one]] of [...expected].entries()) {
+    if (endsStep(index)) yield;
+    const isDropped = one.version === undefined && elapsed(one.at, site.now) >= dropAfter;
+    if (!isDropped && !isMet(uid, one, site.lister(resource).get(one.key))) found.push([uid, one]);
+  }
+  return found;
+}
+
+function isDue({ version, at, confirmed }: Expected, now: Instant): boolean {
+  if (version === undefined) return false;
+  return elapsed(confirmed?.at ?? at, now) >= backoff((confirmed?.times ?? 0) + 1, checks);
+}
+
+/** Whether the API has our object in a newer version than the cache. On a restored server the version may be older. */
+const isAhead = (live: KubeObject | undefined, uid: string, cached: KubeObject | undefined): boolean =>
+  live?.metadata.uid === uid &&
+  (cached === undefined || compareVersions(cached.metadata.resourceVersion, live.metadata.resourceVersion) < 0);
 
 function isMet(uid: string, { version }: Expected, cached: KubeObject | undefined): boolean {
   if (version === undefined) return cached?.metadata.uid !== uid || cached.metadata.deletionTimestamp !== undefined;

@@ -1,65 +1,71 @@
 import type { Config } from "../config/settings.ts";
 import type { Controller } from "../loop/controller.ts";
-import type { SightParts } from "./board-verdicts.ts";
+import type { BoardVerdictDeps } from "./board-verdicts.ts";
 import { daemonBinding } from "./daemon-binding/controller.ts";
 import { daemonSet } from "./daemonset/controller.ts";
 import { endpointSlicesOfServices } from "./endpoint-slice/controller.ts";
 import { endpointSliceMirroring } from "./endpoint-slice-mirroring/controller.ts";
 import { endpointsOfServices } from "./endpoints/controller.ts";
-import { type NodeLifecycleParts, nodeLifecycle } from "./node-lifecycle/controller.ts";
+import { type NodeLifecycleDeps, nodeLifecycle } from "./node-lifecycle/controller.ts";
 import { nodeTaints } from "./node-lifecycle/node-taints.ts";
 import { outOfServiceBoards } from "./node-lifecycle/out-of-service.ts";
 import { podReadiness } from "./node-lifecycle/pod-readiness.ts";
-import { type PodGcParts, podGC } from "./pod-gc/controller.ts";
-import { type TaintEvictionParts, taintEviction } from "./taint-eviction/controller.ts";
+import { type PodGcDeps, podGC } from "./pod-gc/controller.ts";
+import { type TaintEvictionDeps, taintEviction } from "./taint-eviction/controller.ts";
 import type { WorkloadName } from "./workloads.ts";
 
-export interface ControllerParts {
-  readonly nodeLifecycle: NodeLifecycleParts;
-  readonly taintEviction: TaintEvictionParts;
-  readonly podGC: PodGcParts;
+export interface ControllerDeps {
+  readonly nodeLifecycle: NodeLifecycleDeps;
+  readonly taintEviction: TaintEvictionDeps;
+  readonly podGC: PodGcDeps;
 }
 
-/** The parts that one of them needs. */
-type Of<Name extends keyof ControllerParts> = Pick<ControllerParts, Name>;
+/** The dependencies of the named controllers. */
+type Of<Name extends keyof ControllerDeps> = Pick<ControllerDeps, Name>;
 
 /** The controllers of boards, one line each. */
 export const registry = {
-  "node-lifecycle": (parts: Of<"nodeLifecycle">) => nodeLifecycle(parts.nodeLifecycle),
+  "node-lifecycle": (deps: Of<"nodeLifecycle">) => nodeLifecycle(deps.nodeLifecycle),
   "node-taints": () => nodeTaints,
   "out-of-service": () => outOfServiceBoards,
   "pod-readiness": ({
     nodeLifecycle: { settings },
-    taintEviction: { judged },
-  }: Of<"nodeLifecycle" | "taintEviction">) => podReadiness({ settings, judged }),
-  "taint-eviction": (parts: Of<"taintEviction">) => taintEviction(parts.taintEviction),
-  "pod-gc": (parts: Of<"podGC">) => podGC(parts.podGC),
+    taintEviction: { recordOf },
+  }: Of<"nodeLifecycle" | "taintEviction">) => podReadiness({ settings, recordOf }),
+  "taint-eviction": (deps: Of<"taintEviction">) => taintEviction(deps.taintEviction),
+  "pod-gc": (deps: Of<"podGC">) => podGC(deps.podGC),
 } as const;
 
 /** The controllers of workloads, one line each. Their reads and settings are in workloads.ts. */
-export const workloadRegistry: Readonly<Record<WorkloadName, (parts: WorkloadParts) => Workload>> = {
-  daemonset: ({ config, sight }) => workload(daemonSet({ sight }), config.daemonSet.workers),
+export const workloadRegistry: Readonly<Record<WorkloadName, (deps: WorkloadDeps) => WorkloadController>> = {
+  daemonset: ({ config, verdictDeps }) => workload(daemonSet({ verdictDeps }), config.daemonSet.workers),
   "daemon-binding": ({ config }) => workload(daemonBinding, config.daemonSet.workers),
-  endpoints: ({ config: { endpoints }, sight }) =>
-    workload(endpointsOfServices({ sight, batch: endpoints.batch }), endpoints.workers),
-  "endpoint-slice": ({ config: { endpoints }, sight }) =>
-    workload(endpointSlicesOfServices({ sight, most: endpoints.perSlice, batch: endpoints.batch }), endpoints.workers),
+  endpoints: ({ config: { endpoints }, verdictDeps }) =>
+    workload(endpointsOfServices({ verdictDeps, batch: endpoints.batch }), endpoints.workers),
+  "endpoint-slice": ({ config: { endpoints }, verdictDeps }) =>
+    workload(
+      endpointSlicesOfServices({ verdictDeps, most: endpoints.perSlice, batch: endpoints.batch }),
+      endpoints.workers,
+    ),
   "endpoint-slice-mirroring": ({ config: { endpoints } }) =>
     workload(endpointSliceMirroring({ most: endpoints.perMirroredSubset }), endpoints.workers),
 };
 
-export interface WorkloadParts {
+export interface WorkloadDeps {
   readonly config: Config;
-  readonly sight: SightParts;
+  readonly verdictDeps: BoardVerdictDeps;
 }
 
-/** A controller of any state and memory type, with the number of keys it works on concurrently. */
-export interface Workload {
+/** A controller of any state and memory type, with its number of concurrent workers. */
+export interface WorkloadController {
   open<Loop>(loopOf: LoopOf<Loop>): Loop;
 }
 
 export type LoopOf<Loop> = <State, Memory>(controller: Controller<State, Memory>, workers: number) => Loop;
 
-export const workload = <State, Memory>(controller: Controller<State, Memory>, workers: number): Workload => ({
+export const workload = <State, Memory>(
+  controller: Controller<State, Memory>,
+  workers: number,
+): WorkloadController => ({
   open: (loopOf) => loopOf(controller, workers),
 });

@@ -26,11 +26,11 @@ export const workloadReads: Readonly<Record<WorkloadName, readonly Resource<Kube
   "endpoint-slice-mirroring": [services, endpoints, endpointSlices],
 };
 
-/** The setting that enables each of them, in starting order. */
+/** The workload controllers in the order in which they start, each with the setting that enables it. */
 const workloads: readonly {
   readonly name: WorkloadName;
   readonly setting: keyof Config["controllers"];
-  /** A further condition. */
+  /** A further condition; undefined: none. */
   readonly when?: (config: Config) => boolean;
 }[] = [
   { name: "daemonset", setting: "daemonSet" },
@@ -42,7 +42,7 @@ const workloads: readonly {
 
 /**
  * The workload controllers that the configuration enables. Workloads belong to namespaces: a site with a nodeSelector
- * and no namespaceSelector has none (docs/judgement.md#site-scope).
+ * and no namespaceSelector runs no workload controllers (docs/judgement.md#site-scope).
  */
 export function workloadsOf(config: Config): readonly WorkloadName[] {
   const { site, controllers } = config;

@@ -1,26 +1,26 @@
-import { elapsed, type Instant } from "../base/clock.ts";
+import { elapsed, type Instant, isAfter } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
 
-/** Acts that wait while silent boards are left alone: boards for their taint, pods for their deletion. */
-export interface Waiting {
+/** Numbers of acts that are held: boards that wait for their taint, and pods that wait for their deletion. */
+export interface HeldCounts {
   readonly boards: number;
   readonly pods: number;
 }
 
-/** The most that an outage, and the quarantine after it, held back at one time. */
+/** The peak number of acts held at the same time, during an outage and the quarantine after it. */
 export class HeldActs {
   #since: Instant | undefined;
-  #most: Waiting = { boards: 0, pods: 0 };
-  #lookedAt: Instant | undefined;
+  #most: HeldCounts = { boards: 0, pods: 0 };
+  #countedAt: Instant | undefined;
 
-  /** The most since that instant; an earlier outage that may have held more does not count. */
-  mostSince(instant: Instant): Waiting {
-    const isOlder = this.#lookedAt === undefined || elapsed(instant, this.#lookedAt) < 0;
+  /** The peak, if it was counted after that instant: an earlier outage does not count. */
+  mostSince(instant: Instant): HeldCounts {
+    const isOlder = this.#countedAt === undefined || isAfter(instant, this.#countedAt);
     return isOlder ? { boards: 0, pods: 0 } : this.#most;
   }
 
-  /** `waiting` undefined: no outage holds anything back. */
-  look(waiting: Waiting | undefined, log: Logger, now: Instant): void {
+  /** Records the present counts. `waiting` undefined: no outage or quarantine holds acts. */
+  record(waiting: HeldCounts | undefined, log: Logger, now: Instant): void {
     if (waiting === undefined) {
       if (this.#since !== undefined)
         log.info("silent boards may be evicted again", {
@@ -35,7 +35,7 @@ export class HeldActs {
       this.#since = now;
       this.#most = waiting;
     }
-    this.#lookedAt = now;
+    this.#countedAt = now;
     const { boards, pods } = this.#most;
     this.#most = { boards: Math.max(boards, waiting.boards), pods: Math.max(pods, waiting.pods) };
   }

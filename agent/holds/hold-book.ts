@@ -1,10 +1,11 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
+import { Permits } from "../base/concurrency/permits.ts";
+import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import type { HasDisposition } from "../base/errors.ts";
-import { Permits } from "../base/permits.ts";
-import { WakeSignal } from "../base/wake-signal.ts";
+import type { Found } from "../election/leadership.ts";
 import { LeaseNotWrittenError, writtenWithin } from "../election/lease-write.ts";
-import { HoldMemory, type HoldMemoryParts } from "./hold-memory.ts";
+import type { HoldMemory } from "./hold-memory.ts";
 import {
   decodeHolds,
   encodeHolds,
@@ -19,262 +20,305 @@ import {
   pruned,
 } from "./holds.ts";
 
-/** Quiet hours, in which nothing is evicted. `until` undefined: their end is not known. */
-export interface Quiet {
+/** The quiet hours that are running, in which nothing is evicted. `until` undefined: their end is unknown. */
+export interface QuietHours {
   readonly until: Instant | undefined;
   readonly why: string;
 }
 
-export interface HoldBookParts extends HoldMemoryParts {
+export interface HoldBookDeps {
+  /** This board's own copy of the holds. */
+  readonly memory: HoldMemory;
   /** How long evictions go slowly after a freeze. */
   readonly recovery: Millis;
-  readonly isQuiet: ((now: Instant) => Quiet | undefined) | undefined;
-  /** Writes the carried annotations into the Lease now; resolves once the Lease holds them. */
+  /** The quiet hours that are running at this time; undefined: this board has none configured. */
+  readonly quietHoursAt: ((now: Instant) => QuietHours | undefined) | undefined;
+  /** Writes the carried annotations into the Lease now; resolves once the Lease has them. */
   readonly publish: () => Promise<void>;
-  /** Called when the holds in effect change. */
-  readonly changed: () => void;
-  /** Called when a hold ends by its time. */
-  readonly over: (what: Ended) => void;
+  /** Called with the holds that operators ordered, whenever the holds in force change. */
+  readonly changed: (ordered: Holds) => void;
+  /** Called when a hold expires. */
+  readonly over: (what: EndedHold) => void;
 }
 
-export interface Ended {
+export interface EndedHold {
   readonly kind: "freeze" | "pause" | "confirmation";
-  /** "site", "zone/plant7", a controller, a zone. */
+  /** The scope of a freeze such as "site" or "zone/plant7", the paused controller, or the confirmed zone. */
   readonly subject: string;
   readonly hold: Hold;
 }
 
-/** The Lease has no room for more holds. Nothing was changed. */
+/** The Lease has no room for another hold; nothing was changed. */
 export class TooManyHoldsError extends Error implements HasDisposition {
   override readonly name = "TooManyHoldsError";
   readonly disposition = "drop";
 }
 
-/** A command whose write to the Lease takes longer fails. */
+/** How long a change may take to be written to the Lease; after that its command fails. */
 const patience: Millis = 15_000;
-/** How often the annotation's remaining times are updated: a hold may last that much longer per change of leader. */
+/**
+ * How often the remaining times in the annotation are updated. A change of leader may prolong a hold by this interval.
+ */
 const freshness: Millis = 30_000;
-/** How often the board's own copy is written: a hold may last that much longer if a reboot meets a lost Lease. */
+/**
+ * How often the board's own copy is written. A reboot may prolong a hold by this interval if the Lease was deleted too.
+ */
 const checkpoint: Millis = 600_000;
-const quietLook: Millis = 15_000;
+/** How often the quiet hours are checked. */
+const quietCheck: Millis = 15_000;
 
 /**
- * The operators' holds, while this board leads. The Lease's annotation is the truth, and carries a change before its
- * command is answered; the board's own copy is for a Lease that was deleted.
+ * The operators' holds while this board leads. Their authoritative copy is the Lease's annotation: a command is
+ * answered only after its change is written there. This board's own copy is used if the Lease was deleted.
  */
 export class HoldBook {
   readonly #ambient: Ambient;
-  readonly #parts: HoldBookParts;
+  readonly #deps: HoldBookDeps;
   readonly #bell: WakeSignal;
   readonly #memory: HoldMemory;
-  /** Changes are made one after the other. */
+  /** Lets only one change be made at a time. */
   readonly #changes = new Permits(1);
   #holds = noHolds;
-  /** The holds that are being written to the Lease, until the write is confirmed or given up. */
-  #offered: Holds | undefined;
-  #told: { readonly of: Holds; readonly at: Instant; readonly text: string } | undefined;
-  #quiet: { readonly at: Instant; readonly quiet: Quiet | undefined; readonly last: Instant | undefined } | undefined;
-  /** The Lease has the annotation: it is kept up to date even when nothing is held any more. */
-  #isThere = false;
-  /** Ends up to this instant have been reported. */
-  #lastLapse: Instant | undefined;
+  /** The holds that are being written to the Lease; undefined: no write is pending. */
+  #pending: Holds | undefined;
+  /** The annotation's last text, the holds that it encodes, and when it was made. */
+  #encoded: { readonly of: Holds; readonly at: Instant; readonly text: string } | undefined;
+  /** The result of the last check of the quiet hours. `last`: when they were last seen to run. */
+  #quiet:
+    | { readonly at: Instant; readonly quiet: QuietHours | undefined; readonly last: Instant | undefined }
+    | undefined;
+  /** The Lease has the annotation, which is then updated even when there is no hold any more. */
+  #isAnnotated = false;
+  /** The uid of the Lease of this term, or of the last one. */
+  #lease = "";
+  /**
+   * The holds are from this board's own copy, which may belong to another cluster: they are in force, but are not
+   * written to the Lease.
+   */
+  #isUndecided = false;
+  /** Holds that ended up to this instant have been reported. */
+  #reportedUntil: Instant | undefined;
   #term = 0;
   #leads = false;
 
-  constructor(ambient: Ambient, parts: HoldBookParts) {
+  constructor(ambient: Ambient, deps: HoldBookDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
     this.#bell = new WakeSignal(ambient.clock);
-    this.#memory = new HoldMemory(ambient, parts);
+    this.#memory = deps.memory;
   }
 
-  /** Begins a term of ours. `text`: the annotation of its Lease, written before `written`. */
-  begin(text: string | undefined, written: Instant): void {
+  /**
+   * Begins a term of this board. `text`: the annotation of the Lease with the uid `lease`, which was written before
+   * `written`.
+   */
+  begin(text: string | undefined, { lease, written }: Pick<Found, "lease" | "written">): void {
     const { clock, log } = this.#ambient;
     const now = clock.now();
     const found = decodeHolds(text, written);
-    if (text !== undefined && found === undefined) log.warn("what the Lease says of holds cannot be read", {});
-    // Confirmations permit harm, and others may have revoked them: they are not taken from this board's memory.
-    const isOlder = this.#memory.isOlder(text);
-    const holds = (isOlder ? undefined : found) ?? { ...this.#memory.read(now), confirmed: new Map() };
+    if (text !== undefined && found === undefined) log.warn("the Lease's annotation of holds cannot be read", {});
+    // Confirmations permit harm and may have been revoked, so they are not taken from this board's own copy.
+    const isOlder = this.#memory.isOlder(text, lease);
+    const home = this.#memory.home(lease);
+    const remembered = home === "elsewhere" ? noHolds : { ...this.#memory.read(now), confirmed: new Map() };
+    const holds = (isOlder ? undefined : found) ?? remembered;
+    this.#lease = lease;
+    this.#isUndecided = found === undefined && home === "undecided";
     this.#term++;
     this.#leads = true;
-    this.#lastLapse = now;
-    this.#isThere = found !== undefined;
+    this.#reportedUntil = now;
+    this.#isAnnotated = found !== undefined;
     this.#holds = pruned(holds, now);
-    this.#memory.write(this.#holds, now);
+    this.#store(now);
     if (isNothing(this.#holds)) return;
-    log.info("holds taken over", {
+    log.info("holds resumed", {
       freezes: [...this.#holds.freezes.keys()],
       pauses: [...this.#holds.pauses.keys()],
       confirmed: [...this.#holds.confirmed.keys()],
     });
-    // The Lease was recreated, or is older: the next leader has to find the holds there.
-    if (found === undefined || isOlder) this.#publishLater();
+    // The Lease was recreated or restored: it needs the holds for the next leader.
+    if (!this.#isUndecided && (found === undefined || isOlder)) this.#publishLater();
+  }
+
+  /** Called once the cluster is identified, before anything is evicted. Drops remembered holds of another cluster. */
+  identified(cluster: string): void {
+    const { clock, log } = this.#ambient;
+    this.#memory.identified(cluster);
+    if (!this.#isUndecided) return;
+    this.#isUndecided = false;
+    if (this.#memory.home(this.#lease) === "elsewhere") {
+      log.info("holds dropped: they belong to another cluster", {});
+      this.#set(noHolds);
+    } else this.#publishLater();
+    this.#store(clock.now());
   }
 
   /**
-   * Keeps the annotation as read while another board leads, in case the Lease is deleted. Writes to disk only if the
-   * orders have changed.
+   * Stores the annotation that was read while another board leads, in case the Lease is deleted. Writes to disk only if
+   * the holds have changed, or the Lease was created anew.
    */
-  saw(text: string | undefined, written: Instant): void {
-    if (this.#leads || text === undefined || this.#memory.isOlder(text)) return;
+  saw(text: string | undefined, { lease, written }: Pick<Found, "lease" | "written">): void {
+    if (this.#leads || text === undefined || this.#memory.isOlder(text, lease)) return;
     const now = this.#ambient.clock.now();
     const found = decodeHolds(text, written);
-    if (found) this.#memory.note(found, now);
-  }
-
-  /** The Lease went back to an earlier state: this board's memory is newer, until another board leads. */
-  restored(): void {
-    this.#memory.restored();
+    if (found) this.#memory.note(found, lease, now);
   }
 
   /** Ends the term: the next leader reads the holds from the Lease. */
   end(): void {
     this.#term++;
     this.#leads = false;
+    this.#isUndecided = false;
     this.#holds = noHolds;
-    this.#offered = undefined;
-    this.#told = undefined;
+    this.#pending = undefined;
+    this.#encoded = undefined;
   }
 
-  /** The holds in effect, including quiet hours. */
+  /** The holds in force, including quiet hours. */
   now(now: Instant): Holds {
     const quiet = this.#quietFreeze(now);
     return quiet ? { ...this.#holds, freezes: new Map([...this.#holds.freezes, ["quiet", quiet]]) } : this.#holds;
   }
 
-  /** Without quiet hours: these follow the calendar, which every leader reads for itself. */
+  /** The holds that operators ordered, without quiet hours, which every leader derives from its own settings. */
   get ordered(): Holds {
     return this.#holds;
   }
 
-  quiet(now: Instant): Quiet | undefined {
-    const { isQuiet } = this.#parts;
-    if (isQuiet === undefined) return undefined;
+  quiet(now: Instant): QuietHours | undefined {
+    const { quietHoursAt } = this.#deps;
+    if (quietHoursAt === undefined) return undefined;
     const before = this.#quiet;
-    // Cached: called for every pod that is due, and a calendar computes the answer.
+    // Cached for a second: this is called for every pod that is due, and the calendar takes time.
     if (before && elapsed(before.at, now) < 1000) return before.quiet;
-    const quiet = isQuiet(now);
+    const quiet = quietHoursAt(now);
     this.#quiet = { at: now, quiet, last: quiet ? now : before?.last };
     return quiet;
   }
 
-  /** Text for the Lease's annotation; undefined: nothing was ever held, the annotation is left as it is. */
+  /** The text for the Lease's annotation; undefined: there never was a hold, and the annotation is not written. */
   carried(): string | undefined {
     const now = this.#ambient.clock.now();
-    const holds = this.#offered ?? this.#holds;
-    if (isNothing(holds) && !this.#isThere) return undefined;
-    this.#isThere = true;
-    if (this.#told?.of !== holds || elapsed(this.#told.at, now) >= freshness) {
-      this.#told = { of: holds, at: now, text: encodeHolds(pruned(holds, now), now) };
+    const holds = this.#pending ?? this.#holds;
+    if (this.#isUndecided || (isNothing(holds) && !this.#isAnnotated)) return undefined;
+    this.#isAnnotated = true;
+    if (this.#encoded?.of !== holds || elapsed(this.#encoded.at, now) >= freshness) {
+      this.#encoded = { of: holds, at: now, text: encodeHolds(pruned(holds, now), now) };
     }
-    return this.#told.text;
+    return this.#encoded.text;
   }
 
   /**
-   * Resolves once the Lease holds the change. Restrictive changes take effect at once, permissive or harmful ones only
-   * after they are written. If the write fails, the change is undone and this rejects.
+   * Changes the holds. Resolves once the Lease has the change; if it cannot be written, the change is undone and this
+   * rejects. "at once" is for restrictive changes; permissive ones take effect "once written".
    */
   async change(edit: (holds: Holds, now: Instant) => Holds, effect: "at once" | "once written"): Promise<void> {
     const term = this.#term;
     await this.#changes.acquire(new AbortController().signal);
     try {
       if (this.#term !== term) throw new LeaseNotWrittenError("the term ended meanwhile");
+      if (this.#isUndecided) throw new LeaseNotWrittenError("the cluster is not identified yet");
       const now = this.#ambient.clock.now();
       const before = this.#holds;
       const changes = Math.min(before.changes + 1, Number.MAX_SAFE_INTEGER);
       const after = { ...edit(pruned(before, now), now), changes };
-      if (!fits(after, now)) throw new TooManyHoldsError("more holds do not fit on the Lease");
-      this.#offered = after;
+      if (!fits(after, now))
+        throw new TooManyHoldsError("the site's Lease has no room for another freeze, pause or confirmation");
+      this.#pending = after;
       if (effect === "at once") this.#set(after);
       try {
-        await writtenWithin(this.#ambient.clock, patience, this.#parts.publish);
+        await writtenWithin(this.#ambient.clock, patience, this.#deps.publish);
       } catch (error) {
         if (this.#term === term) {
           this.#set(before);
-          this.#offered = undefined;
+          this.#pending = undefined;
           this.#publishLater();
         }
         throw error;
       }
-      if (this.#term !== term) throw new LeaseNotWrittenError("the term ended meanwhile");
-      this.#offered = undefined;
+      if (this.#term !== term)
+        throw new LeaseNotWrittenError("the term ended meanwhile; the next leader may honour the change");
+      this.#pending = undefined;
       this.#set(after);
-      this.#memory.write(after, this.#ambient.clock.now());
+      this.#store(this.#ambient.clock.now());
     } finally {
       this.#changes.release();
     }
   }
 
-  /** Reports the end of each hold, until the signal aborts. */
+  /** Reports holds that end, and updates this board's own copy, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
-    let kept = clock.now();
-    let wasQuiet = this.quiet(kept) !== undefined;
+    let storedAt = clock.now();
+    let wasQuiet = this.quiet(storedAt) !== undefined;
     while (!signal.aborted) {
-      await this.#bell.wait(signal, this.#rest(kept));
+      await this.#bell.wait(signal, this.#untilCheck(storedAt));
       if (signal.aborted) return;
       const now = clock.now();
       const isQuiet = this.quiet(now) !== undefined;
       const before = this.#holds;
-      if (this.#lapse(now) || isQuiet !== wasQuiet) this.#parts.changed();
+      if (this.#reportEnded(now) || isQuiet !== wasQuiet) this.#deps.changed(this.#holds);
       wasQuiet = isQuiet;
-      // Forgets ended holds: they would otherwise begin anew after a reboot.
-      if (this.#holds === before && elapsed(kept, now) < checkpoint) continue;
-      kept = now;
-      this.#memory.write(this.#holds, now);
+      // Ended holds are removed from the copy, since they would otherwise begin anew after a reboot.
+      if (this.#holds === before && elapsed(storedAt, now) < checkpoint) continue;
+      storedAt = now;
+      this.#store(now);
     }
   }
 
-  /** Time until the next check; undefined: until something is held. */
-  #rest(kept: Instant): Millis | undefined {
+  /** Time until the next check; undefined: none is due before there is a hold. */
+  #untilCheck(storedAt: Instant): Millis | undefined {
     const now = this.#ambient.clock.now();
     const ends = [
       nextEnd(this.#holds, now),
-      isNothing(this.#holds) ? undefined : shifted(kept, checkpoint),
-      this.#parts.isQuiet && shifted(now, quietLook),
+      isNothing(this.#holds) ? undefined : shifted(storedAt, checkpoint),
+      this.#deps.quietHoursAt && shifted(now, quietCheck),
     ];
     const rests = ends.flatMap((end) => (end === undefined ? [] : [Math.max(1, elapsed(now, end))]));
     return rests.length === 0 ? undefined : Math.min(...rests);
   }
 
-  /** Reports the holds that ended since the last call (true: there were any), and forgets those over for good. */
-  #lapse(now: Instant): boolean {
-    const since = this.#lastLapse ?? now;
-    this.#lastLapse = now;
+  /** Reports the holds that ended since the last call, and drops those without further effect. True: some ended. */
+  #reportEnded(now: Instant): boolean {
+    const since = this.#reportedUntil ?? now;
+    this.#reportedUntil = now;
     const { freezes, pauses, confirmed } = this.#holds;
-    const ended = (kind: Ended["kind"], holds: ReadonlyMap<string, Hold>): readonly Ended[] =>
+    const ended = (kind: EndedHold["kind"], holds: ReadonlyMap<string, Hold>): readonly EndedHold[] =>
       [...holds]
         .filter(([, hold]) => isRunning(hold, since) && !isRunning(hold, now))
         .map(([subject, hold]) => ({ kind, subject, hold }));
     const all = [...ended("freeze", freezes), ...ended("pause", pauses), ...ended("confirmation", confirmed)];
-    for (const one of all) this.#parts.over(one);
-    if (this.#offered === undefined) this.#holds = pruned(this.#holds, now);
+    for (const one of all) this.#deps.over(one);
+    if (this.#pending === undefined) this.#holds = pruned(this.#holds, now);
     return all.length > 0;
   }
 
   #quietFreeze(now: Instant): Freeze | undefined {
     const quiet = this.quiet(now);
-    const { recovery } = this.#parts;
+    const { recovery } = this.#deps;
     const last = this.#quiet?.last;
     if (last === undefined || (quiet === undefined && elapsed(last, now) >= recovery)) return undefined;
-    const end = quiet === undefined ? last : (quiet.until ?? shifted(now, quietLook));
+    const end = quiet === undefined ? last : (quiet.until ?? shifted(now, quietCheck));
     const by = quiet?.why ?? "quiet hours";
     return { scope: "site", end, slowEnd: shifted(end, recovery), by, reason: undefined, foreign: {} };
+  }
+
+  /** Writes this board's own copy. */
+  #store(now: Instant): void {
+    if (!this.#isUndecided) this.#memory.write(this.#holds, this.#lease, now);
   }
 
   #set(holds: Holds): void {
     if (holds === this.#holds) return;
     this.#holds = holds;
     this.#bell.ring();
-    this.#parts.changed();
+    this.#deps.changed(holds);
   }
 
-  /** The next renewal carries it in any case. */
+  /** Publishes the holds now if possible; the next renewal writes them in any case. */
   #publishLater(): void {
-    this.#parts.publish().catch((error: unknown) => {
-      this.#ambient.log.debug("holds ride along with the next renewal", { error });
+    this.#deps.publish().catch((error: unknown) => {
+      this.#ambient.log.debug("holds are written with the next renewal of the Lease", { error });
     });
   }
 }

@@ -1,33 +1,44 @@
 import type { Ambient } from "../base/ambient.ts";
 import { type Instant, type Millis, shifted } from "../base/clock.ts";
-import type { Facts } from "../base/facts.ts";
+import { recordIn } from "../base/json.ts";
+import type { KeyValueStore } from "../base/key-value-store.ts";
 import { decodeHolds, encodeHolds, type Holds, isAlike, isNothing, noHolds, pruned } from "./holds.ts";
 
 const area = "holds";
-/** The Lease went back, and its text has not been read since. */
+/** Stored under `#olderKey` after a restore, until the annotation of the restored Lease has been read. */
 const unread = "unread";
-/** By how much two readings of the same hold may differ. */
-const likeness: Millis = 120_000;
+/** Two readings of one hold may differ in its end by up to this. */
+const tolerance: Millis = 120_000;
 
-export interface HoldMemoryParts {
-  readonly facts: Facts;
+export interface HoldMemoryDeps {
+  readonly facts: KeyValueStore;
   readonly bootId: string;
-  /** "kube-system/siteward-plant7" */
+  /** The site's Lease, such as "kube-system/siteward-plant7". */
   readonly lease: string;
 }
 
-/** A board's own copy of the holds, in case somebody deletes the Lease. */
+/**
+ * This board's own copy of the holds, in case the Lease is deleted. It is stored with the uid of the Lease that it
+ * belongs to, and with that Lease's cluster if it is known: a board may come from another cluster with a Lease of the
+ * same name, and the changes of two Leases cannot be compared.
+ */
 export class HoldMemory {
   readonly #ambient: Ambient;
-  readonly #facts: Facts;
+  readonly #facts: KeyValueStore;
   readonly #bootId: string;
-  /** Holds belong to a site, and so to its Lease. */
+  /** The key of the copy. It includes the Lease, because holds belong to a site. */
   readonly #key: string;
-  /** Key of the note that the Lease is older than this memory, with the text first read after it went back. */
+  /**
+   * The key of the note that the Lease was restored from a backup, and so is older than this copy. Its value is the
+   * annotation as it was first read after the restore.
+   */
   readonly #olderKey: string;
-  #noted: Holds | undefined;
+  /** The content of the copy; undefined: it has not been read or written yet. */
+  #stored: Holds | undefined;
+  /** The cluster that this process runs in; undefined: not identified yet. */
+  #cluster: string | undefined;
 
-  constructor(ambient: Ambient, { facts, bootId, lease }: HoldMemoryParts) {
+  constructor(ambient: Ambient, { facts, bootId, lease }: HoldMemoryDeps) {
     this.#ambient = ambient;
     this.#key = `kept ${lease}`;
     this.#olderKey = `older ${lease}`;
@@ -35,7 +46,9 @@ export class HoldMemory {
     this.#bootId = bootId;
   }
 
-  /** Exact within one boot. A reboot takes an unknown time: what was left when it was written counts from now on. */
+  /**
+   * Reads the copy. After a reboot, which takes an unknown time, the remaining times start anew as they were stored.
+   */
   read(now: Instant): Holds {
     const text = this.#facts.get(area, this.#key) ?? "";
     if (text === "") return noHolds;
@@ -44,62 +57,109 @@ export class HoldMemory {
       const ago = boot === this.#bootId && typeof at === "number" ? Math.max(0, now.mono - at) : 0;
       return decodeHolds(typeof holds === "string" ? holds : undefined, shifted(now, -ago)) ?? noHolds;
     } catch (error) {
-      this.#ambient.log.warn("what this board kept of holds cannot be read", { error });
+      this.#ambient.log.warn("this board's copy of the holds cannot be read", { error });
       return noHolds;
     }
   }
 
-  /** A failed write costs no hold: the Lease is the truth. */
-  write(holds: Holds, now: Instant): void {
-    this.#noted = holds;
+  /** Writes the copy for the Lease of the uid `lease`. If that fails no hold is lost: the Lease has them. */
+  write(holds: Holds, lease: string, now: Instant): void {
+    this.#stored = holds;
     try {
-      const kept = { boot: this.#bootId, at: now.mono, holds: encodeHolds(holds, now) };
+      const former = this.#origin();
+      const cluster = this.#cluster ?? (former?.lease === lease ? former.cluster : undefined);
+      const kept = { boot: this.#bootId, at: now.mono, lease, cluster, holds: encodeHolds(holds, now) };
       const text = isNothing(holds) && holds.changes === 0 ? "" : JSON.stringify(kept);
-      // A board that never knew of any hold writes nothing.
+      // A board that never had a hold writes nothing.
       if (text !== "" || (this.#facts.get(area, this.#key) ?? "") !== "") this.#facts.set(area, this.#key, text);
     } catch (error) {
-      this.#ambient.log.warn("holds are not kept on this board", { error });
+      this.#ambient.log.warn("this board's copy of the holds cannot be written", { error });
     }
   }
 
-  /** The Lease went back to an earlier state. */
+  /** Called once the cluster is identified. */
+  identified(cluster: string): void {
+    this.#cluster = cluster;
+  }
+
+  /**
+   * Whether this Lease and the copy are of the same cluster. They are if the Lease has the uid of the copy's Lease,
+   * even if it was restored. A copy of an unknown cluster counts as one of this cluster, because a deleted Lease must
+   * not end a freeze.
+   */
+  home(lease: string): "here" | "elsewhere" | "undecided" {
+    const { lease: own, cluster } = this.#origin() ?? {};
+    if (own === lease || cluster === undefined || cluster === this.#cluster) return "here";
+    return this.#cluster === undefined ? "undecided" : "elsewhere";
+  }
+
+  /** Called when the Lease was restored from a backup: this copy is newer, until another board leads. */
   restored(): void {
     this.#facts.set(area, this.#olderKey, unread);
   }
 
   /**
-   * Whether the Lease is older than this memory. Once it went back it is older, until its text changes or it counts
-   * more changes than this board knows: then another board has led since. A Lease that counts fewer changes went back
-   * while this board was off, or mirrored nothing that could show it.
+   * Whether the Lease's annotation is older than this copy. After a restore the annotation is older until its text
+   * changes, or until it counts more changes than this copy: then another board has led since. An annotation that
+   * counts fewer changes is older too: the Lease was restored while this board was off, or could not notice it. The
+   * annotation of a Lease with another uid than the copy's is never older.
    */
-  isOlder(text: string | undefined): boolean {
-    const noted = this.#facts.get(area, this.#olderKey) ?? "";
-    const known = noted === "" && this.#isAhead(text) ? unread : noted;
-    if (known === "") return false;
+  isOlder(text: string | undefined, lease: string): boolean {
+    const stored = this.#facts.get(area, this.#olderKey) ?? "";
+    if (text !== undefined && this.#isOfAnother(lease)) {
+      if (stored !== "") this.#facts.set(area, this.#olderKey, "");
+      return false;
+    }
+    const mark = stored === "" && this.#isAhead(text) ? unread : stored;
+    if (mark === "") return false;
     const found = `says ${text ?? "nothing"}`;
-    if (known === unread && this.#isBehind(text)) {
+    if (mark === unread && this.#isBehind(text)) {
       this.#facts.set(area, this.#olderKey, "");
       return false;
     }
-    if (known === unread) this.#facts.set(area, this.#olderKey, found);
-    else if (known !== found) this.#facts.set(area, this.#olderKey, "");
-    return known === unread || known === found;
+    if (mark === unread) this.#facts.set(area, this.#olderKey, found);
+    else if (mark !== found) this.#facts.set(area, this.#olderKey, "");
+    return mark === unread || mark === found;
   }
 
+  /** Whether this copy counts fewer changes than the annotation. */
   #isBehind(text: string | undefined): boolean {
     const now = this.#ambient.clock.now();
     return (decodeHolds(text, now)?.changes ?? 0) > this.read(now).changes;
   }
 
+  /** Whether this copy counts more changes than the annotation. */
   #isAhead(text: string | undefined): boolean {
     const now = this.#ambient.clock.now();
     const found = decodeHolds(text, now);
     return found !== undefined && found.changes < this.read(now).changes;
   }
 
-  /** Writes only if the orders have changed. */
-  note(found: Holds, now: Instant): void {
-    this.#noted ??= this.read(now);
-    if (!isAlike(pruned(found, now), pruned(this.#noted, now), likeness)) this.write(found, now);
+  /** Stores holds that were read from the Lease, if they or its uid differ from the copy. */
+  note(found: Holds, lease: string, now: Instant): void {
+    this.#stored ??= this.read(now);
+    const origin = this.#origin();
+    const isOwn = origin === undefined || origin.lease === lease;
+    if (!isOwn || !isAlike(pruned(found, now), pruned(this.#stored, now), tolerance)) this.write(found, lease, now);
+  }
+
+  /**
+   * Whether the copy belongs to a Lease of another uid; false for a copy written by an older program version, which has
+   * no uid.
+   */
+  #isOfAnother(lease: string): boolean {
+    const own = this.#origin()?.lease;
+    return own !== undefined && own !== lease;
+  }
+
+  /** The Lease and the cluster of the copy; undefined: there is no copy. */
+  #origin(): { readonly lease: string | undefined; readonly cluster: string | undefined } | undefined {
+    const text = this.#facts.get(area, this.#key) ?? "";
+    if (text === "") return undefined;
+    const { lease, cluster } = recordIn(text) ?? {};
+    return {
+      lease: typeof lease === "string" ? lease : undefined,
+      cluster: typeof cluster === "string" ? cluster : undefined,
+    };
   }
 }

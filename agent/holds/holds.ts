@@ -1,36 +1,39 @@
-import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
-import { isoTime } from "../base/iso-time.ts";
+import { elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
 import { asRecord, type Foreign, recordIn } from "../base/json.ts";
+import { isoTime } from "../base/time/iso-time.ts";
 
 /** An operator's order that lasts for a while. */
 export interface Hold {
-  /** On our own clock. */
+  /** When the hold ends, on our own clock. */
   readonly end: Instant;
+  /** The operator who ordered it. */
   readonly by: string;
+  /** The reason that the operator gave. */
   readonly reason: string | undefined;
+  /** Unknown fields, written by a newer program; passed on unchanged. */
   readonly foreign: Foreign;
 }
 
-/** The scope of a freeze. `target`: the zone as status names it, or the board's Node. */
+/** The scope of a freeze. `target`: the name of the zone in the status, or of the board's Node. */
 export type HoldScope =
   | { readonly scope: "site"; readonly target?: undefined }
   | { readonly scope: "zone" | "board"; readonly target: string };
 
-/** Nothing is evicted in its scope; after its end, by time or by command, evictions go slowly until `slowEnd`. */
+/** Stops evictions in its scope. After its end, by time or by command, evictions there go slowly until `slowEnd`. */
 export type Freeze = Hold & HoldScope & { readonly slowEnd: Instant };
 
 /**
- * The holds and confirmations of operators for the whole site: they belong to the site, not to a process, and travel
- * from leader to leader in an annotation of the site's Lease. A freeze that is over stays until `slowEnd`.
+ * All holds of a site. They belong to the site, not to a process, and are passed from leader to leader in an annotation
+ * of the site's Lease. A freeze that has ended is kept until its `slowEnd`.
  */
 export interface Holds {
-  /** By `freezeKey`. */
+  /** Freezes by `freezeKey`. */
   readonly freezes: ReadonlyMap<string, Freeze>;
-  /** By controller. */
+  /** Pauses by controller. */
   readonly pauses: ReadonlyMap<string, Hold>;
-  /** Zones whose silent boards count as dead. */
+  /** Confirmations that the silent boards of a zone are dead, by zone. */
   readonly confirmed: ReadonlyMap<string, Hold>;
-  /** How often operators have changed them: of two readings, the one with more changes is the newer. */
+  /** How often operators have changed the holds: of two copies, the one with more changes is newer. */
   readonly changes: number;
   readonly foreign: Foreign;
 }
@@ -40,7 +43,10 @@ export const noHolds: Holds = { freezes: new Map(), pauses: new Map(), confirmed
 export const isNothing = ({ freezes, pauses, confirmed }: Holds): boolean =>
   freezes.size + pauses.size + confirmed.size === 0;
 
-/** Whether two readings hold the same orders. Each gives the time left at that reading: ends may differ by `within`. */
+/**
+ * Whether two copies have the same holds. Their ends may differ by up to `within`, since only remaining times are
+ * stored.
+ */
 export function isAlike(a: Holds, b: Holds, within: Millis): boolean {
   const same = (one: ReadonlyMap<string, Hold>, other: ReadonlyMap<string, Hold>): boolean =>
     one.size === other.size &&
@@ -54,7 +60,7 @@ export function isAlike(a: Holds, b: Holds, within: Millis): boolean {
 
 export const freezeKey = ({ scope, target }: HoldScope): string => (scope === "site" ? scope : `${scope}/${target}`);
 
-/** A board, as freezes see it. An unknown zone may be any zone. */
+/** The place of a board. If its zone is unknown, it may be any zone. */
 export interface Place {
   readonly board: string;
   readonly zone: string | undefined;
@@ -64,26 +70,28 @@ export interface Place {
 export const freezeOn = ({ freezes }: Holds, place: Place, now: Instant): Freeze | undefined =>
   latest([...freezes.values()].filter((freeze) => isRunning(freeze, now) && covers(freeze, place)));
 
-/** The freeze that is over and still slows evictions in this zone; a freeze of a single board slows none. */
+/**
+ * The freeze that has ended and still slows evictions in this zone; undefined: none. A freeze of one board never does.
+ */
 export const slowAfter = ({ freezes }: Holds, zone: string, now: Instant): Freeze | undefined =>
   latest(
     [...freezes.values()].filter(
       (freeze) =>
         !isRunning(freeze, now) &&
-        elapsed(now, freeze.slowEnd) > 0 &&
+        isAfter(freeze.slowEnd, now) &&
         (freeze.scope === "site" || (freeze.scope === "zone" && freeze.target === zone)),
     ),
   );
 
-/** The operator who confirmed that a zone is dead; undefined: nobody did. */
+/** The operator who confirmed that a zone is dead; undefined: none has. */
 export function confirmedBy({ confirmed }: Holds, zone: string, now: Instant): string | undefined {
   const hold = confirmed.get(zone);
   return hold && isRunning(hold, now) ? hold.by : undefined;
 }
 
-export const isRunning = ({ end }: Hold, now: Instant): boolean => elapsed(now, end) > 0;
+export const isRunning = ({ end }: Hold, now: Instant): boolean => isAfter(end, now);
 
-/** Whether a board lies in a scope. */
+/** Whether a scope covers a board. */
 export function covers(freeze: HoldScope, { board, zone }: Place): boolean {
   switch (freeze.scope) {
     case "site":
@@ -103,10 +111,10 @@ const latest = (freezes: readonly Freeze[]): Freeze | undefined =>
     undefined,
   );
 
-/** Without the holds that are over. */
+/** The holds without those that have no further effect. */
 export function pruned(holds: Holds, now: Instant): Holds {
   const running = <T extends Hold>(holds: ReadonlyMap<string, T>, endOf: (hold: T) => Instant) =>
-    new Map([...holds].filter(([, hold]) => elapsed(now, endOf(hold)) > 0));
+    new Map([...holds].filter(([, hold]) => isAfter(endOf(hold), now)));
   const freezes = running(holds.freezes, ({ slowEnd }) => slowEnd);
   const pauses = running(holds.pauses, ({ end }) => end);
   const confirmed = running(holds.confirmed, ({ end }) => end);
@@ -120,26 +128,30 @@ const sizeOf = ({ freezes, pauses, confirmed }: Holds): number => freezes.size +
 export function nextEnd({ freezes, pauses, confirmed }: Holds, now: Instant): Instant | undefined {
   const ends = [...freezes.values(), ...pauses.values(), ...confirmed.values()].map(({ end }) => end);
   return ends.reduce<Instant | undefined>(
-    (first, end) => (elapsed(now, end) > 0 && (first === undefined || end.mono < first.mono) ? end : first),
+    (first, end) => (isAfter(end, now) && (first === undefined || end.mono < first.mono) ? end : first),
     undefined,
   );
 }
 
 /**
- * All annotations of an object together may have 256 KiB, or no renewal goes through any more. A command that would be
- * one too many is refused; a longer text that is read is not ours.
+ * Limits of the annotation, in holds and bytes: all annotations of an object may have 256 KiB together, and a Lease
+ * above that could not be renewed. A command that would exceed the limits is refused; a longer text was not written by
+ * us.
  */
 const mostHolds = 100;
 const longestText = 64 * 1024;
 const longestWritten = 48 * 1024;
-/** Ends that are read lie no further away, whatever was written there by hand. */
+/** Longest hold that is read; a longer one, written by hand, is cut to it. */
 const longestHold: Millis = 7 * 86_400_000;
 export const longestBy = 128;
 export const longestReason = 256;
 
-/** Writes the time that each still lasts, not its end: no two boards share a clock. `until` is for people. */
+/**
+ * Encodes the remaining time of each hold, not its end, because boards share no clock. The field `until` is for human
+ * readers only.
+ */
 export function encodeHolds({ freezes, pauses, confirmed, changes, foreign }: Holds, now: Instant): string {
-  const told = ({ end, by, reason, foreign }: Hold): Foreign => ({
+  const encoded = ({ end, by, reason, foreign }: Hold): Foreign => ({
     ...foreign,
     left: secondsUntil(end, now),
     until: isoTime(Math.round((now.wall + elapsed(now, end)) / 1000) * 1000),
@@ -147,10 +159,10 @@ export function encodeHolds({ freezes, pauses, confirmed, changes, foreign }: Ho
     ...(reason !== undefined && { reason }),
   });
   const all = (holds: ReadonlyMap<string, Hold>): Foreign =>
-    Object.fromEntries([...holds].map(([key, hold]) => [key, told(hold)]));
+    Object.fromEntries([...holds].map(([key, hold]) => [key, encoded(hold)]));
   const frozen = [...freezes].map(([key, freeze]) => {
     const { end, slowEnd } = freeze;
-    return [key, { ...told(freeze), slow: secondsUntil(slowEnd, isRunning(freeze, now) ? end : now) }];
+    return [key, { ...encoded(freeze), slow: secondsUntil(slowEnd, isRunning(freeze, now) ? end : now) }];
   });
   return JSON.stringify({
     ...foreign,
@@ -162,12 +174,12 @@ export function encodeHolds({ freezes, pauses, confirmed, changes, foreign }: Ho
   });
 }
 
-/** Rounded up: a hold may last longer than asked for, never shorter. */
+/** Rounded up, because a hold may last longer than ordered, but never shorter. */
 const secondsUntil = (end: Instant, now: Instant): number => Math.max(0, Math.ceil(elapsed(now, end) / 1000));
 
 /**
- * `written`: the text is at least as old as that. Undefined: there is no text, or none that we understand. Invalid
- * entries are left out.
+ * Decodes an annotation that was written before `written`, and leaves out invalid entries. undefined: there is no text,
+ * or it is of another version.
  */
 export function decodeHolds(text: string | undefined, written: Instant): Holds | undefined {
   const { v: version, freezes, pauses, confirmed, changes, ...foreign } = recordIn(text ?? "", longestText) ?? {};
@@ -181,7 +193,7 @@ export function decodeHolds(text: string | undefined, written: Instant): Holds |
   };
 }
 
-/** Whether the next leader will be able to read it. */
+/** Whether the holds fit into the annotation, so that the next leader can read it. */
 export const fits = (holds: Holds, now: Instant): boolean =>
   [holds.freezes, holds.pauses, holds.confirmed].every(({ size }) => size <= mostHolds) &&
   Buffer.byteLength(encodeHolds(holds, now)) <= longestWritten;

@@ -1,29 +1,30 @@
-import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
+import { elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
 import { isLive, type WatchHealth, type WatchLimits } from "../informer/watch-health.ts";
 
 /** The health of the Node and Lease watches taken together, as a value. */
 export interface Link {
+  /** Both watches are live. */
   readonly live: boolean;
-  /** Since when at least one of the watches is not live; undefined: both are, or it is not known. */
-  readonly deafSince: Instant | undefined;
-  /** When the last outage, an interruption longer than a blip, was over. */
+  /** Since when at least one of the watches is not live; undefined: both are live, or the time is unknown. */
+  readonly notLiveSince: Instant | undefined;
+  /** When the last outage, an interruption longer than a blip, ended; undefined: there was none. */
   readonly restoredAt: Instant | undefined;
-  /** Instants up to which the silence of a Node, or of a Lease, is proven. */
+  /** The times up to which the silence of Nodes, and of Leases, is proven; undefined: it is not proven at all. */
   readonly proof: { readonly nodes: Instant | undefined; readonly leases: Instant | undefined };
 }
 
 export function linkOf(watches: { nodes: WatchHealth; leases: WatchHealth }, limits: WatchLimits, now: Instant): Link {
   const both = [watches.nodes, watches.leases];
-  const deaf = both.filter((watch) => !isLive(watch, limits, now));
+  const down = both.filter((watch) => !isLive(watch, limits, now));
   return {
-    live: deaf.length === 0,
-    deafSince: deaf.map((watch) => watch.deafSince ?? watch.lastHeard).reduce(earlier, undefined),
+    live: down.length === 0,
+    notLiveSince: down.map((watch) => watch.notLiveSince ?? watch.lastReceived).reduce(earlier, undefined),
     restoredAt: both.map((watch) => watch.restoredAt).reduce(later, undefined),
     proof: { nodes: watches.nodes.lastProof, leases: watches.leases.lastProof },
   };
 }
 
-/** The later of two instants; `undefined` is earlier than any. */
+/** The later of two instants; undefined is earlier than any. */
 export const later = (a: Instant | undefined, b: Instant | undefined): Instant | undefined =>
   a === undefined || (b !== undefined && b.mono > a.mono) ? b : a;
 
@@ -31,29 +32,31 @@ const earlier = (a: Instant | undefined, b: Instant | undefined): Instant | unde
   a === undefined || (b !== undefined && b.mono < a.mono) ? b : a;
 
 /**
- * Whether conclusions from the observation at `since` are void: an outage ended after it, or one is going on. An
- * interruption up to a blip is no outage.
+ * Whether an observation from the time `since` is outdated, because an outage has ended after it or is still going on.
+ * An interruption up to a blip is not an outage.
  */
 export const isOutdated = (
-  { restoredAt, deafSince }: Link,
+  { restoredAt, notLiveSince }: Link,
   since: Instant,
   { blip }: WatchLimits,
   now: Instant,
 ): boolean =>
-  (restoredAt !== undefined && elapsed(since, restoredAt) > 0) ||
-  (deafSince !== undefined && elapsed(deafSince, now) > blip);
+  (restoredAt !== undefined && isAfter(restoredAt, since)) ||
+  (notLiveSince !== undefined && elapsed(notLiveSince, now) > blip);
 
 /**
- * Follows an outage: harmful acts are held until every known board was heard again, or until a full grace period of
- * live time is over, in which every living board could report. After that evictions go slowly for a while.
+ * The quarantine after an outage. Harmful acts are held until every known board has reported, or until the watches have
+ * been live for a full grace period, in which every living board could report. After that, evictions go slowly for a
+ * while.
  */
 export interface Quarantine {
-  /** The end of the outage that this quarantine follows. */
+  /** The end of the outage that this quarantine follows; undefined: there was none. */
   readonly restoredAt: Instant | undefined;
-  /** Live time counted since then, and when it was counted last. */
+  /** How long the watches have been live since then. */
   readonly liveFor: Millis;
+  /** When `liveFor` was last counted; undefined: the watches are not live, or the quarantine has ended. */
   readonly countedAt: Instant | undefined;
-  /** When the quarantine was over. */
+  /** When the quarantine ended; undefined: it is going on, or there is none. */
   readonly releasedAt: Instant | undefined;
 }
 
@@ -64,10 +67,14 @@ export const noQuarantine: Quarantine = {
   releasedAt: undefined,
 };
 
-/** The quarantine one pass later. `allHeard`: every known board was heard since the end of the outage. */
+/** The quarantine after another pass. `allReported`: every known board has reported since the end of the outage. */
 export function nextQuarantine(
   before: Quarantine,
-  { link, gracePeriod, allHeard }: { readonly link: Link; readonly gracePeriod: Millis; readonly allHeard: boolean },
+  {
+    link,
+    gracePeriod,
+    allReported,
+  }: { readonly link: Link; readonly gracePeriod: Millis; readonly allReported: boolean },
   now: Instant,
 ): Quarantine {
   if (link.restoredAt === undefined) return before;
@@ -75,9 +82,10 @@ export function nextQuarantine(
   const quarantine = isNew ? beginning(link.restoredAt) : before;
   if (quarantine.releasedAt !== undefined || !link.live) return { ...quarantine, countedAt: undefined };
   const liveFor = quarantine.liveFor + (quarantine.countedAt ? elapsed(quarantine.countedAt, now) : 0);
-  // It may have been over for long: no pass runs while another board leads.
-  const releasedAt = liveFor >= gracePeriod ? shifted(now, gracePeriod - liveFor) : allHeard ? now : undefined;
-  return { ...quarantine, liveFor, countedAt: now, releasedAt };
+  const ended = { ...quarantine, liveFor, countedAt: now };
+  // The quarantine may have ended long ago: no pass runs while another board leads.
+  if (liveFor >= gracePeriod) return { ...ended, releasedAt: shifted(now, gracePeriod - liveFor) };
+  return { ...ended, releasedAt: allReported ? now : undefined };
 }
 
 const beginning = (restoredAt: Instant): Quarantine => ({
@@ -87,13 +95,14 @@ const beginning = (restoredAt: Instant): Quarantine => ({
   releasedAt: undefined,
 });
 
+/** Whether the quarantine is going on. */
 export const isHeld = ({ restoredAt, releasedAt }: Quarantine): boolean =>
   restoredAt !== undefined && releasedAt === undefined;
 
-/** For a while after a quarantine, evictions go at the reduced rate. */
+/** Whether a quarantine ended so recently that evictions go at the secondary rate. */
 export const isRecovering = ({ releasedAt }: Quarantine, recovery: Millis, now: Instant): boolean =>
   releasedAt !== undefined && elapsed(releasedAt, now) < recovery;
 
-/** The latest end of a quarantine, for callers that do not know all boards; `undefined`: there is none. */
+/** The latest possible end of the quarantine, for callers that do not know all boards; undefined: there is none. */
 export const heldUntil = ({ restoredAt }: Link, gracePeriod: Millis, now: Instant): Instant | undefined =>
   restoredAt !== undefined && elapsed(restoredAt, now) < gracePeriod ? shifted(restoredAt, gracePeriod) : undefined;

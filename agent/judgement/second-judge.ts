@@ -1,96 +1,98 @@
 import { conditionOf } from "../api/conditions.ts";
 import type { Node } from "../api/core.ts";
-import { type JudgeNote, type JudgeSight, judgedTaints, judgeNotes, otherJudge } from "../api/judge-notes.ts";
+import { type JudgeNote, type JudgeReading, judgedTaints, judgeNotes, otherJudge } from "../api/judge-notes.ts";
 import { nodes } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import type { Lister } from "../informer/lister.ts";
 
-export interface SecondJudgeParts {
+export interface SecondJudgeDeps {
   readonly client: Pick<KubeClient, "get">;
   readonly boards: Lister<Node>;
-  /** Whether this board judges at present: only then can there be a second judge. */
+  /** Whether this board judges boards now: only then can there be a second judge. */
   readonly isJudge: () => boolean;
 }
 
-/** The last write of another judge that was seen. */
+/** The last known write of another judge. */
 export interface OtherJudge extends Pick<JudgeNote, "manager" | "wrote"> {
   readonly board: string;
-  /** When this board saw it. */
+  /** When this board found the write. */
   readonly at: Instant;
 }
 
-interface Look {
-  readonly sight: JudgeSight;
-  /** The board's taints and readiness at that read; a change is a reason to read again. */
+/** The last read of a board's metadata. */
+interface Reading {
+  readonly sight: JudgeReading;
+  /** The board's taints and readiness at that read; if they change, the board is read again. */
   readonly state: string;
   readonly at: Instant;
 }
 
-/** Pace until each board was read once: managers found in the first read may be older than this site. */
-const firstPace: Millis = 5_000;
-const pace: Millis = 30_000;
-/** Boards without changes are read now and then, one after the other. */
-const routine: Millis = 300_000;
-/** Gives the cache time to catch up with the Node that was read. */
-const settling: Millis = 1_000;
-/** How long a second judge is reported: boards rarely change state, so one that writes only then is rarely seen. */
-const toldFor: Millis = 86_400_000;
+/** Pause after the first read of a board, which finds nothing yet: only changes since then show another judge. */
+const firstPause: Millis = 5_000;
+/** Pause after any other read. */
+const pause: Millis = 30_000;
+/** Interval between reads of boards that have not changed. */
+const routinePeriod: Millis = 300_000;
+/** How long the cache may take to show the Node that was read. */
+const cacheDelay: Millis = 1_000;
+/** How long a second judge is reported. Boards rarely change state, so that its writes are rarely found. */
+const reportFor: Millis = 86_400_000;
 
 /**
- * Finds another node lifecycle controller that writes to our boards: no operator could then prevent an eviction, and
- * the two undo each other's work. Informers keep no managedFields, so single Nodes are read, their metadata only: about
- * 1 MB a day, and one more read each time that a board's taints or readiness change.
+ * Finds another node lifecycle controller that writes to our boards: our holds do not stop its evictions, and the two
+ * undo each other's work. Informers keep no managedFields, so the metadata of single Nodes is read: about 1 MB a day,
+ * and another read each time that a board's taints or readiness change.
  */
 export class SecondJudge {
   readonly #ambient: Ambient;
-  readonly #parts: SecondJudgeParts;
-  readonly #looks = new Map<string, Look>();
-  /** The last write of each manager that was seen. */
+  readonly #deps: SecondJudgeDeps;
+  readonly #readings = new Map<string, Reading>();
+  /** The last known write of each other judge, by the name of its field manager. */
   readonly #found = new Map<string, OtherJudge>();
-  /** Boards whose cached Node was behind at their first read; the others go first. */
+  /** Boards whose cached Node was not the one that the last read returned; the other boards are read before them. */
   readonly #later = new Set<string>();
   #routineAt: Instant | undefined;
 
-  constructor(ambient: Ambient, parts: SecondJudgeParts) {
+  constructor(ambient: Ambient, deps: SecondJudgeDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   found(now: Instant): readonly OtherJudge[] {
-    return [...this.#found.values()].filter(({ at }) => elapsed(at, now) < toldFor);
+    return [...this.#found.values()].filter(({ at }) => elapsed(at, now) < reportFor);
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#ambient;
     while (!signal.aborted) {
-      const board = this.#parts.isJudge() ? this.#next() : undefined;
-      if (!this.#parts.isJudge()) this.#looks.clear();
-      const isFirst = board !== undefined && !this.#looks.has(board);
+      const board = this.#deps.isJudge() ? this.#next() : undefined;
+      if (!this.#deps.isJudge()) this.#readings.clear();
+      const isFirst = board !== undefined && !this.#readings.has(board);
       if (board !== undefined) {
         try {
-          await this.#look(board, signal);
+          await this.#read(board, signal);
         } catch (error) {
           if (signal.aborted) return;
-          log.debug("a board's notes cannot be read", { board, error });
+          log.debug("a board's managed fields cannot be read", { board, error });
         }
       }
-      await sleep(clock, isFirst ? firstPace : pace, signal);
+      await sleep(clock, isFirst ? firstPause : pause, signal);
     }
   }
 
-  /** A board that was never read, one that changed, or the one whose last read is the longest ago. */
+  /** The next board to read: one that was never read, one that changed, or the one whose last read is oldest. */
   #next(): string | undefined {
     const now = this.#ambient.clock.now();
     const names = new Set<string>();
     let unseen: string | undefined;
     let changed: string | undefined;
     let oldest: { readonly name: string; readonly at: Instant } | undefined;
-    for (const node of this.#parts.boards.list()) {
+    for (const node of this.#deps.boards.list()) {
       const { name } = node.metadata;
       names.add(name);
-      const last = this.#looks.get(name);
+      const last = this.#readings.get(name);
       if (last === undefined) {
         unseen ??= name;
         if (!this.#later.has(name)) return name;
@@ -99,29 +101,29 @@ export class SecondJudge {
       if (last.state !== stateOf(node)) changed ??= name;
       if (oldest === undefined || last.at.mono < oldest.at.mono) oldest = { name, at: last.at };
     }
-    for (const name of this.#looks.keys()) if (!names.has(name)) this.#looks.delete(name);
+    for (const name of this.#readings.keys()) if (!names.has(name)) this.#readings.delete(name);
     this.#later.clear();
     if (unseen !== undefined || changed !== undefined) return unseen ?? changed;
     this.#routineAt ??= now;
-    if (elapsed(this.#routineAt, now) < routine) return undefined;
+    if (elapsed(this.#routineAt, now) < routinePeriod) return undefined;
     this.#routineAt = now;
     return oldest?.name;
   }
 
-  async #look(board: string, signal: AbortSignal): Promise<void> {
+  async #read(board: string, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#ambient;
-    const { metadata } = await this.#parts.client.get(nodes, { name: board, metadataOnly: true }, signal);
-    await sleep(clock, settling, signal);
-    const cached = this.#parts.boards.get(board);
-    // The cached Node is another version than the one read: the next read will find them equal.
+    const { metadata } = await this.#deps.client.get(nodes, { name: board, metadataOnly: true }, signal);
+    await sleep(clock, cacheDelay, signal);
+    const cached = this.#deps.boards.get(board);
+    // The cache holds another resourceVersion than the API returned: this board is read again later.
     if (cached === undefined || cached.metadata.resourceVersion !== metadata.resourceVersion) {
       this.#later.add(board);
       return;
     }
     const sight = { notes: judgeNotes(metadata.managedFields), taints: judgedTaints(cached) };
     const at = clock.now();
-    const before = this.#looks.get(board)?.sight;
-    this.#looks.set(board, { sight, state: stateOf(cached), at });
+    const before = this.#readings.get(board)?.sight;
+    this.#readings.set(board, { sight, state: stateOf(cached), at });
     const note = before && otherJudge(before, sight);
     if (note === undefined) return;
     const { manager, wrote } = note;

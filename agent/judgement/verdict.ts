@@ -1,43 +1,59 @@
 /**
  * Our conclusion about a board.
  *
- * alive: heard within its grace period. unknown: our own view of the API is not live, or the silence is not proven.
- * unproven: silent past the grace period, and only the API could report otherwise. The other three need witnesses
- * besides the API: cut-off (one of them reports that it lives), self-isolated (we reach none of them ourselves), dead
- * (none reports that it lives, and some answer us).
+ * alive: last heartbeat within its grace period. unknown: our watches are not live, or the silence is not proven.
+ * unproven: silent past the grace period, and only the API could report otherwise. cut-off: silent, but a witness shows
+ * that the board runs; the leader is the witness of its own board. dead: silent, and an operator confirmed it.
+ * self-isolated: we reach no witness ourselves; no rule produces it yet.
  */
 export interface Verdict {
   readonly verdict: "alive" | "unknown" | "unproven" | "cut-off" | "self-isolated" | "dead";
-  /** The rule that decided, as a sentence. */
+  /** The rule that led to the verdict, as a sentence. */
   readonly rule: string;
 }
 
 export interface Evidence {
   /** Both watches, of Nodes and of their Leases, are live. */
   readonly live: boolean;
-  /** More than its grace period went by since the board was last heard. */
+  /** The board has been silent for more than its grace period. */
   readonly overdue: boolean;
-  /** The API itself confirmed that nothing came within the grace period. */
+  /** The API confirmed that the board sent nothing within the grace period. */
   readonly proven: boolean;
+  /** The leader runs on this board, and the policy lets it count as a witness. */
+  readonly own: boolean;
 }
 
 export type Policy = "evidence" | "kubernetes";
 
-/** The four are shared: a site of 5 000 boards remembers one for each board. */
-const notLive: Verdict = { verdict: "unknown", rule: "our view of the API is not live" };
-const heard: Verdict = { verdict: "alive", rule: "heard within its grace period" };
+/** Constants, so that the boards share them: the leader remembers a verdict for each of up to 5 000 boards. */
+export const notLive: Verdict = { verdict: "unknown", rule: "the watches of Nodes and their Leases are not live" };
+const onTime: Verdict = { verdict: "alive", rule: "last heartbeat within its grace period" };
 const unconfirmed: Verdict = { verdict: "unknown", rule: "the API did not confirm the silence" };
-const silent: Verdict = { verdict: "unproven", rule: "silent past its grace period, and no witness but the API" };
+const silent: Verdict = {
+  verdict: "unproven",
+  rule: "silent past its grace period; nothing but the API shows whether it runs",
+};
+const leading: Verdict = {
+  verdict: "cut-off",
+  rule: "silent past its grace period, but the leader runs on this board",
+};
 
-export function verdictOf({ live, overdue, proven }: Evidence): Verdict {
+export function verdictOf({ live, overdue, proven, own }: Evidence): Verdict {
   if (!live) return notLive;
-  if (!overdue) return heard;
-  return proven ? silent : unconfirmed;
+  if (!overdue) return onTime;
+  if (!proven) return unconfirmed;
+  return own ? leading : silent;
 }
 
 /**
- * Whether a harmful act may follow. A board that was heard again can still carry Ready=Unknown until its kubelet
- * reports: kube-controller-manager taints it in between, although the evidence shows that it lives.
+ * The silence is proven, so the Node's conditions become Unknown, whether or not a witness shows that the board runs.
+ */
+export const isSilent = ({ verdict }: Verdict): boolean =>
+  verdict === "unproven" || verdict === "dead" || verdict === "cut-off";
+
+/**
+ * Whether the verdict permits harmful acts. A board that sends heartbeats again can still be Ready=Unknown until its
+ * kubelet reports; kube-controller-manager taints it in between, although the evidence shows that it lives.
  */
 export function permitsHarm({ verdict }: Verdict, policy: Policy): boolean {
   switch (verdict) {

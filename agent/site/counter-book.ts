@@ -1,78 +1,81 @@
 import type { Ambient } from "../base/ambient.ts";
 import type { Millis } from "../base/clock.ts";
-import type { Facts } from "../base/facts.ts";
+import type { KeyValueStore } from "../base/key-value-store.ts";
 import { LeaseNotWrittenError, writtenWithin } from "../election/lease-write.ts";
 import { decodeCounters, encodeCounters, highestOf, merged, raised, type SiteCounters } from "./site-counters.ts";
 
 const area = "counters";
 
-/** How long the broker's connection waits for a command whose number cannot be written. */
-const patience: Millis = 10_000;
+/** Time limit for writing a counter to the Lease. The command waits for this, and so does the broker's connection. */
+const writeLimit: Millis = 10_000;
 
-export interface CounterBookParts {
-  readonly facts: Facts;
-  /** Signatures cover a topic, which names the site: the site's counters are the same on every Lease. */
+export interface CounterBookDeps {
+  readonly facts: KeyValueStore;
+  /** The name of the site. Counters belong to it, because a signature covers the topic, which contains the name. */
   readonly site: string;
-  /** Writes the carried annotations into the Lease now; resolves once the Lease holds them. */
+  /** Writes the carried annotations to the Lease; resolves once the Lease has them. */
   readonly publish: () => Promise<void>;
 }
 
 /**
- * The used numbers of this site's signed commands, as far as this board knows: the higher one of its own memory and of
- * all that it ever read on the Lease. Nothing lowers them, so the next leader that remembers more corrects a Lease that
- * was deleted or restored from a backup.
+ * The highest used counter of each key that signs commands of this site: the highest that this board has stored or ever
+ * read on the Lease. These counters never decrease. If the Lease was deleted or restored from a backup, the next leader
+ * that knows higher ones writes them on the Lease again.
  */
 export class CounterBook {
   readonly #ambient: Ambient;
-  readonly #parts: CounterBookParts;
+  readonly #deps: CounterBookDeps;
   #counters: SiteCounters;
-  /** The text last read on the Lease. */
-  #seen: string | undefined;
+  /** The annotation as last read on the Lease. */
+  #lastRead: string | undefined;
 
-  constructor(ambient: Ambient, parts: CounterBookParts) {
+  constructor(ambient: Ambient, deps: CounterBookDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
-    this.#counters = decodeCounters(parts.facts.get(area, parts.site) ?? "");
+    this.#deps = deps;
+    this.#counters = decodeCounters(deps.facts.get(area, deps.site) ?? "");
   }
 
-  /** Takes in the annotation after each read of the Lease. Writes to disk if it says more than was known. */
-  saw(text = ""): void {
-    if (text === this.#seen) return;
-    this.#seen = text;
+  /** Takes the annotation after each read of the Lease, and stores counters that are higher than the known ones. */
+  observe(text = ""): void {
+    if (text === this.#lastRead) return;
+    this.#lastRead = text;
     const found = decodeCounters(text);
-    if (encodeCounters(found) !== text) this.#ambient.log.warn("counters on the Lease that cannot be read", {});
+    if (encodeCounters(found) !== text)
+      this.#ambient.log.warn("the annotation with counters of signed commands is invalid", {});
     this.#counters = merged(this.#counters, found);
     try {
       this.#remember();
     } catch (error) {
-      this.#ambient.log.warn("counters of signed commands are not kept on this board", { error });
+      this.#ambient.log.warn("counters of signed commands cannot be stored on this board", { error });
     }
   }
 
-  /** The highest used number of the key with this fingerprint; undefined: none is. */
+  /** The highest used counter of the key with this fingerprint; undefined if none is used. */
   highest(key: string): number | undefined {
     return highestOf(this.#counters, key);
   }
 
-  /** Text for the Lease's annotation; undefined: nothing was ever counted, the annotation is left as it is. */
+  /**
+   * The text of the Lease's annotation; undefined if no counter was ever used, so that the annotation is left as it is.
+   */
   carried(): string | undefined {
     return encodeCounters(this.#counters) || undefined;
   }
 
   /**
-   * Uses a number up, for this board and every leader after it: resolves once the Lease holds it. Rejects if that is
-   * not certain; the number may be used up all the same, so its command must not be carried out.
+   * Marks a counter as used, for this board and every later leader. Resolves once the Lease has it. Rejects if that is
+   * not certain: the counter may count as used then, and its command must not be executed.
    */
   async use(key: string, counter: number): Promise<void> {
     const used = this.highest(key);
-    if (used !== undefined && counter <= used) throw new LeaseNotWrittenError(`the number ${counter} is used up`);
+    if (used !== undefined && counter <= used) throw new LeaseNotWrittenError(`the counter ${counter} was used before`);
     this.#counters = raised(this.#counters, key, counter);
-    await writtenWithin(this.#ambient.clock, patience, this.#parts.publish);
+    await writtenWithin(this.#ambient.clock, writeLimit, this.#deps.publish);
     this.#remember();
   }
 
   #remember(): void {
-    const { facts, site } = this.#parts;
+    const { facts, site } = this.#deps;
     const text = encodeCounters(this.#counters);
     if (text !== "") facts.set(area, site, text);
   }

@@ -2,16 +2,18 @@ import type { KubeObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Lister } from "../informer/lister.ts";
 import type { Seen } from "../loop/controller.ts";
-import type { Cache, Caches } from "./site-view.ts";
+import type { Cache, Caches } from "../loop/site-view.ts";
 
-/** Decides which objects are shown; the answer may change over time. */
+/** Decides which objects controllers see. The answer may change over time. */
 export interface Filter {
-  /** Everything is shown at present: no object needs a check. */
+  /** True if all objects are shown at present, so that none needs a check. */
   isOpen(): boolean;
   shows(resource: Resource<KubeObject>, object: KubeObject): boolean;
+  /** Whether the objects with this value of an index are shown; undefined: each of them has to be checked. */
+  showsValue?(resource: Resource<KubeObject>, index: string, value: string): boolean | undefined;
 }
 
-/** Caches without the objects that a filter hides: to a controller such an object has left the selection. */
+/** Caches without the objects that a filter hides: for a controller, a hidden object does not exist. */
 export class FilteredCaches implements Caches {
   readonly #caches: Caches;
   readonly #filter: Filter;
@@ -25,27 +27,38 @@ export class FilteredCaches implements Caches {
     const cache = this.#caches.informer(resource);
     const isOpen = (): boolean => this.#filter.isOpen();
     const shows = (object: T): boolean => isOpen() || this.#filter.shows(resource, object);
+    const showsValue = (index: string, value: string): boolean | undefined =>
+      isOpen() || this.#filter.showsValue?.(resource, index, value);
     return {
-      lister: new FilteredLister(cache.lister, shows, isOpen),
-      // A getter: a watch's health is replaced with every event.
+      lister: new FilteredLister(cache.lister, { isOpen, shows, showsValue }),
+      // A getter, because the value is replaced with every event.
       get health() {
         return cache.health;
       },
       onChange: (listen) =>
-        cache.onChange((changes) => listen(isOpen() ? changes : changes.flatMap((one) => seen(one, shows)))),
+        cache.onChange((changes) => listen(isOpen() ? changes : changes.flatMap((one) => visible(one, shows)))),
     };
   }
 }
 
-class FilteredLister<T> implements Lister<T> {
+class FilteredLister<T extends KubeObject> implements Lister<T> {
   readonly #all: Lister<T>;
-  readonly #shows: (object: T) => boolean;
   readonly #isOpen: () => boolean;
+  readonly #shows: (object: T) => boolean;
+  readonly #showsValue: (index: string, value: string) => boolean | undefined;
 
-  constructor(all: Lister<T>, shows: (object: T) => boolean, isOpen: () => boolean) {
+  constructor(
+    all: Lister<T>,
+    filter: {
+      readonly isOpen: () => boolean;
+      readonly shows: (object: T) => boolean;
+      readonly showsValue: (index: string, value: string) => boolean | undefined;
+    },
+  ) {
     this.#all = all;
-    this.#shows = shows;
-    this.#isOpen = isOpen;
+    this.#isOpen = filter.isOpen;
+    this.#shows = filter.shows;
+    this.#showsValue = filter.showsValue;
   }
 
   get(key: string): T | undefined {
@@ -62,9 +75,15 @@ class FilteredLister<T> implements Lister<T> {
     return this.#isOpen() ? found : filtered(found, this.#shows);
   }
 
+  *referencesByIndex(index: string, value: string): IterableIterator<KubeObject> {
+    const isShown = this.#showsValue(index, value);
+    if (isShown === undefined) yield* this.byIndex(index, value);
+    else if (isShown) yield* this.#all.referencesByIndex(index, value);
+  }
+
   *indexValues(index: string): IterableIterator<string> {
     for (const value of this.#all.indexValues(index)) {
-      if (this.#isOpen() || !this.byIndex(index, value).next().done) yield value;
+      if (this.#showsValue(index, value) ?? !this.byIndex(index, value).next().done) yield value;
     }
   }
 
@@ -87,10 +106,9 @@ function* filtered<T>(objects: IterableIterator<T>, shows: (object: T) => boolea
   for (const object of objects) if (shows(object)) yield object;
 }
 
-/** A change as the filter shows it: an object may appear or vanish. Empty if neither side of it is shown. */
-function seen<T>({ key, before, after }: Seen<T>, shows: (object: T) => boolean): readonly Seen<T>[] {
-  const visible = (object: T | undefined): T | undefined =>
-    object !== undefined && shows(object) ? object : undefined;
-  const change = { key, before: visible(before), after: visible(after) };
+/** A change as the filter shows it: an addition or deletion if only one state is shown, none if neither is. */
+function visible<T>({ key, before, after }: Seen<T>, shows: (object: T) => boolean): readonly Seen<T>[] {
+  const shown = (object: T | undefined): T | undefined => (object !== undefined && shows(object) ? object : undefined);
+  const change = { key, before: shown(before), after: shown(after) };
   return change.before === undefined && change.after === undefined ? [] : [change];
 }

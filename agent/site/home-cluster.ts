@@ -3,50 +3,58 @@ import type { Ambient } from "../base/ambient.ts";
 import { backoff } from "../base/backoff.ts";
 import { sleep } from "../base/clock.ts";
 import type { HasDisposition } from "../base/errors.ts";
-import type { Facts } from "../base/facts.ts";
+import type { KeyValueStore } from "../base/key-value-store.ts";
 import { jitter } from "../base/random.ts";
 import { isForbidden, isNotFound } from "../client/api-error.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 
-/** The cache stems from another cluster and is thrown away. */
+/** The cache was filled from another cluster and has to be deleted. */
 export class OtherClusterError extends Error implements HasDisposition {
   override readonly name = "OtherClusterError";
   readonly disposition = "rebuild";
 
   constructor() {
-    super("it was filled from another cluster");
+    super("the cache was filled from another cluster");
   }
 }
 
-export interface HomeClusterParts {
+export interface HomeClusterDeps {
   readonly client: Pick<KubeClient, "get">;
-  /** Stands for the cluster if its name may not be read: the server's address and authority, hashed. */
+  /** Identifies the cluster if its uid cannot be read: a hash of the server's address and CA certificates. */
   readonly address: () => Promise<string>;
-  readonly facts: Facts;
+  readonly facts: KeyValueStore;
+  /** Called with the cluster's identity before the caches are checked. */
+  readonly identified: (cluster: string) => void;
 }
 
 const retries = { first: 500, most: 15_000 } as const;
 
 /**
- * Ties the cache to the cluster that filled it. Names and resourceVersions of one cluster are valid but wrong in
- * another: a watch would resume there without an error. The uid of the kube-system namespace identifies a cluster.
+ * Ties the cache to the cluster that it was filled from. In another cluster a watch could resume at the stored position
+ * without an error, although the cached objects are not that cluster's. The uid of the kube-system namespace identifies
+ * a cluster.
  */
 export class HomeCluster {
   readonly #ambient: Ambient;
-  readonly #parts: HomeClusterParts;
+  readonly #deps: HomeClusterDeps;
 
-  constructor(ambient: Ambient, parts: HomeClusterParts) {
+  constructor(ambient: Ambient, deps: HomeClusterDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
-  /** Resolves when the cache may be filled further, or the signal aborts; throws if it stems from another cluster. */
+  /**
+   * Resolves once the cache may be filled, or when the signal aborts. Throws an OtherClusterError if it was filled from
+   * another cluster.
+   */
   async check(isEmpty: () => boolean, signal: AbortSignal): Promise<void> {
-    const { facts } = this.#parts;
+    const { facts, identified } = this.#deps;
     const found = await this.#identity(signal);
-    if (found === undefined || found === facts.get("cache", "cluster")) return;
+    if (found === undefined) return;
+    identified(found);
+    if (found === facts.get("cache", "cluster")) return;
     if (!isEmpty()) throw new OtherClusterError();
-    // Before the first object is stored: whatever happens then, the cache is never older than this note.
+    // Stored before the first object: a cache with objects always has the identity of its cluster.
     facts.set("cache", "cluster", found);
   }
 
@@ -56,7 +64,7 @@ export class HomeCluster {
       try {
         return await this.#ask(signal);
       } catch (error) {
-        log.debug("the cluster cannot be told yet", { error });
+        log.debug("the cluster cannot be identified yet", { error });
         await sleep(clock, jitter(random, backoff(failures, retries), 0.5), signal);
       }
     }
@@ -64,7 +72,7 @@ export class HomeCluster {
   }
 
   async #ask(signal: AbortSignal): Promise<string> {
-    const { client, address } = this.#parts;
+    const { client, address } = this.#deps;
     try {
       const { metadata } = await client.get(namespaces, { name: "kube-system", metadataOnly: true }, signal);
       return `uid:${metadata.uid}`;

@@ -9,23 +9,27 @@ import { jitter } from "../base/random.ts";
 import { isForbidden } from "../client/api-error.ts";
 import type { ListOptions, ListResult } from "../client/kube-client.ts";
 import type { Lister } from "../informer/lister.ts";
-import type { SiteRank } from "../informer/reconnect-scheduler.ts";
-import { type Claim, olderClaims, order, type SiteLease, siteLeaseOf, siteSelector } from "./site-lease.ts";
+import type { SiteRank } from "../informer/reflector/reconnect-scheduler.ts";
+import { olderClaims, order, type SiteClaim, type SiteLease, siteLeaseOf, siteSelector } from "./site-lease.ts";
 
-/** The namespaces that our site and one claim both select. */
+/** The namespaces that this site and an older one both select: all, or `count` of them, with the names of `some`. */
 export type SharedNamespaces = "every" | { readonly count: number; readonly some: readonly string[] };
 
-/** A site that was here first, and the boards and namespaces that ours selects as well. */
-export interface Conflict {
+/** The boards and namespaces that this site selects although an older site has them. */
+export interface SiteConflict {
+  /** The name of the older site. */
   readonly site: string;
+  /** The key of its Lease. */
   readonly lease: string;
+  /** The number of shared boards. */
   readonly boards: number;
-  /** The first few of them. */
+  /** The names of the first few of these boards. */
   readonly some: readonly string[];
+  /** Undefined if there are none. */
   readonly namespaces: SharedNamespaces | undefined;
 }
 
-/** The method of KubeClient that the claims use. */
+/** The method of the KubeClient that SiteClaims uses. */
 export interface LeaseListing {
   list<T extends KubeObject>(
     resource: Resource<T>,
@@ -35,21 +39,23 @@ export interface LeaseListing {
   ): Promise<ListResult>;
 }
 
-/** The namespaces of our site, as it mirrors them. every: all, and none is mirrored. none: it has no workloads. */
+/** The namespaces of this site, from the cache. every: it has all, and none is cached. none: it has no workloads. */
 export type OwnNamespaces = Lister<KubeObject> | "every" | "none";
 
-export interface SiteClaimsParts {
+export interface SiteClaimsDeps {
   readonly client: LeaseListing;
-  /** The Lease of our own site. */
+  /** Where this site's Lease is. */
   readonly at: { readonly namespace: string; readonly name: string };
-  /** Namespaces whose Leases count as claims. Others do not: any tenant may write a Lease in its namespace. */
+  /** The namespaces in which Leases count as claims. In others a tenant may be able to write one. */
   readonly leaseNamespaces: readonly string[];
   readonly boards: Lister<Node>;
   readonly namespaces: OwnNamespaces;
-  /** Between two reads. */
+  /** Pause between two reads. */
   readonly period: Millis;
-  /** Called when the boards or namespaces that are ours change. */
+  /** Called when the claims of older sites have changed. */
   readonly changed: () => void;
+  /** Called after each read with this site's rank among all sites by age; undefined if it has no Lease yet. */
+  readonly ranked?: (rank: SiteRank | undefined) => void;
 }
 
 const pageSize = 500;
@@ -57,61 +63,58 @@ const mostNamed = 3;
 const retries = { first: 1000, most: 30_000 } as const;
 
 /**
- * Two sites may select the same board or namespace by mistake. The site whose Lease was created first keeps it, and the
- * other one does nothing with it: the leaders of both read the same Leases and come to the same result.
+ * The claims of older sites. Two sites may select the same board or namespace by mistake. The site whose Lease was created
+ * first keeps it, and the other one leaves it alone: the leaders of both read the same Leases and draw the same
+ * conclusion.
  *
- * A claim stands as long as its Lease exists, whether or not it is renewed: a site whose link is down for a day still
- * owns its boards.
+ * A claim is valid as long as its Lease exists, whether or not the Lease is renewed: a site whose link is down for a day
+ * keeps its boards.
  */
 export class SiteClaims {
   readonly #ambient: Ambient;
-  readonly #parts: SiteClaimsParts;
-  #older: readonly Claim[] = [];
-  /** By the key of a Lease: the names of the namespaces that it claims, if we do not mirror their labels. */
+  readonly #deps: SiteClaimsDeps;
+  #older: readonly SiteClaim[] = [];
+  /** The names of the claimed namespaces by the key of a Lease; empty if this site caches namespaces. */
   #named: ReadonlyMap<string, ReadonlySet<string>> = new Map();
   #unseen: readonly string[] = [];
-  #rank: SiteRank | undefined;
-  #told = new Map<string, Conflict>();
+  /** The conflicts as last logged, by the key of the older site's Lease. */
+  #logged = new Map<string, SiteConflict>();
 
-  constructor(ambient: Ambient, parts: SiteClaimsParts) {
+  constructor(ambient: Ambient, deps: SiteClaimsDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
-  /** True: no other site was here before ours; no object needs a check. */
+  /** True if no older site has a claim, so that no object needs a check. */
   get none(): boolean {
     return this.#older.length === 0;
   }
 
-  /** Namespaces whose Leases may not be listed: claims there are not known. */
+  /** Namespaces in which Leases may not be listed, so that claims there are unknown. */
   get unseen(): readonly string[] {
     return this.#unseen;
   }
 
-  /** Our site's rank among all sites, by age; undefined: not known. */
-  get rank(): SiteRank | undefined {
-    return this.#rank;
-  }
-
-  /** The older site that claims a board with these labels. */
-  claimant(labels: Readonly<Record<string, string>> | undefined): Claim | undefined {
+  /** The older site that claims a board with these labels; undefined if none does. */
+  claimant(labels: Readonly<Record<string, string>> | undefined): SiteClaim | undefined {
     return this.#older.find(({ selector }) => matchesLabels(selector, labels));
   }
 
-  /** True: no older site claims a namespace. */
+  /** True if no older site claims a namespace. */
   get noNamespaces(): boolean {
     return this.#older.every(({ namespaces }) => namespaces === undefined);
   }
 
-  /** The older site that claims a namespace. One that should be mirrored and is not counts as one without labels. */
-  claimantOfNamespace(name: string): Claim | undefined {
+  /** The older site that claims a namespace; undefined if none does. A namespace that is not cached has no labels. */
+  claimantOfNamespace(name: string): SiteClaim | undefined {
     return this.#older.find((claim) => this.#claims(claim, name));
   }
 
-  conflicts(): readonly Conflict[] {
+  /** What this site and older ones both select, one entry for each older site. */
+  conflicts(): readonly SiteConflict[] {
     if (this.none) return [];
-    const found = new Map<string, { boards: number; readonly claim: Claim; readonly some: string[] }>();
-    for (const { metadata } of this.#parts.boards.list()) {
+    const found = new Map<string, { boards: number; readonly claim: SiteClaim; readonly some: string[] }>();
+    for (const { metadata } of this.#deps.boards.list()) {
       const claim = this.claimant(metadata.labels);
       if (claim === undefined) continue;
       const conflict = found.get(claim.lease) ?? { boards: 0, claim, some: [] };
@@ -119,7 +122,7 @@ export class SiteClaims {
       conflict.boards++;
       if (conflict.some.length < mostNamed) conflict.some.push(metadata.name);
     }
-    return this.#older.flatMap((claim): readonly Conflict[] => {
+    return this.#older.flatMap((claim): readonly SiteConflict[] => {
       const { site, lease } = claim;
       const { boards, some } = found.get(lease) ?? { boards: 0, some: [] };
       const shared = this.#shared(claim);
@@ -127,15 +130,15 @@ export class SiteClaims {
     });
   }
 
-  #claims({ lease, namespaces: selector }: Claim, name: string): boolean {
-    const { namespaces: mine } = this.#parts;
+  #claims({ lease, namespaces: selector }: SiteClaim, name: string): boolean {
+    const { namespaces: mine } = this.#deps;
     if (selector === undefined) return false;
     if (typeof mine === "object") return matchesLabels(selector, mine.get(name)?.metadata.labels);
     return selector.length === 0 || this.#named.get(lease)?.has(name) === true;
   }
 
-  #shared(claim: Claim): SharedNamespaces | undefined {
-    const { namespaces: mine } = this.#parts;
+  #shared(claim: SiteClaim): SharedNamespaces | undefined {
+    const { namespaces: mine } = this.#deps;
     if (claim.namespaces === undefined || mine === "none") return undefined;
     if (typeof mine === "object") {
       const names = [...mine.list()].map(({ metadata }) => metadata.name);
@@ -148,10 +151,10 @@ export class SiteClaims {
   async learn(signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#ambient;
     this.#older = [];
-    this.#told = new Map();
+    this.#logged = new Map();
     for (let failures = 1; !signal.aborted; failures++) {
       try {
-        await this.#look(signal);
+        await this.#read(signal);
         return;
       } catch (error) {
         log.debug("the Leases of other sites cannot be listed yet", { error });
@@ -166,24 +169,25 @@ export class SiteClaims {
    */
   async follow(signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#ambient;
-    const { period } = this.#parts;
+    const { period } = this.#deps;
     for (let pause = period / 5; !signal.aborted; pause = period) {
-      this.#tell();
+      this.#logConflicts();
       await sleep(clock, jitter(random, pause, 0.1), signal);
       if (signal.aborted) return;
       try {
-        await this.#look(signal);
+        await this.#read(signal);
       } catch (error) {
         log.debug("the Leases of other sites cannot be listed", { error });
       }
     }
   }
 
-  async #look(signal: AbortSignal): Promise<void> {
+  /** Reads the Leases of all sites. */
+  async #read(signal: AbortSignal): Promise<void> {
     const found = (await this.#leases(signal)).toSorted(order);
-    const own = keyOf({ metadata: this.#parts.at });
+    const own = keyOf({ metadata: this.#deps.at });
     const rank = found.findIndex(({ key }) => key === own);
-    this.#rank = rank < 0 ? undefined : { rank, of: found.length };
+    this.#deps.ranked?.(rank < 0 ? undefined : { rank, of: found.length });
     const older = olderClaims(found, own, (lease, error) =>
       this.#ambient.log.warn("the selector of another site cannot be read", { lease, error }),
     );
@@ -193,39 +197,44 @@ export class SiteClaims {
     if (isSame) return;
     this.#older = older;
     this.#named = named;
-    this.#parts.changed();
+    this.#deps.changed();
   }
 
-  /** A site that has every namespace does not mirror them: it lists the namespaces that the older sites select. */
-  async #namesOf(older: readonly Claim[], signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  /** The namespaces that older sites select, listed from the API if this site has all namespaces and caches none. */
+  async #namesOf(older: readonly SiteClaim[], signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
     const found = new Map<string, ReadonlySet<string>>();
-    if (this.#parts.namespaces !== "every") return found;
-    for (const { lease, namespaces: selector, told } of older) {
-      if (selector === undefined || selector.length === 0 || told === undefined) continue;
+    if (this.#deps.namespaces !== "every") return found;
+    for (const { lease, namespaces: selector, namespaceSelector } of older) {
+      if (selector === undefined || selector.length === 0 || namespaceSelector === undefined) continue;
       const names = new Set<string>();
-      await this.#pages(namespaces, { labelSelector: told }, ({ metadata }) => names.add(metadata.name), signal);
+      await this.#pages(
+        namespaces,
+        { labelSelector: namespaceSelector },
+        ({ metadata }) => names.add(metadata.name),
+        signal,
+      );
       found.set(lease, names);
     }
     return found;
   }
 
-  /** The sites' Leases in the namespaces that count, as far as permissions allow. */
+  /** The Leases of sites in `leaseNamespaces`, as far as they may be listed. */
   async #leases(signal: AbortSignal): Promise<readonly SiteLease[]> {
     const found: SiteLease[] = [];
     const unseen: string[] = [];
-    for (const namespace of this.#parts.leaseNamespaces) {
+    for (const namespace of this.#deps.leaseNamespaces) {
       const listed = await this.#listed(namespace, signal);
       if (listed === undefined) unseen.push(namespace);
       else found.push(...listed);
     }
     if (unseen.length > 0 && this.#unseen.length === 0) {
-      this.#ambient.log.warn("other sites on this API server cannot be seen", { namespaces: unseen.join(", ") });
+      this.#ambient.log.warn("the Leases of other sites may not be listed", { namespaces: unseen.join(", ") });
     }
     this.#unseen = unseen;
     return found;
   }
 
-  /** Undefined: it is forbidden. */
+  /** The Leases of sites in a namespace; undefined if they may not be listed. */
   async #listed(namespace: string, signal: AbortSignal): Promise<readonly SiteLease[] | undefined> {
     const found: SiteLease[] = [];
     const options = { namespace, labelSelector: siteSelector };
@@ -246,28 +255,29 @@ export class SiteClaims {
   ): Promise<void> {
     for (let page: string | undefined = ""; page !== undefined; ) {
       const wanted = { ...options, metadataOnly: true, limit: pageSize, continue: page };
-      const result: ListResult = await this.#parts.client.list(resource, wanted, each, signal);
+      const result: ListResult = await this.#deps.client.list(resource, wanted, each, signal);
       page = result.continue;
     }
   }
 
-  #tell(): void {
+  #logConflicts(): void {
     const { log } = this.#ambient;
     const conflicts = new Map(this.conflicts().map((conflict) => [conflict.lease, conflict]));
     for (const [lease, conflict] of conflicts) {
-      if (!this.#told.has(lease)) log.warn("another site claims what this site selects too", { ...conflict });
+      if (!this.#logged.has(lease))
+        log.warn("an older site claims boards or namespaces that this site selects", { ...conflict });
     }
-    for (const [lease, { site }] of this.#told) {
-      if (!conflicts.has(lease)) log.info("another site claims nothing of this site any more", { site, lease });
+    for (const [lease, { site }] of this.#logged) {
+      if (!conflicts.has(lease)) log.info("the conflict with an older site is over", { site, lease });
     }
-    this.#told = conflicts;
+    this.#logged = conflicts;
   }
 }
 
 const asLists = (named: ReadonlyMap<string, ReadonlySet<string>>): readonly (readonly [string, readonly string[]])[] =>
   [...named].map(([lease, names]) => [lease, [...names].sort()]);
 
-/** The count and the first few names; `undefined`: there is none. */
+/** The count and the first few names; undefined if there are none. */
 function sharedNamespaces(names: Iterable<string>): SharedNamespaces | undefined {
   const some: string[] = [];
   let count = 0;

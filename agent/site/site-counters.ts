@@ -1,38 +1,45 @@
 /**
- * The highest accepted number of each signing key, for a whole site. It travels from leader to leader in an annotation
- * of the site's Lease, as holds do.
+ * The highest used counter of each key that signs commands of a site. An annotation of the site's Lease passes these
+ * counters from leader to leader.
  */
 export interface SiteCounters {
-  /** By the beginning of the key's fingerprint. Each number lies above the floor. */
+  /** The counters, by the beginning of the key's fingerprint. All are above the floor. */
   readonly keys: ReadonlyMap<string, number>;
-  /** Numbers up to this one are refused for every key: it is the highest of the counters that were dropped. */
+  /**
+   * Counters up to this one count as used for every key; -1 without a floor. It is the highest of the dropped counters.
+   */
   readonly floor: number;
 }
 
+/** Less than every counter. */
 const belowAll = -1;
 
 export const noCounters: SiteCounters = { keys: new Map(), floor: belowAll };
 
 /**
- * All annotations of an object together may have 256 KiB, and followers read these with every read of the Lease. Beyond
- * this number the keys with the lowest counters share one, the floor: a dropped key is refused more, never less.
+ * Bound of the keys, because every board reads the annotation with each read of the Lease. With more keys, those with the
+ * lowest counters are dropped and share the floor: more of their commands are refused, and none is accepted twice.
  */
 export const mostKeys = 64;
 
-/** 96 bits of a hash: two keys that collide would share a counter, which refuses more and never less. */
+/**
+ * The number of characters, of 6 bits each, by which a key is known. Two keys with the same beginning share a counter:
+ * more is refused, and nothing is accepted twice.
+ */
 const nameLength = 16;
 const nameOf = (fingerprint: string): string => fingerprint.slice(0, nameLength);
 
-/** The highest number that counts as used; undefined: none was. */
+/** The highest counter that is used for a key; undefined if none is. */
 export function highestOf({ keys, floor }: SiteCounters, fingerprint: string): number | undefined {
   const highest = Math.max(keys.get(nameOf(fingerprint)) ?? belowAll, floor);
   return highest === belowAll ? undefined : highest;
 }
 
+/** The counters after the use of one more. */
 export const raised = (counters: SiteCounters, fingerprint: string, counter: number): SiteCounters =>
   merged(counters, { keys: new Map([[nameOf(fingerprint), counter]]), floor: belowAll });
 
-/** The higher counter of each key: boards and Leases may be merged in any order, and more than once. */
+/** The higher counter of each key. The order and the number of merges do not matter. */
 export function merged(a: SiteCounters, b: SiteCounters): SiteCounters {
   const all = new Map(a.keys);
   for (const [key, counter] of b.keys) all.set(key, Math.max(counter, all.get(key) ?? belowAll));
@@ -45,18 +52,24 @@ export function merged(a: SiteCounters, b: SiteCounters): SiteCounters {
   };
 }
 
-/** Far more than `mostKeys` entries of ours. A longer text is not ours; its beginning still counts. */
+/**
+ * The longest text that is read, in characters: more than `mostKeys` entries need. Only the beginning of a longer text,
+ * which siteward did not write, counts.
+ */
 const longestText = 4096;
 const floorName = "*";
 const entryPattern = /^(\*|[A-Za-z0-9_-]{16})=([0-9]{1,16})$/;
 
-/** Equal counters give equal text, so that a renewal carries it only after a change. "" if nothing was ever counted. */
+/**
+ * The text of the annotation: the same for equal counters, so that it is written only after a change. "" if there are
+ * no counters.
+ */
 export function encodeCounters({ keys, floor }: SiteCounters): string {
   const entries = [...keys].map(([key, counter]) => `${key}=${counter}`).sort();
   return (floor === belowAll ? entries : [`${floorName}=${floor}`, ...entries]).join(" ");
 }
 
-/** Invalid entries are left out: a counter is at least what the others say, and what this board knows. */
+/** The counters in an annotation. Invalid entries are ignored: counters that this board knows are not lowered by them. */
 export function decodeCounters(text: string): SiteCounters {
   const found = new Map<string, number>();
   for (const entry of text.slice(0, longestText).split(" ")) {

@@ -1,19 +1,19 @@
 import type { Lease } from "../api/core.ts";
 import { keyOf } from "../api/meta.ts";
 import { type LabelSelector, parseLabelSelector, SelectorError } from "../api/selectors.ts";
-import { inTextOrder } from "../base/text-order.ts";
+import { inTextOrder } from "../base/text/text-order.ts";
 import type { SiteScope } from "../informer/scope.ts";
 
-/** Annotation of a site's Lease: the label selector of its Nodes, for the leaders of other sites. "": all Nodes. */
+/** Annotation of a site's Lease, for the leaders of other sites: the label selector of its Nodes; "" for all Nodes. */
 const selectorAnnotation = "siteward.dev/node-selector";
 
-/** Likewise the label selector of its namespaces. "": all namespaces. */
+/** Annotation of a site's Lease: the label selector of its namespaces; "" for all namespaces. */
 const namespacesAnnotation = "siteward.dev/namespace-selector";
 
-/** The claims that a site writes on its Lease. */
+/** The annotations with the claims of a site. */
 export const siteAnnotations = (scope: SiteScope): Readonly<Record<string, string>> => ({
   [selectorAnnotation]: scope.nodeSelector ?? "",
-  [namespacesAnnotation]: toldNamespaces(scope),
+  [namespacesAnnotation]: namespaceClaim(scope),
 });
 
 const siteLabel = "siteward.dev/site";
@@ -26,68 +26,81 @@ export const siteLabels = (site: string): Readonly<Record<string, string>> => ({
 });
 export const siteSelector = `${ours.name}=${ours.value}`;
 
-/** As long as the setting may be. A claim is matched against every board, so length is time for each of them. */
+/**
+ * The longest claim that is read, in characters: the longest selector that the settings permit. It bounds the time to
+ * match the claim against all boards.
+ */
 const longestClaim = 1024;
 
-/** Stands for a site without workloads. No valid selector reads like this. */
+/** Value of the annotation for a site without workloads. It is no valid selector. */
 const none = "-";
 
-/** A site that has boards of its own and no namespaces has no workloads (docs/judgement.md#site-scope). */
-const toldNamespaces = ({ nodeSelector, namespaceSelector }: SiteScope): string =>
+/** The claim on namespaces. A site with a node selector and no namespace selector has no workloads (docs/judgement.md#site-scope). */
+const namespaceClaim = ({ nodeSelector, namespaceSelector }: SiteScope): string =>
   namespaceSelector ?? (nodeSelector === undefined ? "" : none);
 
-/** `undefined`: no workloads are claimed. That includes sites of an older version, whose namespaces are not known. */
-const claimedNamespaces = (told: string | undefined): LabelSelector | undefined =>
-  told === undefined || told === none ? undefined : parseLabelSelector(told, longestClaim);
+/**
+ * The selector in an annotation; undefined if it claims no workloads. Sites of an older program version have no
+ * annotation, and count as claiming none.
+ */
+const claimedNamespaces = (annotation: string | undefined): LabelSelector | undefined =>
+  annotation === undefined || annotation === none ? undefined : parseLabelSelector(annotation, longestClaim);
 
-/** A site that was on this API server before ours, with its claims on boards and namespaces. */
-export interface Claim {
+/** The claims of a site that is older than this one. */
+export interface SiteClaim {
   readonly site: string;
   /** The key of its Lease. */
   readonly lease: string;
+  /** The label selector of its boards. */
   readonly selector: LabelSelector;
-  /** undefined: it has no workloads. */
+  /** The label selector of its namespaces; undefined if it has no workloads. */
   readonly namespaces: LabelSelector | undefined;
-  /** The namespace selector as it is written. */
-  readonly told: string | undefined;
+  /** The text of the annotation with the label selector of its namespaces; undefined without one. */
+  readonly namespaceSelector: string | undefined;
 }
 
-/** The fields of a site's Lease that matter here. */
+/** The fields of a site's Lease that claims depend on. */
 export interface SiteLease {
   readonly key: string;
   readonly uid: string;
+  /** The creationTimestamp. */
   readonly created: string;
+  /** The name of the site. */
   readonly site: string;
+  /** The label selector of its boards. */
   readonly selector: string;
+  /** The label selector of its namespaces; undefined without the annotation. */
   readonly namespaces: string | undefined;
 }
 
-/** A Lease without a selector on it claims no boards. */
+/** The fields of a Lease, or none if it has no selector and so claims no boards. */
 export function siteLeaseOf({ metadata }: Lease): readonly SiteLease[] {
   const { uid, name, labels, annotations, creationTimestamp: created = "" } = metadata;
-  const { [selectorAnnotation]: selector, [namespacesAnnotation]: told } = annotations ?? {};
+  const { [selectorAnnotation]: selector, [namespacesAnnotation]: namespaces } = annotations ?? {};
   return selector === undefined
     ? []
-    : [{ key: keyOf({ metadata }), uid, created, site: labels?.[siteLabel] ?? name, selector, namespaces: told }];
+    : [{ key: keyOf({ metadata }), uid, created, site: labels?.[siteLabel] ?? name, selector, namespaces }];
 }
 
 /**
- * The claims that go before ours, oldest first. Creation times are compared as text: one server wrote them all, and
- * only their order matters. If our own Lease is not among them, every other one goes before it.
+ * The claims of sites that are older than this one, oldest first. Creation times are compared as text, because one server
+ * wrote them all and only their order matters. If this site has no Lease yet, all others are older.
  */
 export function olderClaims(
   found: readonly SiteLease[],
   own: string,
   unreadable: (lease: string, error: SelectorError) => void,
-): readonly Claim[] {
+): readonly SiteClaim[] {
   const mine = found.find(({ key }) => key === own);
   return found
     .filter((lease) => lease.key !== own && (mine === undefined || order(lease, mine) < 0))
     .sort(order)
-    .flatMap(({ site, key, selector, namespaces: told }) => {
+    .flatMap(({ site, key, selector, namespaces: namespaceSelector }) => {
       try {
-        const claimed = claimedNamespaces(told);
-        return [{ site, lease: key, selector: parseLabelSelector(selector, longestClaim), namespaces: claimed, told }];
+        const namespaces = claimedNamespaces(namespaceSelector);
+        return [
+          { site, lease: key, selector: parseLabelSelector(selector, longestClaim), namespaces, namespaceSelector },
+        ];
       } catch (error) {
         if (!(error instanceof SelectorError)) throw error;
         unreadable(key, error);
@@ -96,5 +109,6 @@ export function olderClaims(
     });
 }
 
+/** Sorts the Leases of sites by age. */
 export const order = (a: SiteLease, b: SiteLease): number =>
   inTextOrder(a.created, b.created) || inTextOrder(a.uid, b.uid);

@@ -2,16 +2,15 @@ import type { KubeObject } from "../api/meta.ts";
 import { namespaces, pods, type Resource, resourceName } from "../api/resources.ts";
 import { fieldOf } from "../api/selectors.ts";
 import type { Clock } from "../base/clock.ts";
-import { WakeSignal } from "../base/wake-signal.ts";
+import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import { isWorkload, type SiteScope } from "../informer/scope.ts";
+import type { Caches } from "../loop/site-view.ts";
 import { FilteredCaches } from "./filtered-caches.ts";
 import type { OwnNamespaces, SiteClaims } from "./site-claims.ts";
-import type { Caches } from "./site-view.ts";
 
 /**
- * The caches without workloads of namespaces that are not this site's, or that an older site claims
- * (docs/judgement.md#site-scope). A bound pod belongs to its board, whatever its namespace; a pod that waits for a
- * board belongs to its namespace.
+ * The caches without the workloads of namespaces that are not this site's, or that an older site claims
+ * (docs/judgement.md#site-scope). A bound pod belongs to the site of its board, an unbound pod to that of its namespace.
  */
 export function siteNamespaces(
   caches: Caches,
@@ -28,7 +27,7 @@ export function siteNamespaces(
   });
 }
 
-/** Namespaces of this site's workloads. every: all, and none is mirrored. none: it has boards and no workloads. */
+/** The namespaces of this site's workloads: see OwnNamespaces. */
 export function namespacesOf(caches: Caches, { nodeSelector, namespaceSelector }: SiteScope): OwnNamespaces {
   if (namespaceSelector !== undefined) return caches.informer(namespaces).lister;
   return nodeSelector === undefined ? "every" : "none";
@@ -38,16 +37,16 @@ const isOfNamespace = (resource: Resource<KubeObject>, object: KubeObject, isPar
   isWorkload(resource) ||
   (isPart && resourceName(resource) === resourceName(pods) && fieldOf(object, "spec.nodeName") === "");
 
-/** Calls `changed` when a namespace joins or leaves: its workloads did not change, so nothing else would wake them. */
+/** Calls `changed` when a namespace joins or leaves the site: no event of its workloads would wake the controllers. */
 export async function followNamespaces(
   clock: Clock,
   { caches, changed }: { readonly caches: Caches; readonly changed: () => void },
   signal: AbortSignal,
 ): Promise<void> {
-  const bell = new WakeSignal(clock);
-  const deafen = caches.informer(namespaces).onChange((changes) => {
-    if (changes.some(({ before, after }) => before === undefined || after === undefined)) bell.ring();
+  const changes = new WakeSignal(clock);
+  const stopListening = caches.informer(namespaces).onChange((group) => {
+    if (group.some(({ before, after }) => before === undefined || after === undefined)) changes.ring();
   });
-  for (await bell.wait(signal); !signal.aborted; await bell.wait(signal)) changed();
-  deafen();
+  for (await changes.wait(signal); !signal.aborted; await changes.wait(signal)) changed();
+  stopListening();
 }

@@ -1,27 +1,42 @@
+import { placeOf } from "../api/index-values.ts";
 import type { KubeObject } from "../api/meta.ts";
 import { leases, nodes, pods, type Resource, resourceName } from "../api/resources.ts";
 import { fieldOf } from "../api/selectors.ts";
+import type { Caches } from "../loop/site-view.ts";
 import { FilteredCaches } from "./filtered-caches.ts";
 import type { SiteClaims } from "./site-claims.ts";
-import type { Caches } from "./site-view.ts";
 
-/** The board that an object belongs to, by the resource's name. */
+/** Functions that return the board of an object ("" without one), by the name of the resource. */
 const boardOf: Readonly<Record<string, (object: KubeObject) => string>> = {
   [resourceName(leases)]: ({ metadata }) => (metadata.namespace === "kube-node-lease" ? metadata.name : ""),
   [resourceName(pods)]: (pod) => fieldOf(pod, "spec.nodeName"),
 };
 
 /**
- * The caches without the boards that an older site claims, their Leases and their pods: controllers do nothing to
- * objects they do not see. To them such a board has left the selection, and joins it again when the conflict is over.
+ * The caches without the boards that an older site claims, and without their Leases and pods. Controllers do not act on
+ * objects that they do not see: for them such a board has left the selection until the conflict is over.
  */
 export const uncontestedCaches = (caches: Caches, claims: Pick<SiteClaims, "none" | "claimant">): Caches =>
   new FilteredCaches(caches, {
     isOpen: () => claims.none,
     shows: (resource, object) => !isContested(resource, object, { caches, claims }),
+    showsValue(_resource, index, value) {
+      const board = boardOfValue[index]?.(value);
+      return board === undefined ? undefined : !isClaimed(board, { caches, claims });
+    },
   });
 
-/** A Node is judged by its own labels, present or former; an object of a Node by the Node's present labels. */
+/**
+ * For some indexes, the function that returns the board of a value. All pods with the value are on that board, so all
+ * of them are shown, or none.
+ */
+const boardOfValue: Readonly<Record<string, (value: string) => string>> = {
+  byNode: (board) => board,
+  byNodeIfReady: (board) => board,
+  byPlace: (place) => placeOf(place).board,
+};
+
+/** Whether an older site claims a Node, by the labels of the given state, or an object's Node, by its present labels. */
 function isContested(
   resource: Resource<KubeObject>,
   object: KubeObject,
@@ -30,6 +45,13 @@ function isContested(
   const name = resourceName(resource);
   if (name === resourceName(nodes)) return claims.claimant(object.metadata.labels) !== undefined;
   const board = boardOf[name]?.(object);
-  const node = board ? caches.informer(nodes).lister.get(board) : undefined;
+  return board !== undefined && isClaimed(board, { caches, claims });
+}
+
+function isClaimed(
+  board: string,
+  { caches, claims }: { readonly caches: Caches; readonly claims: Pick<SiteClaims, "claimant"> },
+): boolean {
+  const node = board === "" ? undefined : caches.informer(nodes).lister.get(board);
   return node !== undefined && claims.claimant(node.metadata.labels) !== undefined;
 }

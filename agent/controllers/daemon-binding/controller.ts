@@ -3,15 +3,16 @@ import { pinnedTo } from "../../api/node-affinity.ts";
 import { controllerOf } from "../../api/owners.ts";
 import { boardOf, isFinished, isTerminating } from "../../api/pods.ts";
 import { daemonSets, nodes, pods } from "../../api/resources.ts";
+import type { Steps } from "../../base/steps.ts";
 import { type Controller, type Seen, type SiteView, wake } from "../../loop/controller.ts";
 import { workloadReads } from "../workloads.ts";
-import { type BoardState, type BoundPods, decide, remember } from "./decide.ts";
-import { nothingTaken, takenWith } from "./fit.ts";
+import { type BoardState, type BoundPods, decide, deciding, remember, type WaitingPod, waitingPod } from "./decide.ts";
+import { keyOfPort, neededOn, UsedCapacity } from "./fit.ts";
 import { needsOf } from "./pod-needs.ts";
 
 /**
- * Binds daemon pods to the boards that they were made for if they fit, on sites without a kube-scheduler. Keys are
- * boards, so that no capacity is given to two pods.
+ * Binds daemon pods to the boards that they were created for, if they fit, on sites without a kube-scheduler. A key is
+ * a board, so that one pass assigns all of its capacity.
  */
 export const daemonBinding: Controller<BoardState, BoundPods> = {
   name: "daemon-binding",
@@ -19,22 +20,46 @@ export const daemonBinding: Controller<BoardState, BoundPods> = {
   restsOn: [nodes, pods],
   wakes: [wake(pods, boardsOfPod), wake(nodes, boardItself)],
   initialMemory: new Set(),
-  observe(board, site) {
+  async observe(board, site) {
     const node = site.lister(nodes).get(board);
-    const waiting = [...site.lister(pods).byIndex("byPin", board)].filter((pod) => isOurs(pod, site));
-    if (node === undefined || waiting.length === 0) return undefined;
-    let taken = nothingTaken;
-    for (const pod of site.lister(pods).byIndex("byNode", board)) {
-      if (!isFinished(pod)) taken = takenWith(taken, needsOf(pod));
-    }
-    return { node, taken, waiting };
+    if (node === undefined) return undefined;
+    const waiting = await site.inTurns(waitingFor(node, site));
+    if (waiting.length === 0) return undefined;
+    return { node, taken: await site.inTurns(usedOn(node, waiting, site)), waiting };
   },
   decide,
+  deciding,
   remember,
 };
 
+function* waitingFor(node: Node, site: SiteView): Steps<readonly WaitingPod[]> {
+  const waiting: WaitingPod[] = [];
+  for (const pod of site.lister(pods).byIndex("byPin", node.metadata.name)) {
+    if (isOurs(pod, site)) waiting.push(waitingPod(pod, node));
+    yield;
+  }
+  return waiting;
+}
+
 /**
- * A pod of this site's DaemonSets that names the default scheduler, is not finished, and has no scheduling gates left.
+ * The capacity that the board's pods use; of their ports only those that a waiting pod needs. Read after the waiting
+ * pods, so that a pod bound between the two reads counts twice rather than not at all.
+ */
+function* usedOn(node: Node, waiting: readonly WaitingPod[], site: SiteView): Steps<UsedCapacity> {
+  const wanted = new Set(waiting.flatMap(({ needs }) => needs.ports.map(keyOfPort)));
+  const taken = new UsedCapacity();
+  for (const pod of site.lister(pods).byIndex("byNode", node.metadata.name)) {
+    if (!isFinished(pod)) {
+      const { resources, ports } = neededOn(node, needsOf(pod));
+      taken.add({ resources, ports: ports.filter((port) => wanted.has(keyOfPort(port))) });
+    }
+    yield;
+  }
+  return taken;
+}
+
+/**
+ * Whether this controller binds the pod: it belongs to a DaemonSet with the default scheduler, and may be scheduled.
  */
 function isOurs(pod: Pod, site: SiteView): boolean {
   const gates = pod.spec?.schedulingGates ?? [];
@@ -45,14 +70,17 @@ function isOfOurSet(pod: Pod, site: SiteView): boolean {
   const owner = controllerOf(pod);
   if (owner?.kind !== daemonSets.kind) return false;
   const set = site.lister(daemonSets).get(`${pod.metadata.namespace}/${owner.name}`);
-  const { schedulerName = usual } = set?.spec?.template.spec ?? {};
-  return set?.metadata.uid === owner.uid && schedulerName === usual;
+  const { schedulerName = defaultScheduler } = set?.spec?.template.spec ?? {};
+  return set?.metadata.uid === owner.uid && schedulerName === defaultScheduler;
 }
 
-/** Pods that name another scheduler are left to it. */
-const usual = "default-scheduler";
+/** The only scheduler whose pods are bound here. */
+const defaultScheduler = "default-scheduler";
 
-/** The board that a pod waits for, and the board that a finished or deleted pod leaves if others wait for it. */
+/**
+ * The board that the pod waits for. If the pod has finished or was deleted, the board that it leaves, if other pods
+ * wait for that board.
+ */
 function* boardsOfPod({ before, after }: Seen<Pod>, site: SiteView): Generator<string> {
   const pin = after && boardOf(after) === undefined ? pinnedTo(after.spec?.affinity) : undefined;
   if (pin !== undefined) yield pin;

@@ -3,53 +3,87 @@ import { podCondition } from "../../api/pods.ts";
 import { pods as podResource } from "../../api/resources.ts";
 import { timestamp } from "../../api/timestamps.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
+import { atOnce, type Steps } from "../../base/steps.ts";
+import { inTextOrder } from "../../base/text/text-order.ts";
 import { type Action, anyStateOf, type ObjectRef, type Outcome, refTo } from "../../execution/actions.ts";
 import type { Decision } from "../../loop/controller.ts";
-import { refusals, type Taken, takenWith } from "./fit.ts";
-import { needsOf } from "./pod-needs.ts";
+import { barePod } from "../bare-pod.ts";
+import { setCondition } from "../set-condition.ts";
+import { lacking, neededOn, type UsedCapacity, unsuited } from "./fit.ts";
+import { needsOf, type PodNeeds } from "./pod-needs.ts";
 
-/** A board with daemon pods that are made for it and not bound yet. */
+/** A board with daemon pods that were created for it and are not bound yet. */
 export interface BoardState {
   readonly node: Node;
-  /** Capacity used by the pods bound to it. */
-  readonly taken: Taken;
-  readonly waiting: readonly Pod[];
+  /** The capacity that the pods bound to the board use. */
+  readonly taken: UsedCapacity;
+  readonly waiting: readonly WaitingPod[];
 }
 
-/** uids of pods that we bound and that the cache does not show as bound yet. */
+/** The parts of an unbound pod that a pass needs: a tenant's pods may be many, and large. */
+export interface WaitingPod {
+  readonly pod: Pod;
+  readonly needs: PodNeeds;
+  /** Why the pod can never run on the board; empty: it can. */
+  readonly unsuited: readonly string[];
+}
+
+/** Maximum number of host ports of a pod; a pod with more is not bound. */
+const mostPorts = 1000;
+
+export function waitingPod(pod: Pod, node: Node): WaitingPod {
+  const { creationTimestamp } = pod.metadata;
+  const bare = barePod(pod);
+  const needs = neededOn(node, needsOf(pod));
+  const isTooMuch = needs.ports.length > mostPorts;
+  return {
+    pod: { ...bare, metadata: { ...bare.metadata, ...(creationTimestamp !== undefined && { creationTimestamp }) } },
+    needs: isTooMuch ? { ...needs, ports: [] } : needs,
+    unsuited: [...unsuited(pod, node), ...(isTooMuch ? [`more than ${mostPorts} host ports`] : [])],
+  };
+}
+
+/** The uids of pods that we bound and that are not bound in the cache yet. */
 export type BoundPods = ReadonlySet<string>;
 
 /** How soon a pod that does not fit is tried again: capacity may become free without a change that we watch. */
 const recheck: Millis = 10_000;
 
-export function decide(state: BoardState, bound: BoundPods, now: Instant): Decision<BoundPods> {
+export const decide = (state: BoardState, bound: BoundPods, now: Instant): Decision<BoundPods> =>
+  atOnce(deciding(state, bound, now));
+
+/** Decides in steps, because each waiting pod may have a thousand host ports. */
+export function* deciding(state: BoardState, bound: BoundPods, now: Instant): Steps<Decision<BoundPods>> {
   const { node } = state;
-  const onTheWay = state.waiting.filter(({ metadata }) => bound.has(metadata.uid));
-  const open = state.waiting.filter(({ metadata }) => !bound.has(metadata.uid)).toSorted(inTurn);
+  const justBound = state.waiting.filter(({ pod }) => bound.has(pod.metadata.uid));
+  const open = state.waiting.filter(({ pod }) => !bound.has(pod.metadata.uid)).toSorted(byAge);
   const actions: Action[] = [];
-  let taken = onTheWay.reduce((all, pod) => takenWith(all, needsOf(pod)), state.taken);
-  for (const pod of open) {
-    const why = refusals(pod, node, taken);
+  const taken = state.taken.copy();
+  for (const { needs } of justBound) taken.add(needs);
+  for (const { pod, needs, unsuited: never } of open) {
+    yield;
+    const why = [...never, ...lacking(needs, node, taken)];
     if (why.length === 0) {
-      taken = takenWith(taken, needsOf(pod));
+      taken.add(needs);
       actions.push({ do: "bind", target: targetOf(pod), board: node.metadata.name }, assigned(pod, node));
     } else actions.push(...explained(pod, why.join(", "), now));
   }
-  const memory = new Set(onTheWay.map(({ metadata }) => metadata.uid));
+  const memory = new Set(justBound.map(({ pod }) => pod.metadata.uid));
   return { actions, memory, ...(state.waiting.length > 0 && { requeueAfter: recheck }) };
 }
 
-/** Remembers bound pods while the cache is behind: they use capacity and are not bound again. */
+/**
+ * Remembers the pods bound by this pass: until the cache shows them as bound, they use capacity and are not bound
+ * again.
+ */
 export function remember(decision: Decision<BoundPods>, outcomes: readonly Outcome[]): Decision<BoundPods> {
   const bound = outcomes.flatMap(({ ok, action }) => (ok && action.do === "bind" ? [action.target.uid] : []));
   return { ...decision, actions: [], memory: new Set([...decision.memory, ...bound]) };
 }
 
-/** The oldest first. */
-function inTurn({ metadata: a }: Pod, { metadata: b }: Pod): number {
-  const [first = "", second = ""] = [a.creationTimestamp, b.creationTimestamp];
-  return first === second ? (a.name < b.name ? -1 : 1) : first < second ? -1 : 1;
-}
+/** Sorts the oldest pods first, and pods of the same age by name. */
+const byAge = ({ pod: { metadata: a } }: WaitingPod, { pod: { metadata: b } }: WaitingPod): number =>
+  inTextOrder(a.creationTimestamp ?? "", b.creationTimestamp ?? "") || inTextOrder(a.name, b.name);
 
 function assigned(pod: Pod, node: Node): Action {
   const { namespace, name } = pod.metadata;
@@ -62,7 +96,10 @@ function assigned(pod: Pod, node: Node): Action {
   };
 }
 
-/** Written once for each reason, as condition and event, where a scheduler would have written it. */
+/**
+ * Reports why the pod is not bound, as a scheduler does: by the PodScheduled condition and an Event. Writes nothing
+ * while the reason stays the same.
+ */
 function explained(pod: Pod, message: string, now: Instant): readonly Action[] {
   const before = podCondition(pod, "PodScheduled");
   if (before?.status === "False" && before.message === message) return [];
@@ -74,13 +111,7 @@ function explained(pod: Pod, message: string, now: Instant): readonly Action[] {
     lastTransitionTime: (before?.status === "False" && before.lastTransitionTime) || timestamp(now),
   };
   return [
-    {
-      do: "patch",
-      target: targetOf(pod),
-      type: "strategic",
-      patch: { status: { conditions: [condition] } },
-      subresource: "status",
-    },
+    setCondition(targetOf(pod), condition),
     { do: "event", about: targetOf(pod), severity: "Warning", reason: "FailedScheduling", message },
   ];
 }

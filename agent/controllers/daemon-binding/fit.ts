@@ -2,43 +2,104 @@ import type { Node, Pod } from "../../api/core.ts";
 import { isSelected } from "../../api/node-affinity.ts";
 import { quantity } from "../../api/quantity.ts";
 import { taintsOf, tolerates } from "../../api/taints.ts";
-import { type Amounts, collide, type HostPort, needsOf, type PodNeeds, sum } from "./pod-needs.ts";
+import { anyAddress, type HostPort, type PodNeeds } from "./pod-needs.ts";
 
-/** Capacity of a board that its pods use. */
-export interface Taken {
-  readonly pods: number;
-  readonly resources: Amounts;
-  readonly ports: readonly HostPort[];
+/**
+ * Maximum number of addresses kept for a port; more count as all addresses. A board has few, but a tenant may invent
+ * any number.
+ */
+const mostAddresses = 16;
+
+/** Capacity of a board that its pods use. Changed in place: a board may have thousands of ports in use. */
+export class UsedCapacity {
+  #pods = 0;
+  readonly #resources = new Map<string, bigint>();
+  /** The host addresses in use, by protocol and port. */
+  readonly #ports = new Map<string, Set<string>>();
+
+  static by(...needs: readonly PodNeeds[]): UsedCapacity {
+    const used = new UsedCapacity();
+    for (const each of needs) used.add(each);
+    return used;
+  }
+
+  get pods(): number {
+    return this.#pods;
+  }
+
+  amountOf(resource: string): bigint {
+    return this.#resources.get(resource) ?? 0n;
+  }
+
+  isTaken(port: HostPort): boolean {
+    const addresses = this.#ports.get(keyOfPort(port));
+    if (addresses === undefined) return false;
+    return port.address === anyAddress || addresses.has(anyAddress) || addresses.has(port.address);
+  }
+
+  add({ resources, ports }: PodNeeds): void {
+    this.#pods++;
+    for (const [name, amount] of resources) this.#resources.set(name, this.amountOf(name) + amount);
+    for (const port of ports) {
+      const key = keyOfPort(port);
+      const addresses = (this.#ports.get(key) ?? new Set<string>()).add(port.address);
+      this.#ports.set(key, addresses.size > mostAddresses ? new Set([anyAddress]) : addresses);
+    }
+  }
+
+  copy(): UsedCapacity {
+    const copy = new UsedCapacity();
+    copy.#pods = this.#pods;
+    for (const [name, amount] of this.#resources) copy.#resources.set(name, amount);
+    for (const [key, addresses] of this.#ports) copy.#ports.set(key, new Set(addresses));
+    return copy;
+  }
 }
 
-export const nothingTaken: Taken = { pods: 0, resources: new Map(), ports: [] };
+/** Identifies a port without its address: two ports with the same key collide if their addresses do. */
+export const keyOfPort = ({ protocol, port }: HostPort): string => `${protocol} ${port}`;
 
-export const takenWith = ({ pods, resources, ports }: Taken, needs: PodNeeds): Taken => ({
-  pods: pods + 1,
-  resources: sum(resources, needs.resources),
-  ports: [...ports, ...needs.ports],
-});
-
-/** Reasons why a pod does not fit on a board, in kube-scheduler's wording; empty: it fits. */
-export function refusals(pod: Pod, node: Node, taken: Taken): readonly string[] {
-  const tolerations = pod.spec?.tolerations ?? [];
+/** Why a pod can never run on a board, whatever else runs there, in kube-scheduler's wording; empty: it can. */
+export function unsuited({ spec }: Pod, node: Node): readonly string[] {
+  const tolerations = spec?.tolerations ?? [];
   const refusing = taintsOf(node).filter(
     (taint) => taint.effect !== "PreferNoSchedule" && !tolerations.some((toleration) => tolerates(toleration, taint)),
   );
-  const { resources, ports } = needsOf(pod);
-  const allocatable = (name: string): bigint => quantity(node.status?.allocatable?.[name]) ?? 0n;
-  const lacking = [...resources].filter(
-    ([name, amount]) => amount > 0n && amount + (taken.resources.get(name) ?? 0n) > allocatable(name),
-  );
   return [
-    ...(isSelected(pod.spec ?? {}, node) ? [] : ["node didn't match Pod's node affinity/selector"]),
+    ...(isSelected(spec ?? {}, node) ? [] : ["node didn't match Pod's node affinity/selector"]),
     ...refusing.map(({ key, value }) => `node had untolerated taint(s) {${key}: ${value ?? ""}}`),
-    ...(ports.some((port) => taken.ports.some((other) => collide(port, other)))
-      ? ["node didn't have free ports for the requested pod ports"]
-      : []),
-    ...(BigInt(taken.pods + 1) * unit > allocatable("pods") ? ["Too many pods"] : []),
-    ...lacking.map(([name]) => `Insufficient ${name}`),
   ];
 }
 
+/** What a board lacks for a pod, in kube-scheduler's wording; empty: it fits. */
+export function lacking({ resources, ports }: PodNeeds, node: Node, taken: UsedCapacity): readonly string[] {
+  const scarce = [...resources].filter(
+    ([name, amount]) => amount > 0n && amount + taken.amountOf(name) > allocatable(node, name),
+  );
+  return [
+    ...(ports.some((port) => taken.isTaken(port)) ? ["node didn't have free ports for the requested pod ports"] : []),
+    ...(BigInt(taken.pods + 1) * unit > allocatable(node, "pods") ? ["Too many pods"] : []),
+    ...scarce.map(([name]) => `Insufficient ${name}`),
+  ];
+}
+
+/** Of the resources that a pod requests and the board does not have, at most this many are kept. */
+const mostMissing = 16;
+
+/**
+ * The needs of a pod without most of the resources that the board does not have: a tenant may invent any number. A few
+ * are kept, so that the pod does not fit and the reason names them.
+ */
+export function neededOn(node: Node, { resources, ports }: PodNeeds): PodNeeds {
+  const isOffered = ([name]: readonly [string, bigint]): boolean => allocatable(node, name) > 0n;
+  const missing = [...resources].filter((one) => !isOffered(one) && one[1] > 0n).slice(0, mostMissing);
+  return { resources: new Map([...[...resources].filter(isOffered), ...missing]), ports };
+}
+
+const allocatable = ({ status }: Node, name: string): bigint => {
+  const written = status?.allocatable;
+  return (written && Object.hasOwn(written, name) && quantity(written[name])) || 0n;
+};
+
+/** One pod, in the billionths in which amounts are counted. */
 const unit = 10n ** 9n;

@@ -4,17 +4,19 @@ import { quantity } from "../../api/quantity.ts";
 type Spec = NonNullable<Pod["spec"]>;
 type Container = Spec["containers"][number];
 
-/** By resource name, in billionths of the unit. */
-export type Amounts = ReadonlyMap<string, bigint>;
+/** Amounts by resource name, in billionths of the resource's unit. */
+type Amounts = ReadonlyMap<string, bigint>;
 
 export interface HostPort {
-  /** "0.0.0.0": all addresses of the board. */
+  /** An address of the board; `anyAddress`: all of them. */
   readonly address: string;
   readonly protocol: string;
   readonly port: number;
 }
 
-/** Resources and ports that a pod uses while it is on its board. */
+export const anyAddress = "0.0.0.0";
+
+/** The resources and host ports that a pod occupies on its board. */
 export interface PodNeeds {
   readonly resources: Amounts;
   readonly ports: readonly HostPort[];
@@ -25,8 +27,9 @@ export function needsOf({ spec }: Pod): PodNeeds {
 }
 
 /**
- * Counts as kube-scheduler does: the larger of the sum of containers and sidecars (init containers that restart
- * always), and the largest init container plus the sidecars started before it. Pod-level requests take precedence.
+ * The requests of a pod, counted as kube-scheduler does. They are the larger of two sums: that of all containers and
+ * sidecars (init containers that always restart), and that of the largest init container with the sidecars started
+ * before it. Requests of the pod as a whole take precedence.
  */
 function resourcesOf({ containers, initContainers = [], resources, overhead }: Spec): Amounts {
   let staying: Amounts = new Map();
@@ -44,7 +47,7 @@ function resourcesOf({ containers, initContainers = [], resources, overhead }: S
 const amounts = (written: Readonly<Record<string, string>> | undefined): Amounts =>
   new Map(Object.entries(written ?? {}).map(([name, text]) => [name, quantity(text) ?? 0n]));
 
-export const sum = (a: Amounts, b: Amounts): Amounts => merged(a, b, (x, y) => x + y);
+const sum = (a: Amounts, b: Amounts): Amounts => merged(a, b, (x, y) => x + y);
 
 const larger = (a: Amounts, b: Amounts): Amounts => merged(a, b, (x, y) => (x > y ? x : y));
 
@@ -59,18 +62,10 @@ function portsOf({ containers, initContainers = [], hostNetwork }: Spec): readon
   return running.flatMap((container) => portsOfContainer(container, hostNetwork === true));
 }
 
-/** With hostNetwork, a container's own port is a host port. */
+/** The host ports of a container; with hostNetwork every port of the container is one. */
 function portsOfContainer({ ports = [] }: Container, isOnHost: boolean): readonly HostPort[] {
   return ports.flatMap(({ hostPort, containerPort, hostIP, protocol }) => {
     const port = hostPort || (isOnHost ? containerPort : 0);
     return port ? [{ address: hostIP || anyAddress, protocol: protocol ?? "TCP", port }] : [];
   });
 }
-
-const anyAddress = "0.0.0.0";
-
-/** Whether two pods with these ports cannot share a board. */
-export const collide = (a: HostPort, b: HostPort): boolean =>
-  a.port === b.port &&
-  a.protocol === b.protocol &&
-  (a.address === b.address || a.address === anyAddress || b.address === anyAddress);

@@ -1,48 +1,53 @@
 import type { DaemonSet, Pod } from "../../api/core.ts";
 import { podCondition } from "../../api/pods.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
+import { mapped, type Steps } from "../../base/steps.ts";
 import { isReady } from "./daemon-pod.ts";
 
-/** Since when a pod has been ready, as far as we watched it. */
-export interface Watched {
-  /** undefined: not ready. */
+/** The readiness of a pod as this process watched it. */
+export interface WatchedPod {
+  /** When we first saw the pod ready; undefined: it is not ready. */
   readonly readySince: Instant | undefined;
-  /** lastTransitionTime of the condition; only compared for change. */
+  /** lastTransitionTime of the Ready condition. */
   readonly transition: string | undefined;
-  /** It was ready when the term began; only its timestamp says since when. */
+  /** The pod was ready when the term began: only `transition` says since when. */
   readonly fromBefore: boolean;
 }
 
-/** Pods by uid. `undefined`: no pass of this term has read them yet. */
-export type Readiness = ReadonlyMap<string, Watched>;
+/** Readiness by the pod's uid. */
+export type DaemonReadiness = ReadonlyMap<string, WatchedPod>;
 
-/** The readiness after reading the pods once more. */
-export function watchReadiness(pods: readonly Pod[], before: Readiness | undefined, now: Instant): Readiness {
-  return new Map(pods.map((pod) => [pod.metadata.uid, watched(pod, before, now)]));
+/** The readiness after another read of the pods. `before` undefined: no pass of this term has read them yet. */
+export function* watchReadiness(
+  pods: readonly Pod[],
+  before: DaemonReadiness | undefined,
+  now: Instant,
+): Steps<DaemonReadiness> {
+  return new Map(yield* mapped(pods, (pod) => [pod.metadata.uid, watched(pod, before, now)] as const));
 }
 
-function watched(pod: Pod, before: Readiness | undefined, now: Instant): Watched {
-  const known = before?.get(pod.metadata.uid);
+function watched(pod: Pod, before: DaemonReadiness | undefined, now: Instant): WatchedPod {
+  const last = before?.get(pod.metadata.uid);
   const transition = podCondition(pod, "Ready")?.lastTransitionTime;
   if (!isReady(pod)) return { readySince: undefined, transition, fromBefore: false };
-  const isUnchanged = known?.readySince !== undefined && known.transition === transition;
-  return isUnchanged ? known : { readySince: now, transition, fromBefore: before === undefined };
+  const isUnchanged = last?.readySince !== undefined && last.transition === transition;
+  return isUnchanged ? last : { readySince: now, transition, fromBefore: before === undefined };
 }
 
 export interface AvailabilityRule {
   readonly minReady: Millis;
-  readonly readiness: Readiness;
+  readonly readiness: DaemonReadiness;
 }
 
-export const availabilityOf = ({ spec }: DaemonSet, readiness: Readiness | undefined): AvailabilityRule => ({
+export const availabilityOf = ({ spec }: DaemonSet, readiness: DaemonReadiness | undefined): AvailabilityRule => ({
   minReady: (spec?.minReadySeconds ?? 0) * 1000,
   readiness: readiness ?? new Map(),
 });
 
 /**
- * Whether a pod has been ready for longer than minReadySeconds by our clock; a kubelet's clock may be years off. Its
- * timestamp is trusted as well if the pod was ready before this term began: otherwise every change of leader would make
- * all pods of a rollout unavailable for a while.
+ * Whether a pod has been ready for longer than minReadySeconds. This is measured by our clock, because a kubelet's
+ * clock may be years off. Only if the pod was ready before this term began does its timestamp count too: otherwise
+ * every change of leader would make all pods of a rollout unavailable for a while.
  */
 export function isAvailable(pod: Pod, rule: AvailabilityRule, now: Instant): boolean {
   const remaining = untilAvailable(pod, rule, now);
@@ -50,23 +55,23 @@ export function isAvailable(pod: Pod, rule: AvailabilityRule, now: Instant): boo
 }
 
 /**
- * Whether a pod may be available by either our clock or its timestamp. Updates ask this of the pods to be replaced: a
- * pod whose past we missed must not count as broken, or it would be deleted at once, whatever the limit.
+ * Whether a pod is available by either our clock or its timestamp. Updates use this for the pods to be replaced: a pod
+ * whose past we did not watch must not count as broken, or it would be deleted at once, whatever the limit.
  */
 export function mayBeAvailable(pod: Pod, { minReady, readiness }: AvailabilityRule, now: Instant): boolean {
-  const known = readiness.get(pod.metadata.uid);
-  const believed = new Map(known && [[pod.metadata.uid, { ...known, fromBefore: true }]]);
-  return isAvailable(pod, { minReady, readiness: believed }, now);
+  const watchedPod = readiness.get(pod.metadata.uid);
+  const trusted = new Map(watchedPod && [[pod.metadata.uid, { ...watchedPod, fromBefore: true }]]);
+  return isAvailable(pod, { minReady, readiness: trusted }, now);
 }
 
-/** Time until the pod is available if it stays ready; 0: it is. `undefined`: not ready. */
+/** Time until the pod is available if it stays ready; 0: it is available. undefined: it is not ready. */
 export function untilAvailable(pod: Pod, { minReady, readiness }: AvailabilityRule, now: Instant): Millis | undefined {
   if (!isReady(pod)) return undefined;
   if (minReady === 0) return 0;
-  const known = readiness.get(pod.metadata.uid);
-  const ours = known?.readySince === undefined ? minReady : minReady - elapsed(known.readySince, now);
-  const told = known?.fromBefore ? Date.parse(known.transition ?? "") + minReady - now.wall : Number.NaN;
-  const remaining = Number.isNaN(told) ? ours : Math.min(ours, told);
-  // Strictly longer: docs/kubernetes-rules.md#pod-utilities.
+  const { readySince, transition = "", fromBefore } = readiness.get(pod.metadata.uid) ?? {};
+  const byOurClock = readySince === undefined ? minReady : minReady - elapsed(readySince, now);
+  const byTimestamp = fromBefore ? Date.parse(transition) + minReady - now.wall : Number.NaN;
+  const remaining = Number.isNaN(byTimestamp) ? byOurClock : Math.min(byOurClock, byTimestamp);
+  // The pod must be ready for strictly longer than minReadySeconds: docs/kubernetes-rules.md#pod-utilities.
   return remaining < 0 ? 0 : Math.floor(remaining) + 1;
 }

@@ -1,9 +1,10 @@
 import type { DaemonSet, Pod } from "../../api/core.ts";
 import { isTerminating } from "../../api/pods.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
+import { endsStep, type Steps } from "../../base/steps.ts";
 import { type AvailabilityRule, isAvailable } from "./availability.ts";
-import { type Board, type Leaving, leavingAsBroken } from "./board.ts";
-import { byAge, hashLabel, isReady } from "./daemon-pod.ts";
+import { type Board, type LeavingPod, leavingAsBroken } from "./board.ts";
+import { hashLabel, isReady, oldestOf } from "./daemon-pod.ts";
 import { backoffOf, type FailedBackoff, nextBackoff } from "./failed-pods.ts";
 import { allowsSurge } from "./update-limits.ts";
 
@@ -12,12 +13,15 @@ import { allowsSurge } from "./update-limits.ts";
  * (docs/kubernetes-rules.md#daemon-pods-of-a-board).
  */
 export interface BoardPlan {
+  /** A pod is created for the board. */
   readonly create: boolean;
-  readonly leaving: readonly Leaving[];
-  /** Finished pods, reported by events. */
+  /** Pods to be deleted. */
+  readonly leaving: readonly LeavingPod[];
+  /** Finished pods, to be reported by Events. */
   readonly over: readonly { readonly pod: Pod; readonly how: "failed" | "succeeded" }[];
+  /** The board's backoff after this plan; undefined: none. */
   readonly backoff: FailedBackoff | undefined;
-  /** When to check again for a failed pod that is kept until its backoff ends. */
+  /** How long a failed pod is still kept, because of the backoff; undefined: no pod is kept. */
   readonly recheck: Millis | undefined;
 }
 
@@ -31,19 +35,21 @@ export interface BoardContext {
 
 const nothing: BoardPlan = { create: false, leaving: [], over: [], backoff: undefined, recheck: undefined };
 
-/** `pods`: pods of the set that run on the board or are meant for it; undefined: none. */
-export function planBoard(
+/** Plans one board. `pods`: the set's pods that run on the board or were created for it; undefined: there are none. */
+export function* planBoard(
   board: Board,
   pods: readonly Pod[] | undefined,
   context: BoardContext,
   now: Instant,
-): BoardPlan {
+): Steps<BoardPlan> {
   const plan = { ...nothing, backoff: context.backoff };
   if (board.run && pods === undefined) return { ...plan, create: true };
   const staying = (pods ?? []).filter((pod) => !isTerminating(pod));
   if (!board.stay) return { ...plan, leaving: staying.map((pod) => ({ pod })) };
-  const over = planOver(staying, context, now);
+  const over = yield* planOver(staying, context, now);
+  yield;
   const running = staying.filter(({ status }) => status?.phase !== "Failed" && status?.phase !== "Succeeded");
+  yield;
   const surge = allowsSurge(context.set);
   const surplus = surge ? surplusWithSurge(running, board, context, now) : surplusOf(running);
   return {
@@ -53,48 +59,45 @@ export function planBoard(
   };
 }
 
-/** A failed pod is deleted with a growing delay, a succeeded one at once: a daemon should not have ended. */
-function planOver(pods: readonly Pod[], { set, backoff }: BoardContext, now: Instant): BoardPlan {
+/** Deletes finished pods, since a daemon should not end: succeeded ones at once, failed ones with a growing delay. */
+function* planOver(pods: readonly Pod[], { set, backoff: before }: BoardContext, now: Instant): Steps<BoardPlan> {
   const generation = set.status?.observedGeneration ?? 0;
-  let plan: BoardPlan = { ...nothing, backoff };
-  for (const pod of pods) {
+  const over: { readonly pod: Pod; readonly how: "failed" | "succeeded" }[] = [];
+  let backoff = before;
+  let recheck: Millis | undefined;
+  for (const [index, pod] of pods.entries()) {
+    if (endsStep(index)) yield;
     const phase = pod.status?.phase;
-    if (phase === "Succeeded") {
-      plan = { ...plan, leaving: [...plan.leaving, { pod }], over: [...plan.over, { pod, how: "succeeded" }] };
-    }
+    if (phase === "Succeeded") over.push({ pod, how: "succeeded" });
     if (phase !== "Failed") continue;
-    const wait = backoffOf(plan.backoff, generation, now);
-    plan =
-      wait > 0
-        ? { ...plan, recheck: wait }
-        : {
-            ...plan,
-            leaving: [...plan.leaving, { pod }],
-            over: [...plan.over, { pod, how: "failed" }],
-            backoff: nextBackoff(plan.backoff, generation, now),
-          };
+    const wait = backoffOf(backoff, generation, now);
+    if (wait > 0) {
+      recheck = wait;
+      continue;
+    }
+    over.push({ pod, how: "failed" });
+    backoff = nextBackoff(backoff, generation, now);
   }
-  return plan;
+  return { ...nothing, leaving: over.map(({ pod }) => ({ pod })), over, backoff, recheck };
 }
 
-const surplusOf = (running: readonly Pod[]): readonly Leaving[] =>
-  running
-    .toSorted(byAge)
-    .slice(1)
-    .map((pod) => ({ pod }));
+/** The pods to delete if a board has several: all but the oldest. */
+function surplusOf(running: readonly Pod[]): readonly LeavingPod[] {
+  const kept = oldestOf(running);
+  return running.filter((pod) => pod !== kept).map((pod) => ({ pod }));
+}
 
-/** An old pod may stay beside the new one while it is ready and the new one is not yet available. */
+/** Surplus pods during an update with surge: a ready old pod stays until the new one is available. */
 function surplusWithSurge(
   running: readonly Pod[],
   board: Board,
   { hash, availability }: BoardContext,
   now: Instant,
-): readonly Leaving[] {
-  const inOrder = running.toSorted(byAge);
+): readonly LeavingPod[] {
   const isNew = ({ metadata }: Pod): boolean => metadata.labels?.[hashLabel] === hash;
-  const newest = inOrder.find(isNew);
-  const old = inOrder.find((pod) => !isNew(pod));
-  const others = inOrder.filter((pod) => pod !== newest && pod !== old).map((pod) => ({ pod }));
+  const newest = oldestOf(running.filter(isNew));
+  const old = oldestOf(running.filter((pod) => !isNew(pod)));
+  const others = running.filter((pod) => pod !== newest && pod !== old).map((pod) => ({ pod }));
   if (newest === undefined || old === undefined) return others;
   if (!isReady(old)) return [...others, ...leavingAsBroken(old, board)];
   return isAvailable(newest, availability, now) ? [...others, { pod: old }] : others;

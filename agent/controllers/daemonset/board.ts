@@ -1,5 +1,6 @@
 import type { Pod } from "../../api/core.ts";
 import { isFinished, isTerminating } from "../../api/pods.ts";
+import { endsStep, type Steps } from "../../base/steps.ts";
 import type { Cause } from "../../execution/actions.ts";
 import { targetOf } from "./daemon-pod.ts";
 import type { Eligibility } from "./eligibility.ts";
@@ -7,28 +8,30 @@ import type { Eligibility } from "./eligibility.ts";
 /** A board as one DaemonSet sees it. */
 export interface Board extends Eligibility {
   readonly name: string;
-  /** Its Node is Ready=Unknown: its pods are not ready by our verdict, not by their own report. */
+  /** Set while the Node is Ready=Unknown: its pods are then not ready by our verdict, not by their own report. */
   readonly silence?: Silence;
 }
 
 export interface Silence {
   readonly cause: Cause;
   /**
-   * Nothing may be done because of the silence now: the link is down, a quarantine or freeze is on, or the verdict
-   * forbids it.
+   * No pod may be deleted because of the silence now: the link is down, or a quarantine, freeze or verdict forbids it.
    */
   readonly isHeld: boolean;
 }
 
 /** A pod to be deleted. */
-export interface Leaving {
+export interface LeavingPod {
   readonly pod: Pod;
-  /** Set if our verdict made the pod look broken. */
+  /** The verdict because of which the pod is deleted; undefined: it is deleted for another reason. */
   readonly cause?: Cause;
 }
 
-/** The deletion of a broken pod; empty if it only looks broken because its board is silent and the silence is held. */
-export function leavingAsBroken(pod: Pod, board: Board | undefined): readonly Leaving[] {
+/**
+ * The deletion of a broken pod; empty if it only looks broken because its board is silent, and nothing harmful may be
+ * done because of that silence now.
+ */
+export function leavingAsBroken(pod: Pod, board: Board | undefined): readonly LeavingPod[] {
   if (board?.silence === undefined) return [{ pod }];
   return board.silence.isHeld ? [] : [{ pod, cause: board.silence.cause }];
 }
@@ -36,12 +39,13 @@ export function leavingAsBroken(pod: Pod, board: Board | undefined): readonly Le
 export type PodsByBoard = ReadonlyMap<string, readonly Pod[]>;
 
 /**
- * The pods of a set by the board that they run on or are meant for. Leaves out finished pods that are terminating:
- * their board is free for the next one, however long their deletion takes.
+ * The pods of a set by the board that they run on or were created for. Finished pods that are terminating are left out,
+ * so that their board gets its next pod however long their deletion takes.
  */
-export function podsByBoard(pods: readonly Pod[]): PodsByBoard {
+export function* podsByBoard(pods: readonly Pod[]): Steps<PodsByBoard> {
   const found = new Map<string, Pod[]>();
-  for (const pod of pods) {
+  for (const [index, pod] of pods.entries()) {
+    if (endsStep(index)) yield;
     const target = targetOf(pod);
     if (target === undefined || (isTerminating(pod) && isFinished(pod))) continue;
     const others = found.get(target);

@@ -4,46 +4,68 @@ import { pinned, pinnedTo } from "../../api/node-affinity.ts";
 import { controlledBy } from "../../api/owners.ts";
 import { boardOf, podCondition } from "../../api/pods.ts";
 import { daemonSets } from "../../api/resources.ts";
-import { inTextOrder } from "../../base/text-order.ts";
+import { inTextOrder } from "../../base/text/text-order.ts";
+import { barePod } from "../bare-pod.ts";
 import { daemonTolerations } from "./tolerations.ts";
 
 export const hashLabel = "controller-revision-hash";
 const generationLabel = "pod-template-generation";
 const generationAnnotation = "deprecated.daemonset.template.generation";
 
-/** Longest valid pod name: the dash of the prefix is omitted if it would exceed this, as in kube-controller-manager. */
+/** Longest valid name of a pod. A prefix that would exceed it has no dash, as in kube-controller-manager. */
 const longestName = 253;
 
 /**
- * A new pod of the set for a board. The scheduler binds it, since it knows whether there is room
- * (docs/kubernetes-rules.md#daemon-pod).
+ * Returns a function that makes a set's pod for a board (docs/kubernetes-rules.md#daemon-pod). The pods are not bound:
+ * the scheduler knows whether there is room. They share the objects that are equal on all boards: a template may be
+ * large.
  */
-export function daemonPod(set: DaemonSet, board: string, hash: string): NewObject {
+export function daemonPods(set: DaemonSet, hash: string): (board: string) => NewObject {
   const { name, namespace } = set.metadata;
-  const { metadata, spec } = set.spec?.template ?? {};
+  const { metadata: template, spec } = set.spec?.template ?? {};
   const generation = templateGeneration(set);
-  const object = {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: {
-      generateName: name.length < longestName ? `${name}-` : name,
-      ...(namespace !== undefined && { namespace }),
-      labels: {
-        ...metadata?.labels,
-        ...(generation !== undefined && { [generationLabel]: generation }),
-        [hashLabel]: hash,
-      },
-      ...(metadata?.annotations && { annotations: metadata.annotations }),
-      ...(metadata?.finalizers && { finalizers: metadata.finalizers }),
-      ownerReferences: [controlledBy(daemonSets, set)],
+  const metadata = {
+    generateName: name.length < longestName ? `${name}-` : name,
+    ...(namespace !== undefined && { namespace }),
+    labels: {
+      ...template?.labels,
+      ...(generation !== undefined && { [generationLabel]: generation }),
+      [hashLabel]: hash,
     },
-    spec: { ...spec, affinity: pinned(spec?.affinity, board), tolerations: daemonTolerations(spec) },
+    ...(template?.annotations && { annotations: template.annotations }),
+    ...(template?.finalizers && { finalizers: template.finalizers }),
+    ownerReferences: [controlledBy(daemonSets, set)],
   };
-  return object;
+  const tolerations = daemonTolerations(spec);
+  return (board) => {
+    const affinity = pinned(spec?.affinity, board);
+    const object = { apiVersion: "v1", kind: "Pod", metadata, spec: { ...spec, affinity, tolerations } };
+    return object;
+  };
 }
 
-/** The board that the pod runs on or is meant for; `undefined`: neither is set. */
+/** The board that the pod runs on or was created for; undefined: it has neither. */
 export const targetOf = (pod: Pod): string | undefined => boardOf(pod) ?? pinnedTo(pod.spec?.affinity);
+
+/** The parts of a set's pod that a pass needs: its identity, board, template and status. */
+export function bareDaemonPod(pod: Pod): Pod {
+  const { metadata, spec = { containers: [] }, ...rest } = barePod(pod);
+  const { creationTimestamp, labels } = pod.metadata;
+  const kept = [hashLabel, generationLabel].flatMap((name) => {
+    const value = labels?.[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const pin = boardOf(pod) === undefined ? targetOf(pod) : undefined;
+  return {
+    ...rest,
+    metadata: {
+      ...metadata,
+      labels: Object.fromEntries(kept),
+      ...(creationTimestamp !== undefined && { creationTimestamp }),
+    },
+    spec: { ...spec, ...(pin !== undefined && { affinity: pinned(undefined, pin) }) },
+  };
+}
 
 /** Whether the pod is of the present template: by its hash, or by the generation label of older API versions. */
 export function isUpdated(set: DaemonSet, pod: Pod, hash: string): boolean {
@@ -54,14 +76,21 @@ export function isUpdated(set: DaemonSet, pod: Pod, hash: string): boolean {
 
 export const isReady = (pod: Pod): boolean => podCondition(pod, "Ready")?.status === "True";
 
-/** Bound pods first, then the oldest first. */
+/** Sorts bound pods before unbound ones, and each of the two by age, the oldest first. */
 export function byAge(a: Pod, b: Pod): number {
   const isBound = Number(boardOf(b) !== undefined) - Number(boardOf(a) !== undefined);
   const [created, otherCreated] = [a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? ""];
   return isBound || inTextOrder(created, otherCreated) || inTextOrder(a.metadata.name, b.metadata.name);
 }
 
-/** Generation in the form of a label value; `undefined` if the annotation is not a number. */
+/** The first of these pods by `byAge`; undefined: there are none. Does not sort: a tenant's set may have thousands. */
+export const oldestOf = (pods: readonly Pod[]): Pod | undefined =>
+  pods.reduce<Pod | undefined>(
+    (oldest, pod) => (oldest !== undefined && byAge(oldest, pod) <= 0 ? oldest : pod),
+    undefined,
+  );
+
+/** The template's generation as a label value; undefined: the annotation is missing or not a number. */
 function templateGeneration({ metadata: { annotations } }: DaemonSet): string | undefined {
   const written = annotations?.[generationAnnotation];
   return written !== undefined && /^[+-]?\d{1,18}$/.test(written) ? String(BigInt(written)) : undefined;

@@ -2,113 +2,129 @@ import { pods as podResource, resourceName } from "../../api/resources.ts";
 import { backoff } from "../../base/backoff.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
+import { atOnce, endsStep, type Steps } from "../../base/steps.ts";
 import { type Action, type Outcome, overtakenBy } from "../../execution/actions.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { expectationRecheck, expecting } from "../expectations.ts";
 import { availabilityOf, untilAvailable, watchReadiness } from "./availability.ts";
 import { collisionCounted } from "./history.ts";
 import { memoryOf, type SetMemory } from "./memory.ts";
-import { type Pass, type SetState, sooner, stages } from "./pass.ts";
+import { type SetPass, type SetState, sooner, stages } from "./pass.ts";
 import { isNamespaceEnding, podEvents } from "./pod-writes.ts";
 import { roundOf } from "./rounds.ts";
 import { withOwnWrite } from "./status-fingerprint.ts";
 
-/** How soon to try again with a stale cache. */
+/** How soon a set is tried again after the cache was stale. */
 const staleRecheck: Millis = 1000;
 /**
  * How long no pods are created in a terminating namespace; as long as an expectation lasts
  * (docs/kubernetes-rules.md#slow-start).
  */
-const namespaceEnds: Millis = 300_000;
-/** Backoff in ms after a refusal, as in kube-controller-manager. */
+const namespacePause: Millis = 300_000;
+/** Backoff in ms after the API refused a write, as in kube-controller-manager. */
 const refusedRetry = { first: 5, most: 1_000_000 };
 
+export const decide = (state: SetState, before: SetMemory, now: Instant): Decision<SetMemory> =>
+  atOnce(deciding(state, before, now));
+
 /**
- * The steps of docs/kubernetes-rules.md#daemon-sync as rounds of writes; an empty round is followed by the next at
- * once.
+ * Writes in rounds, the steps of docs/kubernetes-rules.md#daemon-sync. An empty round is skipped. Decides in small
+ * steps: a tenant's set may have thousands of pods.
  */
-export function decide(state: SetState, before: SetMemory, now: Instant): Decision<SetMemory> {
+export function* deciding(state: SetState, before: SetMemory, now: Instant): Steps<Decision<SetMemory>> {
   switch (state.kind) {
     case "stale":
       return { actions: [], memory: before, requeueAfter: staleRecheck };
     case "idle":
-      return { actions: state.told, memory: memoryOf(before, state.set.metadata.uid) };
+      return { actions: state.events, memory: memoryOf(before, state.set.metadata.uid) };
     case "collision":
       return { actions: [collisionCounted(state.live)], memory: memoryOf(before, state.live.metadata.uid) };
     case "work": {
       const { set, pods, expected } = state;
       const memory = memoryOf(before, set.metadata.uid);
-      const closed = memory.closedAt === undefined ? 0 : namespaceEnds - elapsed(memory.closedAt, now);
+      const closed = memory.closedAt === undefined ? 0 : namespacePause - elapsed(memory.closedAt, now);
       const recheck = sooner(expected.size > 0 ? expectationRecheck : undefined, closed > 0 ? closed : undefined);
-      const untouched = { wrote: false, failed: false, refused: false, told: [] };
-      const pass: Pass = { work: state, stage: "claims", waits: recheck !== undefined, recheck, ...untouched };
-      // Only needed with minReadySeconds; pods that are ready when it is set count as ready before.
-      const readiness = set.spec?.minReadySeconds ? watchReadiness(pods, memory.readiness, now) : undefined;
-      return begin(pass, { ...memory, expected, readiness, overtaken: new Set() }, now);
+      const untouched = { wrote: false, failed: false, refused: false, events: [] };
+      const pass: SetPass = { work: state, stage: "claims", waits: recheck !== undefined, recheck, ...untouched };
+      // Needed only with minReadySeconds. If that is set later, the timestamps of the pods that are ready then count
+      // too.
+      const readiness = set.spec?.minReadySeconds ? yield* watchReadiness(pods, memory.readiness, now) : undefined;
+      return yield* begin(pass, { ...memory, expected, readiness, overtaken: new Set() }, now);
     }
     default:
       return state satisfies never;
   }
 }
 
+export const remember = (
+  decision: Decision<SetMemory>,
+  outcomes: readonly Outcome[],
+  now: Instant,
+): Decision<SetMemory> => atOnce(remembering(decision, outcomes, now));
+
 /** The next round, from the outcomes of the last one. */
-export function remember(
+export function* remembering(
   { actions, memory, ...rest }: Decision<SetMemory>,
   outcomes: readonly Outcome[],
   now: Instant,
-): Decision<SetMemory> {
+): Steps<Decision<SetMemory>> {
   if (memory.pass === undefined) return { ...rest, actions: [], memory };
   const failures = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.error]));
   const expected = expecting(memory.expected, podResource, outcomes, now);
   const closedAt = failures.some(isNamespaceEnding) ? now : memory.closedAt;
-  const known: SetMemory = { ...memory, expected, closedAt };
+  const updated: SetMemory = { ...memory, expected, closedAt };
   const failed = failures.length > 0;
   const refused = memory.pass.refused || failures.some((error) => dispositionOf(error) === "drop");
-  const pass: Pass = { ...memory.pass, refused };
+  const pass: SetPass = { ...memory.pass, refused };
   switch (pass.stage) {
     case "claims":
-      // Claims count once the watch delivers them.
-      return finished(pass, known, now);
+      // The pass ends here: adopted pods count once the watch delivers them.
+      return yield* finished(pass, updated, now);
     case "history":
-      return failed || changesPods(actions) ? finished(pass, known, now) : next(pass, known, now);
+      return yield* (failed || changesPods(actions) ? finished : next)(pass, updated, now);
     case "duplicates":
-      return failed ? finished(pass, known, now) : next(pass, known, now);
+      return yield* (failed ? finished : next)(pass, updated, now);
     case "pods":
-      return next(
-        { ...pass, wrote: true, failed, told: podEvents(pass.work.set, outcomes) },
-        { ...known, overtaken: overtakenBy(outcomes, podResource) },
+      return yield* next(
+        { ...pass, wrote: true, failed, events: podEvents(pass.work.set, outcomes) },
+        { ...updated, overtaken: overtakenBy(outcomes, podResource) },
         now,
       );
     case "status": {
-      // After a failed write the status still has to be written.
-      const looked = failed || known.looked === undefined ? undefined : withOwnWrite(known.looked, outcomes);
-      return finished(pass, { ...known, looked }, now);
+      // Without a fingerprint the next pass writes the status again.
+      const { fingerprint: before } = updated;
+      const fingerprint = failed || before === undefined ? undefined : withOwnWrite(before, outcomes);
+      return yield* finished(pass, { ...updated, fingerprint }, now);
     }
     default:
       return pass.stage satisfies never;
   }
 }
 
-/** Starts the first round from this stage on that has something to write. */
-function begin(pass: Pass, memory: SetMemory, now: Instant): Decision<SetMemory> {
-  const round = roundOf(pass, memory, now);
-  if (round.actions.length === 0) return next(round.pass, round.memory, now);
+/** Starts the next round that has something to write, from this stage on. */
+function* begin(pass: SetPass, memory: SetMemory, now: Instant): Steps<Decision<SetMemory>> {
+  const round = yield* roundOf(pass, memory, now);
+  if (round.actions.length === 0) return yield* next(round.pass, round.memory, now);
   return { actions: round.actions, memory: { ...round.memory, pass: round.pass } };
 }
 
-function next(pass: Pass, memory: SetMemory, now: Instant): Decision<SetMemory> {
+function* next(pass: SetPass, memory: SetMemory, now: Instant): Steps<Decision<SetMemory>> {
   const stage = stages[stages.indexOf(pass.stage) + 1];
-  return stage === undefined ? finished(pass, memory, now) : begin({ ...pass, stage }, memory, now);
+  return yield* stage === undefined ? finished(pass, memory, now) : begin({ ...pass, stage }, memory, now);
 }
 
-/** Ends the pass. A refused set is retried by a timer: raised quotas and granted permissions do not change the set. */
-function finished(pass: Pass, memory: SetMemory, now: Instant): Decision<SetMemory> {
+/** Ends the pass. A refused set is retried by timer: a raised quota or a granted permission does not enqueue it. */
+function* finished(pass: SetPass, memory: SetMemory, now: Instant): Steps<Decision<SetMemory>> {
   const { set, pods } = pass.work;
   const rule = availabilityOf(set, memory.readiness);
-  const waits = pods.map((pod) => untilAvailable(pod, rule, now)).filter((wait) => wait !== undefined && wait > 0);
+  let available: Millis | undefined;
+  for (const [index, pod] of pods.entries()) {
+    if (endsStep(index)) yield;
+    available = sooner(available, untilAvailable(pod, rule, now) || undefined);
+  }
   const refusals = pass.refused ? memory.refusals + 1 : 0;
   const again = pass.refused ? backoff(refusals, refusedRetry) : undefined;
-  const requeueAfter = waits.reduce(sooner, sooner(pass.recheck, again));
+  const requeueAfter = [available, again].reduce(sooner, pass.recheck);
   return {
     actions: [],
     memory: { ...memory, refusals, pass: undefined },

@@ -2,22 +2,25 @@ import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 
 /** Backoff for replacing failed pods of a board: the cause may be the board itself. */
 export interface FailedBackoff {
-  /** status.observedGeneration of the set at that time; another generation restarts the backoff. */
+  /**
+   * status.observedGeneration of the set at the last deletion of a failed pod; another generation restarts the backoff.
+   */
   readonly generation: number;
   readonly delay: Millis;
+  /** When the last failed pod was deleted. */
   readonly at: Instant;
 }
 
-/** By board. */
+/** Backoffs by board. */
 export type FailedBackoffs = ReadonlyMap<string, FailedBackoff>;
 
 const first: Millis = 1000;
 const most: Millis = 900_000;
 
 /** The backoff starts over after this time without a failure. */
-const forgottenAfter: Millis = 2 * most;
+const resetAfter: Millis = 2 * most;
 
-/** How long a failed pod stays; 0: it may be deleted. The whole delay, not the remaining part of it. */
+/** How long a failed pod is kept: for the whole delay of a running backoff; 0: the pod may be deleted. */
 export function backoffOf(before: FailedBackoff | undefined, generation: number, now: Instant): Millis {
   const current = valid(before, generation, now);
   return current !== undefined && elapsed(current.at, now) < current.delay ? current.delay : 0;
@@ -34,4 +37,4 @@ export const stillValid = (backoffs: FailedBackoffs, generation: number, now: In
   new Map([...backoffs].filter(([, one]) => valid(one, generation, now) !== undefined));
 
 const valid = (one: FailedBackoff | undefined, generation: number, now: Instant): FailedBackoff | undefined =>
-  one?.generation === generation && elapsed(one.at, now) <= forgottenAfter ? one : undefined;
+  one?.generation === generation && elapsed(one.at, now) <= resetAfter ? one : undefined;

@@ -1,7 +1,8 @@
 import type { ControllerRevision, DaemonSet, Pod } from "../../api/core.ts";
+import type { ObjectMeta } from "../../api/meta.ts";
 import { controlledBy } from "../../api/owners.ts";
 import { controllerRevisions, daemonSets, newObject, pods as podResource } from "../../api/resources.ts";
-import type { Steps } from "../../base/steps.ts";
+import { mapped, type Steps } from "../../base/steps.ts";
 import { type Action, anyStateOf, refTo } from "../../execution/actions.ts";
 import { hashLabel } from "./daemon-pod.ts";
 import { inOrder, isSameContent, templateHash } from "./template-hash.ts";
@@ -10,11 +11,23 @@ import { inOrder, isSameContent, templateHash } from "./template-hash.ts";
  * The revisions of a set: those of the present template, and the others (docs/kubernetes-rules.md#revision-history).
  */
 export interface History {
-  /** Revisions of the present template; the first is kept. Empty: one has to be created. */
-  readonly present: readonly ControllerRevision[];
-  readonly old: readonly ControllerRevision[];
-  /** Set if `present` is empty. */
+  /** Revisions of the present template, of which the first is kept; empty: one has to be created. */
+  readonly present: readonly KnownRevision[];
+  readonly old: readonly KnownRevision[];
+  /** The revision to create; set if `present` is empty. */
   readonly made?: NewRevision;
+}
+
+/**
+ * The parts of a revision that a pass needs. Its data may be as large as the API server admits, and a tenant may keep
+ * any number of revisions.
+ */
+export interface KnownRevision {
+  /** Only name, namespace, uid, resourceVersion and the hash label. */
+  readonly metadata: ObjectMeta;
+  readonly revision: number;
+  /** The revision contains the present template. */
+  readonly isPresent: boolean;
 }
 
 /** The revision to be created for the present template. */
@@ -24,8 +37,8 @@ export interface NewRevision {
 }
 
 /**
- * The data of a revision: a patch that restores the template, byte for byte as kubectl and kube-controller-manager
- * compare it.
+ * The data of a revision: a patch that restores the template, in the exact form that kubectl and
+ * kube-controller-manager compare.
  */
 export function* revisionData(set: DaemonSet): Steps<object> {
   return { spec: { template: yield* inOrder(contentOf(set).spec.template) } };
@@ -33,23 +46,30 @@ export function* revisionData(set: DaemonSet): Steps<object> {
 
 const contentOf = ({ spec }: DaemonSet) => ({ spec: { template: { ...spec?.template, $patch: "replace" } } });
 
-/** Compares by content: other programs hash differently, and a hash collision would give a wrong match. */
-export function* historyOf(set: DaemonSet, revisions: readonly ControllerRevision[]): Steps<History> {
-  const content = contentOf(set);
-  const same = new Set<ControllerRevision>();
-  for (const revision of revisions) {
-    if (isSameContent(revision.data, content)) same.add(revision);
-    yield;
-  }
-  const present = [...same].toSorted((a, b) => b.revision - a.revision || byName(a, b));
-  return { present, old: revisions.filter((revision) => !same.has(revision)) };
+/**
+ * The parts of a revision that a pass needs. The revision's content, not its hash, shows whether it is the present one:
+ * other programs hash differently, and hashes may collide.
+ */
+export function* knownRevision(set: DaemonSet, { metadata, revision, data }: ControllerRevision): Steps<KnownRevision> {
+  const { name, namespace, uid, resourceVersion, labels } = metadata;
+  const hash = labels?.[hashLabel];
+  const kept = {
+    name,
+    uid,
+    resourceVersion,
+    ...(namespace !== undefined && { namespace }),
+    ...(hash !== undefined && { labels: { [hashLabel]: hash } }),
+  };
+  return { metadata: kept, revision, isPresent: yield* isSameContent(data, contentOf(set)) };
 }
 
-export const isOfTemplate = (set: DaemonSet, { data }: ControllerRevision): boolean =>
-  isSameContent(data, contentOf(set));
+export const historyOf = (revisions: readonly KnownRevision[]): History => ({
+  present: revisions.filter(({ isPresent }) => isPresent).sort((a, b) => b.revision - a.revision || byName(a, b)),
+  old: revisions.filter(({ isPresent }) => !isPresent),
+});
 
-/** The revision's hash label; without one its name, which is unique. */
-export const hashOf = ({ metadata }: ControllerRevision): string => metadata.labels?.[hashLabel] ?? metadata.name;
+/** The revision's hash label or, without that label, its name, which is unique. */
+export const hashOf = ({ metadata }: KnownRevision): string => metadata.labels?.[hashLabel] ?? metadata.name;
 
 /** The hash of a new revision of the present template. */
 export const presentHash = ({ spec, status }: DaemonSet): Steps<string> =>
@@ -62,23 +82,23 @@ export function* newRevision(set: DaemonSet): Steps<NewRevision> {
 export const revisionName = (set: DaemonSet, hash: string): string => `${set.metadata.name}-${hash}`;
 
 /** Adds missing hash labels, and creates the present revision or raises its number to the highest one. */
-export function historyWrites(
+export function* historyWrites(
   set: DaemonSet,
   { present, old, made }: History,
   pods: readonly Pod[],
-): readonly Action[] {
+): Steps<readonly Action[]> {
   const labels = [...present, ...old]
     .filter(({ metadata }) => metadata.labels?.[hashLabel] === undefined)
     .map((revision) => patchOf(revision, { metadata: { labels: { [hashLabel]: revision.metadata.name } } }));
   const next = nextRevision(old);
   const [kept, ...duplicates] = present;
   if (kept === undefined) return made === undefined ? labels : [...labels, creation(set, made, next)];
-  // A rollback: an old template became the present one again.
+  // After a rollback an old template is the present one, and its revision gets the highest number.
   const raised = kept.revision < next ? [patchOf(kept, { revision: next })] : [];
-  return [...labels, ...raised, ...(duplicates.length > 0 ? relabelled(pods, old, hashOf(kept)) : [])];
+  return [...labels, ...raised, ...(duplicates.length > 0 ? yield* relabelled(pods, old, hashOf(kept)) : [])];
 }
 
-/** Only once no pod carries their hash any more. */
+/** Deletes the duplicates of the present revision; called once no pod has their hash any more. */
 export const duplicateDeletions = ({ present }: History): readonly Action[] => present.slice(1).map(deletion);
 
 /** The oldest revisions above the limit, except those that pods still use. */
@@ -94,8 +114,8 @@ export function surplusRevisions(set: DaemonSet, { old }: History, pods: readonl
 }
 
 /**
- * Counts a collision: another template has taken the name, so the next attempt hashes to another one. `live`: the set
- * as read from the API, so that no collision is counted twice.
+ * Increments the collision count, so that the template gets another hash. `live`: the set as read from the API, so that
+ * no collision is counted twice.
  */
 export const collisionCounted = (live: DaemonSet): Action => ({
   do: "patch",
@@ -122,25 +142,25 @@ function creation(set: DaemonSet, { hash, data }: NewRevision, revision: number)
 }
 
 /**
- * Of several revisions of the present template one is kept. Gives its hash to the pods of the others, which are about
- * to be deleted. kube-controller-manager relabels pods of older templates too, and an update then never replaces them.
+ * Of several revisions of the present template only one is kept. The pods of the others get the hash of that one. Pods
+ * of older templates keep their hash; kube-controller-manager relabels them too, and an update then never replaces
+ * them.
  */
-function relabelled(pods: readonly Pod[], old: readonly ControllerRevision[], hash: string): readonly Action[] {
+function* relabelled(pods: readonly Pod[], old: readonly KnownRevision[], hash: string): Steps<readonly Action[]> {
   const kept = new Set([hash, ...old.map(hashOf)]);
-  return pods
-    .filter(({ metadata }) => !kept.has(metadata.labels?.[hashLabel] ?? ""))
-    .map((pod) => ({
-      do: "patch",
-      target: anyStateOf(refTo(podResource, pod)),
-      type: "merge",
-      patch: { metadata: { labels: { [hashLabel]: hash } } },
-    }));
+  const others = pods.filter(({ metadata }) => !kept.has(metadata.labels?.[hashLabel] ?? ""));
+  return yield* mapped(others, (pod) => ({
+    do: "patch",
+    target: anyStateOf(refTo(podResource, pod)),
+    type: "merge",
+    patch: { metadata: { labels: { [hashLabel]: hash } } },
+  }));
 }
 
-const nextRevision = (old: readonly ControllerRevision[]): number =>
+const nextRevision = (old: readonly KnownRevision[]): number =>
   old.reduce((most, { revision }) => Math.max(most, revision), 0) + 1;
 
-const patchOf = (revision: ControllerRevision, patch: object): Action => ({
+const patchOf = (revision: KnownRevision, patch: object): Action => ({
   do: "patch",
   target: refTo(controllerRevisions, revision),
   type: "merge",
@@ -148,12 +168,12 @@ const patchOf = (revision: ControllerRevision, patch: object): Action => ({
 });
 
 /**
- * Deletes only the version that was read: a rollback may make the old template the present one before the request
- * arrives.
+ * Requires the resourceVersion that was read: before the request arrives, a rollback may have made its template the
+ * present one.
  */
-const deletion = (revision: ControllerRevision): Action => ({
+const deletion = (revision: KnownRevision): Action => ({
   do: "delete",
   target: refTo(controllerRevisions, revision),
 });
 
-const byName = (a: ControllerRevision, b: ControllerRevision): number => (a.metadata.name < b.metadata.name ? -1 : 1);
+const byName = (a: KnownRevision, b: KnownRevision): number => (a.metadata.name < b.metadata.name ? -1 : 1);

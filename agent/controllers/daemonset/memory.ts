@@ -1,30 +1,28 @@
 import type { Instant } from "../../base/clock.ts";
 import { type Expectations, nothingExpected } from "../expectations.ts";
-import type { Readiness } from "./availability.ts";
+import type { DaemonReadiness } from "./availability.ts";
 import type { FailedBackoffs } from "./failed-pods.ts";
-import type { Pass } from "./pass.ts";
+import type { SetPass } from "./pass.ts";
 import type { StatusFingerprint } from "./status-fingerprint.ts";
 
-/**
- * Memory of a set within a term. If it is lost, failed pods are replaced without delay and readiness is counted anew.
- */
+/** Memory of a set within a term. If it is lost, failed pods are replaced at once, and readiness is measured anew. */
 export interface SetMemory {
   /** uid of the set; a recreated set starts over. */
   readonly uid: string | undefined;
   readonly expected: Expectations;
-  /** undefined: its pods were not read yet. */
-  readonly readiness: Readiness | undefined;
+  /** Since when the set's pods are ready; undefined: no pass has read them, or minReadySeconds is not set. */
+  readonly readiness: DaemonReadiness | undefined;
   readonly backoffs: FailedBackoffs;
-  /** When the API reported that the namespace is terminating: nothing can be created in it. */
+  /** When the API last reported that the namespace is terminating, so that nothing can be created; undefined: never. */
   readonly closedAt: Instant | undefined;
-  /** Keys of pods that changed between our read and their deletion, which then met a conflict. */
+  /** Keys of pods whose deletion met a conflict, because they changed after we read them. */
   readonly overtaken: ReadonlySet<string>;
   /** Refusals by the API in a row. */
   readonly refusals: number;
-  /** Fingerprint of the last completed pass. */
-  readonly looked: StatusFingerprint | undefined;
-  /** The pass in progress, between two rounds of writes. */
-  readonly pass: Pass | undefined;
+  /** Fingerprint of the last completed pass; undefined: none, or its status write failed. */
+  readonly fingerprint: StatusFingerprint | undefined;
+  /** The pass in progress between two rounds of writes; undefined: none. */
+  readonly pass: SetPass | undefined;
 }
 
 export const firstMemory: SetMemory = {
@@ -35,7 +33,7 @@ export const firstMemory: SetMemory = {
   closedAt: undefined,
   overtaken: new Set(),
   refusals: 0,
-  looked: undefined,
+  fingerprint: undefined,
   pass: undefined,
 };
 

@@ -7,11 +7,11 @@ import type { History } from "./history.ts";
 
 /** The observation of a set. */
 export type SetState =
-  /** The set is being deleted or cannot be processed; `told`: events to emit. */
-  | { readonly kind: "idle"; readonly set: DaemonSet; readonly told: readonly Action[] }
+  /** The set is being deleted or cannot be processed; `events` say why. */
+  | { readonly kind: "idle"; readonly set: DaemonSet; readonly events: readonly Action[] }
   /** The cache is stale: no decision may be based on it. */
   | { readonly kind: "stale" }
-  /** Another revision has the name that one of the present template would get. `live`: the set as read from the API. */
+  /** A revision of another template has the name that the new one would get. `live`: the set as read from the API. */
   | { readonly kind: "collision"; readonly live: DaemonSet }
   | SetWork;
 
@@ -19,7 +19,7 @@ export interface SetWork {
   readonly kind: "work";
   readonly set: DaemonSet;
   readonly boards: readonly Board[];
-  /** Boards that pods are meant for and that neither the cache nor the API has. */
+  /** Boards that pods were created for and that have a Node neither in the cache nor in the API. */
   readonly vanished: readonly string[];
   readonly pods: readonly Pod[];
   readonly history: History;
@@ -33,13 +33,11 @@ export interface SetWork {
 export const stages = ["claims", "history", "duplicates", "pods", "status"] as const;
 export type Stage = (typeof stages)[number];
 
-/** A pass between two rounds. */
-export interface Pass {
+/** What a pass over a set keeps between two rounds. */
+export interface SetPass {
   readonly work: SetWork;
   readonly stage: Stage;
-  /**
-   * Pods are neither created nor deleted: earlier writes do not show in the cache yet, or the namespace is terminating.
-   */
+  /** No pods are created or deleted: the cache does not show earlier writes yet, or the namespace is terminating. */
   readonly waits: boolean;
   /** The round of pod writes had something to write. */
   readonly wrote: boolean;
@@ -48,10 +46,13 @@ export interface Pass {
   /** The API refused a write for a lasting reason, such as a quota or a missing permission. */
   readonly refused: boolean;
   /** Events about the pod writes, emitted with the status. */
-  readonly told: readonly Action[];
-  /** When to run again at the latest. */
+  readonly events: readonly Action[];
+  /** When to run again at the latest; undefined: only when something changes. */
   readonly recheck: Millis | undefined;
 }
 
-export const sooner = (a: Millis | undefined, b: Millis | undefined): Millis | undefined =>
-  a === undefined ? b : b === undefined ? a : Math.min(a, b);
+/** The shorter of two times; undefined stands for no time. */
+export function sooner(a: Millis | undefined, b: Millis | undefined): Millis | undefined {
+  if (a === undefined) return b;
+  return b === undefined ? a : Math.min(a, b);
+}

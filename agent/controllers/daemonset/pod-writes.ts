@@ -1,16 +1,18 @@
 import type { DaemonSet } from "../../api/core.ts";
 import { daemonSets, pods as podResource } from "../../api/resources.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
-import { type Action, condemned, isConflict, type Outcome, refTo } from "../../execution/actions.ts";
+import { mappedBy, type Steps } from "../../base/steps.ts";
+import type { Grounds } from "../../decisions/grounds.ts";
+import { type Action, type Cause, deletionTarget, isConflict, type Outcome, refTo } from "../../execution/actions.ts";
 import type { AvailabilityRule } from "./availability.ts";
-import { type Leaving, type PodsByBoard, podsByBoard } from "./board.ts";
+import { type LeavingPod, type PodsByBoard, podsByBoard } from "./board.ts";
 import { type BoardPlan, planBoard } from "./board-pods.ts";
-import { daemonPod, isReady, isUpdated } from "./daemon-pod.ts";
+import { daemonPods, isReady, isUpdated } from "./daemon-pod.ts";
 import { type FailedBackoffs, stillValid } from "./failed-pods.ts";
 import { type SetWork, sooner } from "./pass.ts";
 import { updateStep } from "./rolling-update.ts";
 
-/** Most pods of a set created, and most deleted, in one pass. */
+/** Maximum number of pods of a set that a pass creates, and of pods that it deletes. */
 const burst = 250;
 /** How soon a held deletion is checked again. */
 const heldRecheck: Millis = 5000;
@@ -27,36 +29,44 @@ export interface PodContext {
   readonly backoffs: FailedBackoffs;
 }
 
-/** Ensures one pod on every board that should have one; once that is so, takes the next step of an update. */
-export function podWrites(work: SetWork, context: PodContext, now: Instant): PodWrites {
+/**
+ * Ensures one pod on every board that should have one. If nothing needs to be done for that, takes a step of the
+ * update.
+ */
+export function* podWrites(work: SetWork, context: PodContext, now: Instant): Steps<PodWrites> {
   const { set, boards } = work;
-  const pods = podsByBoard(work.pods);
+  const pods = yield* podsByBoard(work.pods);
   const backoffs = new Map(stillValid(context.backoffs, set.status?.observedGeneration ?? 0, now));
-  const plans = boards.map((board): readonly [string, BoardPlan] => {
+  const plans = yield* mappedBy(boards, function* (board): Steps<readonly [string, BoardPlan]> {
+    yield;
     const backoff = backoffs.get(board.name);
-    const plan = planBoard(board, pods.get(board.name), { set, ...context, backoff }, now);
+    const plan = yield* planBoard(board, pods.get(board.name), { set, ...context, backoff }, now);
     if (plan.backoff !== undefined) backoffs.set(board.name, plan.backoff);
     return [board.name, plan];
   });
+  yield;
   const recheck = plans.reduce((least, [, plan]) => sooner(least, plan.recheck), heldBack(work, pods, context.hash));
+  yield;
   const create = plans.flatMap(([board, plan]) => (plan.create ? [board] : []));
   const leaving = [...plans.flatMap(([, plan]) => plan.leaving), ...forVanished(work, pods)];
+  yield;
   if (create.length + leaving.length > 0) {
-    const told = plans.flatMap(([board, plan]) => plan.over.map((one) => overEvent(set, one, board)));
-    return { actions: [...told, ...writes(set, { create, leaving }, context.hash)], backoffs, recheck };
+    const over = plans.flatMap(([board, plan]) => plan.over.map((one) => [board, one] as const));
+    const events = over.slice(0, burst).map(([board, one]) => overEvent(set, one, board));
+    return { actions: [...events, ...writes(set, { create, leaving }, context.hash)], backoffs, recheck };
   }
-  const { step } = updateStep(boards, pods, { set, ...context }, now);
+  const { step } = yield* updateStep(boards, pods, { set, ...context }, now);
   return { actions: writes(set, step, context.hash), backoffs, recheck };
 }
 
-/** Unbound pods made for a board that no longer exists: nothing else would delete them. */
-function forVanished({ vanished }: SetWork, pods: PodsByBoard): readonly Leaving[] {
+/** Unbound pods created for a board that no longer exists: nothing else would delete them. */
+function forVanished({ vanished }: SetWork, pods: PodsByBoard): readonly LeavingPod[] {
   return vanished.flatMap((board) =>
     (pods.get(board) ?? []).filter(({ spec }) => !spec?.nodeName).map((pod) => ({ pod })),
   );
 }
 
-/** When to check again, if an old pod may be waiting for the judgement of its silent board. */
+/** When to check again because the deletion of an old pod on a silent board is held; undefined: none is. */
 function heldBack({ set, boards }: SetWork, pods: PodsByBoard, hash: string): Millis | undefined {
   const waits = boards.some(
     ({ name, silence }) =>
@@ -67,14 +77,16 @@ function heldBack({ set, boards }: SetWork, pods: PodsByBoard, hash: string): Mi
 
 function writes(
   set: DaemonSet,
-  { create, leaving }: { readonly create: readonly string[]; readonly leaving: readonly Leaving[] },
+  { create, leaving }: { readonly create: readonly string[]; readonly leaving: readonly LeavingPod[] },
   hash: string,
 ): readonly Action[] {
-  const made = create.slice(0, burst).map((board): Action => {
-    return { do: "create", resource: podResource, object: daemonPod(set, board, hash) };
-  });
+  const podFor = daemonPods(set, hash);
+  const made = create
+    .slice(0, burst)
+    .map((board): Action => ({ do: "create", resource: podResource, object: podFor(board) }));
   const removed = leaving.slice(0, burst).map(({ pod, cause }): Action => {
-    return { do: "delete", target: condemned(refTo(podResource, pod), cause), ...(cause && { cause }) };
+    const target = deletionTarget(refTo(podResource, pod), cause);
+    return { do: "delete", target, ...(cause && { cause, grounds: replacedFor(cause) }) };
   });
   return [...made, ...removed];
 }
@@ -94,12 +106,12 @@ function overEvent(set: DaemonSet, { pod, how }: BoardPlan["over"][number], boar
 /** Events on the set about created and deleted pods. */
 export function podEvents(set: DaemonSet, outcomes: readonly Outcome[]): readonly Action[] {
   return outcomes.flatMap((outcome): readonly Action[] => {
-    const told = toldOf(outcome);
-    return told === undefined ? [] : [{ do: "event", about: refTo(daemonSets, set), ...told }];
+    const text = eventText(outcome);
+    return text === undefined ? [] : [{ do: "event", about: refTo(daemonSets, set), ...text }];
   });
 }
 
-function toldOf(
+function eventText(
   outcome: Outcome,
 ): { readonly severity: "Normal" | "Warning"; readonly reason: string; readonly message: string } | undefined {
   const { action } = outcome;
@@ -107,7 +119,7 @@ function toldOf(
   const what = action.do === "create" ? "Create" : "Delete";
   if (!outcome.ok) {
     const { error } = outcome;
-    // A pod that changed meanwhile is read and decided on again.
+    // After a conflict the pod is read again, and the next pass decides anew.
     if (isNotAttempted(error) || isNamespaceEnding(error) || isConflict(error)) return undefined;
     const doing = action.do === "create" ? "creating" : "deleting";
     return { severity: "Warning", reason: `Failed${what}`, message: `Error ${doing}: ${error.message}` };
@@ -123,3 +135,9 @@ export const isNamespaceEnding = (error: Error): boolean =>
   "causes" in error &&
   Array.isArray(error.causes) &&
   error.causes.some(({ reason }: { readonly reason?: unknown }) => reason === "NamespaceTerminating");
+
+const replacedFor = ({ board, verdict, rule }: Cause): Grounds => ({
+  act: "pod-replaced",
+  board,
+  because: { kind: "silence", verdict, rule },
+});

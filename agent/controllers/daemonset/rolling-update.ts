@@ -1,8 +1,9 @@
 import type { DaemonSet, Pod } from "../../api/core.ts";
 import { isTerminating } from "../../api/pods.ts";
 import type { Instant } from "../../base/clock.ts";
+import { endsStep, mappedBy, type Steps } from "../../base/steps.ts";
 import { type AvailabilityRule, isAvailable, mayBeAvailable } from "./availability.ts";
-import { type Board, type Leaving, leavingAsBroken, type PodsByBoard } from "./board.ts";
+import { type Board, type LeavingPod, leavingAsBroken, type PodsByBoard } from "./board.ts";
 import { isUpdated } from "./daemon-pod.ts";
 import { updateLimits } from "./update-limits.ts";
 
@@ -10,7 +11,7 @@ import { updateLimits } from "./update-limits.ts";
 export interface UpdateStep {
   /** Boards that get a new pod beside their old one. */
   readonly create: readonly string[];
-  readonly leaving: readonly Leaving[];
+  readonly leaving: readonly LeavingPod[];
 }
 
 export interface UpdateContext {
@@ -24,35 +25,40 @@ export interface UpdateCount {
   readonly desired: number;
   readonly maxUnavailable: number;
   readonly maxSurge: number;
-  /** Without surge: boards that lack an available pod. With surge: boards whose new pod is not available yet. */
+  /**
+   * Boards that use up the limit: those with several pods of one template; without surge also those without exactly one
+   * available pod, with surge also those whose new pod is not available yet.
+   */
   readonly inProgress: number;
 }
 
 const none: UpdateStep = { create: [], leaving: [] };
 
-export function updateStep(
+export function* updateStep(
   boards: readonly Board[],
   pods: PodsByBoard,
   context: UpdateContext,
   now: Instant,
-): { readonly step: UpdateStep; readonly count: UpdateCount } {
+): Steps<{ readonly step: UpdateStep; readonly count: UpdateCount }> {
   const desired = boards.filter(({ run }) => run).length;
   const limits = updateLimits(context.set, desired);
   if (limits === undefined) {
     return { step: none, count: { desired, maxUnavailable: 0, maxSurge: 0, inProgress: 0 } };
   }
-  const pairs = pairsOf(boards, pods, context, now);
+  const pairs = yield* pairsOf(boards, pods, context, now);
   const { step, inProgress } =
-    limits.maxSurge === 0 ? replace(pairs, limits.maxUnavailable) : surge(pairs, limits.maxSurge, desired);
+    limits.maxSurge === 0
+      ? yield* replace(pairs, limits.maxUnavailable)
+      : yield* surge(pairs, limits.maxSurge, desired);
   return { step, count: { desired, ...limits, inProgress } };
 }
 
 /** A board with its pods of the old and the new template. */
 interface Pair {
   readonly name: string;
-  /** undefined: the Node does not exist. */
+  /** The board as the set sees it; undefined: its Node does not exist. */
   readonly board: Board | undefined;
-  /** It has two pods of one template: the surplus is deleted first. */
+  /** The board has two pods of the same template: the surplus is deleted first. */
   readonly excess: boolean;
   readonly old: Found | undefined;
   readonly fresh: Found | undefined;
@@ -64,32 +70,39 @@ interface Found {
 }
 
 /** Every board that should have a pod or has one, ordered by name so that the choice is stable between passes. */
-function pairsOf(
+function* pairsOf(
   boards: readonly Board[],
   pods: PodsByBoard,
   { set, hash, availability }: UpdateContext,
   now: Instant,
-): readonly Pair[] {
+): Steps<readonly Pair[]> {
   const byName = new Map(boards.map((board) => [board.name, board]));
   const names = new Set([...boards.filter(({ run }) => run).map(({ name }) => name), ...pods.keys()]);
-  return [...names].sort().map((name) => {
-    const staying = (pods.get(name) ?? []).filter((pod) => !isTerminating(pod));
-    const fresh = staying.filter((pod) => isUpdated(set, pod, hash));
-    const old = staying.filter((pod) => !fresh.includes(pod));
-    const found = ([pod]: readonly Pod[], asks: typeof isAvailable): Found | undefined =>
-      pod && { pod, available: asks(pod, availability, now) };
+  yield;
+  const inOrder = [...names].sort();
+  yield;
+  return yield* mappedBy(inOrder, function* (name): Steps<Pair> {
+    const [fresh, old]: [Pod[], Pod[]] = [[], []];
+    for (const [index, pod] of (pods.get(name) ?? []).entries()) {
+      if (endsStep(index)) yield;
+      if (!isTerminating(pod)) (isUpdated(set, pod, hash) ? fresh : old).push(pod);
+    }
+    const found = ([pod]: readonly Pod[], check: typeof isAvailable): Found | undefined =>
+      pod && { pod, available: check(pod, availability, now) };
     const excess = fresh.length > 1 || old.length > 1;
     return { name, board: byName.get(name), excess, fresh: found(fresh, isAvailable), old: found(old, mayBeAvailable) };
   });
 }
 
 /**
- * Update without surge: unavailable old pods are deleted at once, available ones as far as the limit leaves room. As in
+ * Update without surge: deletes unavailable old pods at once, and available ones as far as the limit leaves room. As in
  * kube-controller-manager 1.36, unavailable pods use up the limit too.
  */
-function replace(pairs: readonly Pair[], maxUnavailable: number): { step: UpdateStep; inProgress: number } {
+function* replace(pairs: readonly Pair[], maxUnavailable: number): Steps<{ step: UpdateStep; inProgress: number }> {
   const counted = pairs.filter((pair) => !isAbandoned(pair) && (pair.excess || !isOnlyAvailable(pair.fresh, pair.old)));
+  yield;
   const onlyOld = pairs.filter(({ excess, fresh }) => !excess && fresh === undefined);
+  yield;
   const broken = onlyOld.flatMap(({ old, board }) => (old && !old.available ? leavingAsBroken(old.pod, board) : []));
   const candidates = onlyOld.flatMap(({ old }) => (old?.available ? [{ pod: old.pod }] : []));
   const room = Math.max(0, maxUnavailable - counted.length);
@@ -97,30 +110,38 @@ function replace(pairs: readonly Pair[], maxUnavailable: number): { step: Update
 }
 
 /**
- * Its Node was deleted and its remaining pods are terminating, possibly for long, with no kubelet to finish them. In
- * kube-controller-manager such a board counts, and can block an update until the pods are removed by hand.
+ * Whether the board's Node was deleted and its pods are all terminating, possibly for long, with no kubelet to finish
+ * them. In kube-controller-manager such a board counts, and can block an update until the pods are removed by hand.
  */
 const isAbandoned = ({ board, excess, fresh, old }: Pair): boolean =>
   board === undefined && !excess && fresh === undefined && old === undefined;
 
-/** Exactly one pod, and it is available. */
+/** Whether there is exactly one pod, and it is available. */
 const isOnlyAvailable = (fresh: Found | undefined, old: Found | undefined): boolean =>
   (fresh === undefined) !== (old === undefined) && (fresh ?? old)?.available === true;
 
 /**
- * Update with surge: the new pod is created beside the old one, which is deleted once the new one is available.
+ * Update with surge: creates the new pod beside the old one, and deletes the old one once the new one is available.
  * Unavailable old pods do not use up the limit.
  */
-function surge(pairs: readonly Pair[], maxSurge: number, desired: number): { step: UpdateStep; inProgress: number } {
+function* surge(
+  pairs: readonly Pair[],
+  maxSurge: number,
+  desired: number,
+): Steps<{ step: UpdateStep; inProgress: number }> {
   const clear = pairs.filter(({ excess }) => !excess);
   const inProgress = pairs.filter(({ excess, old, fresh }) => excess || (old && fresh && !fresh.available)).length;
+  yield;
   const onlyOld = clear.flatMap(({ name, board, old, fresh }) => (old && !fresh ? [{ name, board, ...old }] : []));
+  yield;
   const wanted = onlyOld.filter(({ board }) => board?.run === true);
   const unwanted = onlyOld.filter(({ board }) => board?.run !== true);
   const broken = unwanted.flatMap(({ available, pod, board }) => (available ? [] : leavingAsBroken(pod, board)));
+  yield;
   const done = clear.flatMap(({ old, fresh }) => (old && fresh?.available ? [{ pod: old.pod }] : []));
-  // If the set moves to other boards, its available pods here stay until as many are available there.
+  // If the set moves to other boards, an available pod leaves only while enough other boards have an available one.
   const serving = clear.filter(({ old, fresh }) => (old ?? fresh)?.available).length;
+  yield;
   const sunset = unwanted.filter(({ available }) => available).map(({ pod }) => ({ pod }));
   const atOnce = wanted.filter(({ available }) => !available).map(({ name }) => name);
   const inTurn = wanted.filter(({ available }) => available).map(({ name }) => name);

@@ -1,11 +1,12 @@
 import type { DaemonSet } from "../../api/core.ts";
 import type { Instant } from "../../base/clock.ts";
+import type { Steps } from "../../base/steps.ts";
 import { type AvailabilityRule, isAvailable } from "./availability.ts";
 import type { Board, PodsByBoard } from "./board.ts";
-import { byAge, isReady, isUpdated } from "./daemon-pod.ts";
+import { isReady, isUpdated, oldestOf } from "./daemon-pod.ts";
 
 /** The counts in the status of a set. */
-export interface Counts {
+export interface SetCounts {
   readonly desiredNumberScheduled: number;
   readonly currentNumberScheduled: number;
   readonly numberMisscheduled: number;
@@ -15,35 +16,51 @@ export interface Counts {
   readonly numberUnavailable: number;
 }
 
-/** docs/kubernetes-rules.md#daemon-status: of several pods on a board the oldest counts. */
-export function countBoards(
+/** Counts boards (docs/kubernetes-rules.md#daemon-status). If a board has several pods, the oldest counts. */
+export function* countBoards(
   boards: readonly Board[],
   pods: PodsByBoard,
-  context: { readonly set: DaemonSet; readonly hash: string; readonly availability: AvailabilityRule },
+  {
+    set,
+    hash,
+    availability,
+  }: { readonly set: DaemonSet; readonly hash: string; readonly availability: AvailabilityRule },
   now: Instant,
-): Counts {
-  const desired = boards.filter(({ run }) => run);
-  const speaking = desired.flatMap(({ name }) => (pods.get(name) ?? []).toSorted(byAge).slice(0, 1));
-  const ready = speaking.filter(isReady);
-  const numberAvailable = ready.filter((pod) => isAvailable(pod, context.availability, now)).length;
+): Steps<SetCounts> {
+  let [desired, scheduled, misscheduled, ready, updated, available] = [0, 0, 0, 0, 0, 0];
+  for (const { name, run } of boards) {
+    yield;
+    const there = pods.get(name);
+    if (!run) {
+      if (there !== undefined) misscheduled++;
+      continue;
+    }
+    desired++;
+    const pod = oldestOf(there ?? []);
+    if (pod === undefined) continue;
+    scheduled++;
+    if (isUpdated(set, pod, hash)) updated++;
+    if (isReady(pod)) ready++;
+    if (isAvailable(pod, availability, now)) available++;
+  }
   return {
-    desiredNumberScheduled: desired.length,
-    currentNumberScheduled: speaking.length,
-    numberMisscheduled: boards.filter(({ run, name }) => !run && pods.has(name)).length,
-    numberReady: ready.length,
-    updatedNumberScheduled: speaking.filter((pod) => isUpdated(context.set, pod, context.hash)).length,
-    numberAvailable,
-    numberUnavailable: desired.length - numberAvailable,
+    desiredNumberScheduled: desired,
+    currentNumberScheduled: scheduled,
+    numberMisscheduled: misscheduled,
+    numberReady: ready,
+    updatedNumberScheduled: updated,
+    numberAvailable: available,
+    numberUnavailable: desired - available,
   };
 }
 
 /**
- * A merge patch of the status; `undefined`: no change. observedGeneration stays until the pods of that generation were
- * handled: `kubectl rollout status` waits for it.
+ * The merge patch of the status; undefined: nothing changed. `observed`: the pods of this generation were handled, so
+ * observedGeneration is raised; `kubectl rollout status` waits for that.
  */
 export function statusPatch(
   { metadata, status }: DaemonSet,
-  counts: Counts,
+  counts: SetCounts,
   { observed }: { readonly observed: boolean },
 ): object | undefined {
   const generation = metadata.generation ?? 0;

@@ -1,19 +1,20 @@
 import type { DaemonSet, Pod } from "../../api/core.ts";
 import { compareVersions } from "../../api/resource-version.ts";
 import type { Outcome } from "../../execution/actions.ts";
-import type { Counts } from "./set-status.ts";
+import type { SetCounts } from "./set-status.ts";
 
-/** Fingerprint of a pass. If it is equal, at most the boards have changed since. */
+/** Identifies what a pass saw. If two fingerprints are equal, only boards can have changed between the passes. */
 export interface StatusFingerprint {
   /** resourceVersion of the set after our own status write. */
   readonly set: string;
   readonly hash: string;
+  /** Number of pods. */
   readonly pods: number;
-  /** Newest resourceVersion of the pods: any change or new pod raises it. */
+  /** Highest resourceVersion of the pods: any change or new pod raises it. */
   readonly newest: string;
 }
 
-export const lookedAt = (set: DaemonSet, hash: string, pods: readonly Pod[]): StatusFingerprint => ({
+export const fingerprintOf = (set: DaemonSet, hash: string, pods: readonly Pod[]): StatusFingerprint => ({
   set: set.metadata.resourceVersion,
   hash,
   pods: pods.length,
@@ -23,21 +24,20 @@ export const lookedAt = (set: DaemonSet, hash: string, pods: readonly Pod[]): St
 const later = (a: string, b: string): string => (compareVersions(a, b) < 0 ? b : a);
 
 /** The fingerprint with the resourceVersion that our status write produced. */
-export function withOwnWrite(looked: StatusFingerprint, outcomes: readonly Outcome[]): StatusFingerprint {
+export function withOwnWrite(fingerprint: StatusFingerprint, outcomes: readonly Outcome[]): StatusFingerprint {
   const written = outcomes.find(({ action }) => action.do === "patch" && action.subresource === "status");
-  return written?.ok && written.object ? { ...looked, set: written.object.metadata.resourceVersion } : looked;
+  return written?.ok && written.object ? { ...fingerprint, set: written.object.metadata.resourceVersion } : fingerprint;
 }
 
 /**
- * Whether the pass was triggered only by our own write. Changes of boards without a change of pods then appear in the
- * status with the next change of the set or its pods; as in kube-controller-manager, which receives its own write
- * before a board can change.
+ * Whether only our own status write triggered this pass, so that the status is not written again. Changes of boards
+ * alone then appear in the status with the next change of the set or its pods, as in kube-controller-manager.
  */
 export const isEcho = (
   before: StatusFingerprint | undefined,
   after: StatusFingerprint,
   { spec, status }: DaemonSet,
-  { numberAvailable }: Counts,
+  { numberAvailable }: SetCounts,
 ): boolean =>
   before !== undefined &&
   before.set === after.set &&

@@ -1,7 +1,7 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../api/json.ts";
-import { mappedBy, type Steps } from "../../base/steps.ts";
+import { endsStep, mappedBy, type Steps } from "../../base/steps.ts";
 
-/** Without vowels, so that a hash never forms a word. */
+/** The letters of a hash. There are no vowels among them, so that a hash never forms a word. */
 const letters = "bcdfghjklmnpqrstvwxz2456789";
 
 /**
@@ -28,7 +28,7 @@ export function* templateHash(template: unknown, collisions: number | undefined)
  * `creationTimestamp: null` into every template.
  */
 export function* canonicalJson(value: unknown): Steps<string> {
-  // No copy in between: a template may be as large as the API server admits an object.
+  // Builds the text without a sorted copy of the value: a template may be as large as the API server admits.
   if (isJsonArray(value)) return `[${(yield* mappedBy(value, canonicalJson)).join(",")}]`;
   if (!isJsonObject(value)) return JSON.stringify(plain(value));
   const members = yield* membersOf(value, function* (name, one) {
@@ -48,9 +48,18 @@ export function* inOrder(value: unknown): Steps<JsonValue> {
 }
 
 /** Applies `of` to the members that are not null, sorted by name. */
-function membersOf<R>(value: JsonObject, of: (name: string, one: JsonValue) => Steps<R>): Steps<R[]> {
-  const names = Object.keys(value).filter((name) => value[name] !== null && value[name] !== undefined);
-  return mappedBy(names.sort(), (name) => of(name, value[name] ?? null));
+function* membersOf<R>(value: JsonObject, of: (name: string, one: JsonValue) => Steps<R>): Steps<R[]> {
+  return yield* mappedBy((yield* namesIn(value)).sort(), (name) => of(name, value[name] ?? null));
+}
+
+/** The names of the members that are not null. */
+function* namesIn(value: JsonObject): Steps<string[]> {
+  const names: string[] = [];
+  for (const name of Object.keys(value)) {
+    if (value[name] === null || value[name] === undefined) continue;
+    if (endsStep(names.push(name))) yield;
+  }
+  return names;
 }
 
 const plain = (value: unknown): JsonValue =>
@@ -59,17 +68,27 @@ const plain = (value: unknown): JsonValue =>
 /** Bytes hashed in one step. */
 const bytesTogether = 65_536;
 
-/** Compares canonical texts without building them: a template may be as large as the API server admits an object. */
-export function isSameContent(a: unknown, b: unknown): boolean {
-  if (isJsonArray(a)) {
-    return isJsonArray(b) && a.length === b.length && a.every((one, at) => isSameContent(one, b[at]));
-  }
+/** Whether two values have the same canonical text; the texts are not built, because a template may be large. */
+export function* isSameContent(a: unknown, b: unknown): Steps<boolean> {
+  if (isJsonArray(a)) return isJsonArray(b) && a.length === b.length && (yield* isSameAt(a.keys(), a, b));
   if (!isJsonObject(a)) return !isJsonArray(b) && !isJsonObject(b) && (a ?? null) === (b ?? null);
   if (!isJsonObject(b)) return false;
-  const isThere = (one: unknown): boolean => one !== null && one !== undefined;
-  const names = Object.keys(a).filter((name) => isThere(a[name]));
-  return (
-    names.length === Object.keys(b).filter((name) => isThere(b[name])).length &&
-    names.every((name) => Object.hasOwn(b, name) && isSameContent(a[name], b[name]))
-  );
+  const names = yield* namesIn(a);
+  return names.length === (yield* namesIn(b)).length && (yield* isSameAt(names, a, b));
+}
+
+function* isSameAt<K extends string | number>(
+  places: Iterable<K>,
+  a: { readonly [Place in K]?: unknown },
+  b: typeof a,
+): Steps<boolean> {
+  let count = 0;
+  for (const place of places) {
+    if (!Object.hasOwn(b, place)) return false;
+    const [one, other] = [a[place], b[place]];
+    // Compares with !== first: most values are primitive, and a generator for each would take twice as long.
+    if (one !== other && !(yield* isSameContent(one, other))) return false;
+    if (endsStep(count++)) yield;
+  }
+  return true;
 }

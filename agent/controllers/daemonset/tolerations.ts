@@ -1,11 +1,14 @@
-import type { DaemonSet, Toleration } from "../../api/core.ts";
-import { taintKeys } from "../../api/taints.ts";
+import type { DaemonSet, Taint, Toleration } from "../../api/core.ts";
+import { taintKeys, tolerates } from "../../api/taints.ts";
 
 type PodSpec = NonNullable<DaemonSet["spec"]>["template"]["spec"];
 
 const forGood = (key: string, effect: "NoExecute" | "NoSchedule"): Toleration => ({ key, operator: "Exists", effect });
 
-/** docs/kubernetes-rules.md#daemon-tolerations: a daemon pod stays on its board in any state of the board. */
+/**
+ * The tolerations of every daemon pod (docs/kubernetes-rules.md#daemon-tolerations): it stays on its board whatever
+ * happens.
+ */
 const always: readonly Toleration[] = [
   forGood(taintKeys.notReady, "NoExecute"),
   forGood(taintKeys.unreachable, "NoExecute"),
@@ -16,18 +19,29 @@ const always: readonly Toleration[] = [
 ];
 const withoutPodNetwork: readonly Toleration[] = [forGood(taintKeys.networkUnavailable, "NoSchedule")];
 
-/** The template's tolerations, and those of every daemon pod. */
+/**
+ * The template's tolerations, and those of every daemon pod. A toleration of every daemon pod takes the place of an
+ * equal one of the template, without tolerationSeconds, so that the pod stays for good.
+ */
 export function daemonTolerations(spec: PodSpec): readonly Toleration[] {
-  const added = spec?.hostNetwork === true ? [...always, ...withoutPodNetwork] : always;
-  return added.reduce(withToleration, spec?.tolerations ?? []);
+  const added = new Map(addedTo(spec).map((one) => [one.key, one]));
+  const placed = new Set<Toleration>();
+  // One pass over the template's tolerations: a tenant may write tens of thousands.
+  const kept = (spec?.tolerations ?? []).map((one) => {
+    const other = added.get(one.key);
+    if (other === undefined || !isSame(one, other)) return one;
+    placed.add(other);
+    return other;
+  });
+  return [...kept, ...[...added.values()].filter((one) => !placed.has(one))];
 }
 
-/** Replaces an equal toleration in place, dropping its tolerationSeconds: the pod stays for good. */
-function withToleration(before: readonly Toleration[], added: Toleration): readonly Toleration[] {
-  return before.some((one) => isSame(one, added))
-    ? before.map((one) => (isSame(one, added) ? added : one))
-    : [...before, added];
-}
+/** Whether a pod of the template tolerates a taint, without building the list of `daemonTolerations`. */
+export const isTolerated = (spec: PodSpec, taint: Taint): boolean =>
+  addedTo(spec).some((one) => tolerates(one, taint)) || (spec?.tolerations ?? []).some((one) => tolerates(one, taint));
+
+const addedTo = (spec: PodSpec): readonly Toleration[] =>
+  spec?.hostNetwork === true ? [...always, ...withoutPodNetwork] : always;
 
 const isSame = (a: Toleration, b: Toleration): boolean =>
   a.key === b.key && a.operator === b.operator && a.effect === b.effect && (a.value ?? "") === (b.value ?? "");

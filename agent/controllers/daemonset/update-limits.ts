@@ -4,13 +4,13 @@ type Written = NonNullable<
   NonNullable<NonNullable<DaemonSet["spec"]>["updateStrategy"]>["rollingUpdate"]
 >["maxUnavailable"];
 
-/** How many boards at a time may lack an available pod, or have a second pod, during an update. */
+/** How many boards may lack an available pod, or have a second pod, at the same time during an update. */
 export interface UpdateLimits {
   readonly maxUnavailable: number;
   readonly maxSurge: number;
 }
 
-/** `undefined` (OnDelete): pods are only replaced once the old ones are deleted by hand. */
+/** The limits of a set's updates; undefined (OnDelete): a pod is replaced only after it was deleted by hand. */
 export function updateLimits({ spec }: DaemonSet, desired: number): UpdateLimits | undefined {
   if (spec?.updateStrategy?.type === "OnDelete") return undefined;
   const { maxUnavailable, maxSurge } = spec?.updateStrategy?.rollingUpdate ?? {};
@@ -23,7 +23,7 @@ export function updateLimits({ spec }: DaemonSet, desired: number): UpdateLimits
 /** Whether a board may have an old and a new pod at the same time. */
 export const allowsSurge = (set: DaemonSet): boolean => (updateLimits(set, 1)?.maxSurge ?? 0) > 0;
 
-/** Percentages of both limits round up. */
+/** A limit as a number of boards. A percentage of `desired` is rounded up, as in kube-controller-manager. */
 function share(written: Written | null | undefined, desired: number, usual: number): number {
   if (typeof written === "number") return written;
   const [, percent] = /^(\d{1,9})%$/.exec(written ?? "") ?? [];

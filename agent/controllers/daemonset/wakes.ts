@@ -9,8 +9,8 @@ import { eligibilityOf } from "./eligibility.ts";
 import { selectorOf } from "./selector.ts";
 
 /**
- * The changes that enqueue a set (docs/kubernetes-rules.md#daemon-triggers). No others, as in kube-controller-manager:
- * a deleted Node, or one that stops taking new pods, appears in the status with the next change of something else.
+ * The changes that enqueue a set (docs/kubernetes-rules.md#daemon-triggers), the same as in kube-controller-manager: a
+ * deleted Node, or one that becomes ineligible for new pods, appears in the status with the next of these changes.
  */
 export const setWakes: readonly WatchSpec[] = [
   wake(daemonSets, ({ key }) => [key]),
@@ -20,7 +20,8 @@ export const setWakes: readonly WatchSpec[] = [
 ];
 
 /**
- * The sets that controlled the object before and after; for an object without a controller, every set that matches it.
+ * The sets that control the object before and after the change; for an object without a controller, every set whose
+ * selector matches it.
  */
 function* ownersOf({ before, after, swept }: Seen<KubeObject>, site: SiteView): Generator<string | undefined> {
   const [was, is] = [before && controllerKey(before, site), after && controllerKey(after, site)];
@@ -48,7 +49,7 @@ function* matchingSets(object: KubeObject, site: SiteView): Generator<string | u
   }
 }
 
-/** Only labels and taints of a Node decide where pods may run. */
+/** The sets that a change of a Node concerns. Only labels and taints decide where daemon pods may run. */
 function* setsForBoard({ key, before, after }: Seen<Node>, site: SiteView): Generator<string | undefined> {
   if (after === undefined) return;
   if (before && isSameText(labels(before), labels(after)) && isSameText(taintsOf(before), taintsOf(after))) return;

@@ -7,37 +7,38 @@ import { leaderElection } from "../service/eligible.ts";
 import { noMemory, type SliceMemory } from "../slices/memory.ts";
 import { slicesOf, sliceWake } from "../slices/wake.ts";
 import { workloadReads } from "../workloads.ts";
-import { decide, type MirrorState, remember } from "./decide.ts";
+import { decide, deciding, type MirrorState, remember } from "./decide.ts";
 import { controllerName } from "./mirrored.ts";
 
-export interface MirroringParts {
-  /** Most addresses mirrored per subset. */
+export interface MirroringOptions {
+  /** Maximum number of addresses mirrored per subset. */
   readonly most: number;
 }
 
-/** Mirrors Endpoints that were written by hand for a service without a selector as EndpointSlices. */
-export const endpointSliceMirroring = ({ most }: MirroringParts): Controller<MirrorState, SliceMemory> => ({
+/** Mirrors Endpoints as EndpointSlices if they were written by hand, for a service without a selector. */
+export const endpointSliceMirroring = ({ most }: MirroringOptions): Controller<MirrorState, SliceMemory> => ({
   name: "endpoint-slice-mirroring",
   reads: workloadReads["endpoint-slice-mirroring"],
   restsOn: [services, endpoints, endpointSlices],
   wakes: [wake(services, keysOfService), wake(endpoints, keysOfEndpoints), sliceWake(controllerName, 0)],
   initialMemory: noMemory,
   async observe(key, site, memory) {
-    const [service, made] = [site.lister(services).get(key), site.lister(endpoints).get(key)];
-    const slices = slicesOf(key, controllerName, site);
     const expected = await outstanding(memory.expected, endpointSlices, site);
     if (expected.size > 0) return { kind: "behind", expected };
+    const slices = await site.inTurns(slicesOf(key, controllerName, site));
+    const [service, made] = [site.lister(services).get(key), site.lister(endpoints).get(key)];
     if (made && isMirrorable(made) && service && service.spec?.selector === undefined) {
       return { kind: "mirrored", endpoints: made, slices };
     }
     if (slices.length === 0) return undefined;
-    // Objects that only left our cache stay mirrored.
-    const isUnseen =
+    // Endpoints or a service that only left our cache stay mirrored.
+    const isInApi =
       (made === undefined && (await site.fetch(endpoints, key)) !== undefined) ||
       (service === undefined && (await site.fetch(services, key)) !== undefined);
-    return isUnseen ? undefined : { kind: "left", slices };
+    return isInApi ? undefined : { kind: "left", slices };
   },
   decide: (state, memory) => decide(state, memory, most),
+  deciding: (state, memory) => deciding(state, memory, most),
   remember,
 });
 
@@ -46,7 +47,7 @@ const skipLabel = "endpointslice.kubernetes.io/skip-mirror";
 const isMirrorable = ({ metadata: { labels, annotations } }: Endpoints): boolean =>
   labels?.[skipLabel] !== "true" && annotations?.[leaderElection] === undefined;
 
-/** Services with a selector have slices of their own: only a selector that appears or goes matters here. */
+/** Services with a selector have slices of their own, so only the addition or removal of a selector matters here. */
 function keysOfService({ key, before, after }: Seen<Service>): readonly string[] {
   const [had, has] = [before?.spec?.selector !== undefined, after?.spec?.selector !== undefined];
   if (before === undefined || after === undefined) return (before ? had : has) ? [] : [key];
@@ -54,8 +55,9 @@ function keysOfService({ key, before, after }: Seen<Service>): readonly string[]
 }
 
 /**
- * Most Endpoints are written by a controller for a service with a selector, and are not mirrored. Without a selector
- * the managed-by label is ignored: the service lost its selector, or the Endpoints were applied from a copy.
+ * Endpoints that a controller writes for a service with a selector enqueue nothing: they are not mirrored. For a
+ * service without a selector the managed-by label is ignored: the service may have lost its selector, or its Endpoints
+ * were applied from a copy of such Endpoints.
  */
 function keysOfEndpoints({ key, before, after, swept }: Seen<Endpoints>, site: SiteView): readonly string[] {
   const states = [before, after].flatMap((one) => one ?? []);

@@ -1,13 +1,14 @@
 import type { EndpointSlice, Endpoints } from "../../api/core.ts";
 import { endpoints as endpointsKind } from "../../api/resources.ts";
 import type { Instant } from "../../base/clock.ts";
+import { atOnce, type Steps } from "../../base/steps.ts";
 import { type Action, type ObjectRef, type Outcome, refTo } from "../../execution/actions.ts";
 import type { Decision } from "../../loop/controller.ts";
 import type { Expectations } from "../expectations.ts";
 import { afterPart, inParts, type SliceMemory, waitForCache } from "../slices/memory.ts";
 import { recycled } from "../slices/recycle.ts";
 import { partsOf, removal, sliceOwner } from "../slices/write.ts";
-import { type Mirrored, mirror, mirroredAnnotations } from "./mirrored.ts";
+import { type MirroredSlices, mirror, mirroredAnnotations } from "./mirrored.ts";
 
 export type MirrorState =
   /** The cache does not show our own writes yet. */
@@ -16,7 +17,11 @@ export type MirrorState =
   | { readonly kind: "left"; readonly slices: readonly EndpointSlice[] }
   | { readonly kind: "mirrored"; readonly endpoints: Endpoints; readonly slices: readonly EndpointSlice[] };
 
-export function decide(state: MirrorState, memory: SliceMemory, most: number): Decision<SliceMemory> {
+export const decide = (state: MirrorState, memory: SliceMemory, most: number): Decision<SliceMemory> =>
+  atOnce(deciding(state, memory, most));
+
+/** Decides in steps, because Endpoints may have thousands of subsets. */
+export function* deciding(state: MirrorState, memory: SliceMemory, most: number): Steps<Decision<SliceMemory>> {
   switch (state.kind) {
     case "behind":
       return waitForCache(memory, state.expected);
@@ -25,7 +30,7 @@ export function decide(state: MirrorState, memory: SliceMemory, most: number): D
     case "mirrored": {
       const { endpoints, slices } = state;
       const owner = sliceOwner(endpointsKind, endpoints);
-      const mirrored = mirror(endpoints, slices, most);
+      const mirrored = yield* mirror(endpoints, slices, most);
       const annotations = mirroredAnnotations(endpoints);
       const plan = recycled(mirrored.plan, owner);
       const parts = partsOf(plan, owner, { annotationsOf: () => annotations, cause: undefined });
@@ -44,7 +49,7 @@ export const remember = (
   now: Instant,
 ): Decision<SliceMemory> => afterPart(decision, outcomes, now, () => []);
 
-function complaints(about: ObjectRef, { invalid, skipped }: Mirrored, most: number): readonly Action[] {
+function complaints(about: ObjectRef, { invalid, skipped }: MirroredSlices, most: number): readonly Action[] {
   const warn = (reason: string, message: string): Action => ({
     do: "event",
     about,

@@ -1,5 +1,5 @@
 import type { EndpointSlice, Endpoints } from "../../api/core.ts";
-import { atOnce } from "../../base/steps.ts";
+import type { Steps } from "../../base/steps.ts";
 import { repack } from "../endpoints/repack.ts";
 import type { Subset, SubsetAddress } from "../service/go-text.ts";
 import { type Family, parseAddress } from "../service/ip.ts";
@@ -23,7 +23,7 @@ import {
 
 export const controllerName = "endpointslicemirroring-controller.k8s.io";
 
-export interface Mirrored {
+export interface MirroredSlices {
   readonly plan: SlicePlan;
   /** Addresses that cannot be parsed. */
   readonly invalid: number;
@@ -35,8 +35,8 @@ export interface Mirrored {
  * The changes to the slices that mirror an Endpoints object (docs/kubernetes-rules.md#slice-mirroring): one slice for
  * each subset and family.
  */
-export function mirror(endpoints: Endpoints, slices: readonly EndpointSlice[], most: number): Mirrored {
-  const { groups, invalid, skipped } = groupsOf(endpoints.subsets ?? [], most);
+export function* mirror(endpoints: Endpoints, slices: readonly EndpointSlice[], most: number): Steps<MirroredSlices> {
+  const { groups, invalid, skipped } = yield* groupsOf(endpoints.subsets ?? [], most);
   const labels = {
     ...endpoints.metadata.labels,
     [serviceNameLabel]: endpoints.metadata.name,
@@ -44,49 +44,54 @@ export function mirror(endpoints: Endpoints, slices: readonly EndpointSlice[], m
   };
   const create: SliceContent[] = [];
   const update: SliceUpdate[] = [];
-  const remove = slices.filter((slice) => !groups.some((group) => isOf(slice, group)));
-  for (const group of groups) {
-    const [first, ...more] = slices.filter((slice) => isOf(slice, group));
+  const remove: EndpointSlice[] = [];
+  const byGroup = new Map<string, EndpointSlice[]>([...groups.keys()].map((name) => [name, []]));
+  for (const slice of slices) {
+    const name = `${slice.addressType} ${yield* portMapOf(portsOf(slice))}`;
+    (byGroup.get(name) ?? remove).push(slice);
+    yield;
+  }
+  for (const [name, group] of groups) {
+    yield;
+    const [first, ...more] = byGroup.get(name) ?? [];
     const wanted = [...group.endpoints.values()].slice(0, most);
     if (wanted.length === 0) {
       remove.push(...(first ? [first, ...more] : []));
       continue;
     }
     remove.push(...more);
-    const content = { addressType: group.family, ports: atOnce(sortedPorts(group.ports)), endpoints: wanted, labels };
+    const content = { addressType: group.family, ports: yield* sortedPorts(group.ports), endpoints: wanted, labels };
     if (first === undefined) create.push(content);
-    else if (!isMirror(first, wanted, endpoints)) update.push({ slice: first, content, madeOver: "renamed" });
+    else if (!isMirror(first, wanted, endpoints)) update.push({ slice: first, content, reuse: "drop generateName" });
   }
   return { plan: { create, update, remove }, invalid, skipped };
 }
 
-/** Leaves out two annotations: the trigger time, and kubectl's last-applied-configuration. */
+/** The annotations to mirror: all except the trigger time and kubectl's last-applied-configuration. */
 export const mirroredAnnotations = ({ metadata: { annotations } }: Endpoints): Readonly<Record<string, string>> =>
   without(annotations, triggerAnnotation, "kubectl.kubernetes.io/last-applied-configuration");
 
 interface Group {
   readonly family: Family;
   readonly ports: readonly SlicePort[];
-  readonly portMap: string;
-  /** By identity; of addresses with the same identity the last one counts. */
+  /** The endpoints by identity; of addresses with the same identity the last one counts. */
   readonly endpoints: Map<string, SliceEndpoint>;
 }
 
-const isOf = (slice: EndpointSlice, { family, portMap }: Group): boolean =>
-  slice.addressType === family && atOnce(portMapOf(portsOf(slice))) === portMap;
-
-function groupsOf(
+/** Groups the endpoints by family and ports. */
+function* groupsOf(
   subsets: readonly Subset[],
   most: number,
-): { readonly groups: readonly Group[]; readonly invalid: number; readonly skipped: number } {
+): Steps<{ readonly groups: ReadonlyMap<string, Group>; readonly invalid: number; readonly skipped: number }> {
   const groups = new Map<string, Group>();
   let [invalid, skipped] = [0, 0];
-  for (const { addresses = [], notReadyAddresses = [], ports = [] } of atOnce(repack(subsets))) {
+  for (const { addresses = [], notReadyAddresses = [], ports = [] } of yield* repack(subsets)) {
+    yield;
     const slicePorts = ports.map(slicePort);
-    const portMap = atOnce(portMapOf(slicePorts));
+    const portMap = yield* portMapOf(slicePorts);
     for (const family of ["IPv4", "IPv6"] as const) {
       const name = `${family} ${portMap}`;
-      if (!groups.has(name)) groups.set(name, { family, ports: slicePorts, portMap, endpoints: new Map() });
+      if (!groups.has(name)) groups.set(name, { family, ports: slicePorts, endpoints: new Map() });
     }
     let added = 0;
     for (const [list, ready] of [
@@ -105,7 +110,7 @@ function groupsOf(
     }
     skipped += addresses.length + notReadyAddresses.length - added;
   }
-  return { groups: [...groups.values()], invalid, skipped };
+  return { groups, invalid, skipped };
 }
 
 function endpointOf(
@@ -141,8 +146,8 @@ function isMirror(slice: EndpointSlice, wanted: readonly SliceEndpoint[], endpoi
   const stored = endpointsOf(slice);
   const byIdentity = new Map(stored.map((endpoint) => [identityOf(endpoint), endpoint]));
   const isSame = wanted.every((endpoint) => {
-    const known = byIdentity.get(identityOf(endpoint));
-    return known !== undefined && isSameEndpoint(known, endpoint);
+    const mirror = byIdentity.get(identityOf(endpoint));
+    return mirror !== undefined && isSameEndpoint(mirror, endpoint);
   });
   const { labels, annotations, ownerReferences = [] } = slice.metadata;
   const { name, uid } = endpoints.metadata;

@@ -6,19 +6,19 @@ import { endpointsOf, managedByLabel, portsOf, type SliceContent, serviceNameLab
 
 export const controllerName = "endpointslice-controller.k8s.io";
 const headlessLabel = "service.kubernetes.io/headless";
-const ours = [serviceNameLabel, managedByLabel, headlessLabel] as const;
+const ownLabels = [serviceNameLabel, managedByLabel, headlessLabel] as const;
 
-/** The labels of the service, except those reserved for slices, which we set. */
+/** The labels of a service's slices: those of the service, and our own, which take precedence. */
 export const labelsFor = (service: Service): Readonly<Record<string, string>> => ({
-  ...without(service.metadata.labels, ...ours),
+  ...without(service.metadata.labels, ...ownLabels),
   ...(isHeadless(service) && { [headlessLabel]: "" }),
   [serviceNameLabel]: service.metadata.name,
   [managedByLabel]: controllerName,
 });
 
-/** Ignores changes to our reserved labels: they are no reason for a write. */
+/** Whether the service's labels differ from the slice's. Differences in our own labels alone cause no write. */
 export const isRelabelled = (slice: EndpointSlice, service: Service): boolean =>
-  !isSameMap(without(slice.metadata.labels, ...ours), without(service.metadata.labels, ...ours));
+  !isSameMap(without(slice.metadata.labels, ...ownLabels), without(service.metadata.labels, ...ownLabels));
 
 /** The stored content of a slice. */
 export const contentOf = (slice: EndpointSlice): SliceContent => ({

@@ -2,13 +2,13 @@ import type { EndpointSlice, Pod, Service } from "../../api/core.ts";
 import { boardOf } from "../../api/pods.ts";
 import { services } from "../../api/resources.ts";
 import { backoff } from "../../base/backoff.ts";
-import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { elapsed, type Instant, isAfter, type Millis, shifted } from "../../base/clock.ts";
 import { atOnce, type Steps } from "../../base/steps.ts";
 import { type Action, type ObjectRef, type Outcome, refTo } from "../../execution/actions.ts";
 import type { Decision } from "../../loop/controller.ts";
 import type { Expectations } from "../expectations.ts";
 import { without } from "../service/map-patch.ts";
-import { readinessOf, type Silence } from "../service/readiness.ts";
+import { readinessOf, type SilentBoards } from "../service/readiness.ts";
 import { refusalOf } from "../service/refusal.ts";
 import { triggerAnnotation, triggerTime } from "../service/trigger-time.ts";
 import { afterPart, inParts, type SliceMemory, waitForCache } from "../slices/memory.ts";
@@ -18,36 +18,39 @@ import { familiesOf } from "./endpoint.ts";
 import { planOf } from "./plan.ts";
 import type { ZoneShares } from "./zone-shares.ts";
 
-export type ServiceState =
-  /** Its slices are managed by another writer. */
+export type SlicesState =
+  /** Another writer manages the service's slices. */
   | { readonly kind: "foreign" }
   /** The cache does not show our own writes yet. */
   | { readonly kind: "behind"; readonly expected: Expectations }
   | {
       readonly kind: "selected";
       readonly service: Service;
-      /** The pods that its selector matches, by name. */
+      /** The pods that the service selects, by name. */
       readonly pods: readonly Pod[];
       /** Our slices of the service that are not being deleted, by name. */
       readonly slices: readonly EndpointSlice[];
-      /** The zone of each existing board. */
+      /** The zone of each board that has a Node; undefined: the board has no zone label. */
       readonly zones: ReadonlyMap<string, string | undefined>;
-      /** Each zone's share of the site's CPU; "not asked": the service does not use it. */
+      /**
+       * Each zone's share of the site's CPU; undefined: not computable; "not asked": the service does not use the
+       * shares.
+       */
       readonly shares: ZoneShares | undefined | "not asked";
-      readonly silence: Silence;
+      readonly silence: SilentBoards;
     };
 
-/** How soon a held endpoint is checked again. */
+/** How soon an endpoint that is held ready is checked again. */
 const recheck: Millis = 5000;
 /** Backoff in ms for pods that had to be left out, as in kube-controller-manager. */
 const missedRetry = { first: 1000, most: 1_000_000 };
 
-export const decide = (state: ServiceState, memory: SliceMemory, most: number, now: Instant): Decision<SliceMemory> =>
+export const decide = (state: SlicesState, memory: SliceMemory, most: number, now: Instant): Decision<SliceMemory> =>
   atOnce(deciding(state, memory, most, now));
 
-/** In steps: a service may have tens of thousands of ports. */
+/** Decides in steps, because a service may have tens of thousands of ports. */
 export function* deciding(
-  state: ServiceState,
+  state: SlicesState,
   memory: SliceMemory,
   most: number,
   now: Instant,
@@ -64,7 +67,7 @@ export function* deciding(
   }
 }
 
-type Selected = Extract<ServiceState, { kind: "selected" }>;
+type Selected = Extract<SlicesState, { kind: "selected" }>;
 
 function* decideSelected(
   state: Selected,
@@ -73,10 +76,10 @@ function* decideSelected(
   now: Instant,
 ): Steps<Decision<SliceMemory>> {
   const { service, pods, slices, zones, shares, silence } = state;
-  // With publishNotReadyAddresses no endpoint becomes unready for its pod's readiness, so none is held.
+  // With publishNotReadyAddresses the endpoint of an unready pod stays ready, so no endpoint has to be held ready.
   const wasReady = service.spec?.publishNotReadyAddresses ? [] : readyTargets(slices);
   const { ready, isHeld, cause } = readinessOf(pods, silence, new Set(wasReady));
-  const { at, times } = triggerTime(memory.told, service, pods);
+  const { at, times } = triggerTime(memory.reported, service, pods);
   const owner = sliceOwner(services, service);
   const wanted = { service, owner: owner.reference, pods, ready, zones, shares, slices, most };
   const { plan, missing, troubles } = yield* planOf(wanted);
@@ -89,7 +92,7 @@ function* decideSelected(
   const about = refTo(services, service);
   const complaints = missed !== undefined && missed !== memory.missed ? [complaint(about, missed.text)] : [];
   const isShared = shares !== "not asked" && troubles.size === 0;
-  const next: SliceMemory = { ...memory, telling: times, expected: new Map(), waits: 0, missed, isShared };
+  const next: SliceMemory = { ...memory, reporting: times, expected: new Map(), waits: 0, missed, isShared };
   const { actions, memory: kept } = inParts(parts, next);
   const waits = [...(isHeld ? [recheck] : []), ...(missed ? [elapsed(now, missed.until)] : [])];
   return {
@@ -99,7 +102,7 @@ function* decideSelected(
   };
 }
 
-/** After a failed write the next sync reports the same trigger time. An Event reports a refusal by the API. */
+/** After a failed write the next sync reports the same trigger time, and an Event reports a refusal by the API. */
 export const remember = (
   decision: Decision<SliceMemory>,
   outcomes: readonly Outcome[],
@@ -117,14 +120,14 @@ const readyTargets = (slices: readonly EndpointSlice[]): readonly string[] =>
     endpointsOf(slice).flatMap(({ conditions, targetRef }) => (conditions?.ready ? (targetRef?.uid ?? []) : [])),
   );
 
-/** Events about hints: every failure, and each change between enabled and disabled. */
+/** Events about zone hints: one for each change between enabled and disabled, and for every failure. */
 function sharingEvents(
   { service, shares }: Selected,
   troubles: ReadonlyMap<string, string>,
   wasShared: boolean,
 ): readonly Action[] {
   const about = refTo(services, service);
-  const tell = (severity: "Normal" | "Warning", what: "Enabled" | "Disabled", message: string): Action => ({
+  const event = (severity: "Normal" | "Warning", what: "Enabled" | "Disabled", message: string): Action => ({
     do: "event",
     about,
     severity,
@@ -134,13 +137,13 @@ function sharingEvents(
   const families = familiesOf(service).join(", ");
   if (shares === "not asked") {
     const message = `Topology Aware Hints has been disabled, addressType: ${families}`;
-    return wasShared ? [tell("Warning", "Disabled", message)] : [];
+    return wasShared ? [event("Warning", "Disabled", message)] : [];
   }
   if (troubles.size === 0) {
     const message = `Topology Aware Hints has been enabled, addressType: ${families}`;
-    return wasShared ? [] : [tell("Normal", "Enabled", message)];
+    return wasShared ? [] : [event("Normal", "Enabled", message)];
   }
-  return [...troubles].map(([family, trouble]) => tell("Warning", "Disabled", `${trouble}, addressType: ${family}`));
+  return [...troubles].map(([family, trouble]) => event("Warning", "Disabled", `${trouble}, addressType: ${family}`));
 }
 
 const complaint = (about: ObjectRef, what: string): Action => ({
@@ -151,7 +154,7 @@ const complaint = (about: ObjectRef, what: string): Action => ({
   message: `Error updating Endpoint Slices for Service ${about.namespace}/${about.name}: ${what}`,
 });
 
-/** An early retry for another reason keeps the pending backoff and does not repeat the event. */
+/** The pods left out now. A sync before the next try keeps the pending backoff and does not repeat the Event. */
 function missedNow(
   missing: readonly Pod[],
   service: Service,
@@ -160,7 +163,7 @@ function missedNow(
 ): SliceMemory["missed"] {
   if (missing.length === 0) return undefined;
   const text = missingText(service, missing);
-  if (before?.text === text && elapsed(now, before.until) > 0) return before;
+  if (before?.text === text && isAfter(before.until, now)) return before;
   const times = (before?.times ?? 0) + 1;
   return { text, times, until: shifted(now, backoff(times, missedRetry)) };
 }

@@ -3,7 +3,7 @@ import { boardOf, isTerminating } from "../../api/pods.ts";
 import { mapped, type Steps } from "../../base/steps.ts";
 import { addressesOf, hostnameOf } from "../service/eligible.ts";
 import { type Family, familyOf } from "../service/ip.ts";
-import { targetPortOf } from "../service/target-port.ts";
+import { offeredBy, targetPortOf } from "../service/target-port.ts";
 import type { SliceEndpoint, SlicePort } from "../slices/slice.ts";
 
 /** A pod as an endpoint of a service, for one address family; `undefined`: it has no address of that family. */
@@ -16,7 +16,7 @@ export function endpointOf(
   if (addresses.length === 0) return undefined;
   const { namespace = "", name, uid } = pod.metadata;
   const terminating = isTerminating(pod);
-  // A terminating pod is not ready, though it may still serve; unless the service publishes all.
+  // A terminating pod is not ready, though it may still serve, unless the service publishes unready pods too.
   const ready = service.spec?.publishNotReadyAddresses === true || (isReady && !terminating);
   const [board, hostname] = [boardOf(pod), hostnameOf(pod, service)];
   return {
@@ -31,18 +31,20 @@ export function endpointOf(
 
 /** The ports of a service resolved on this pod; named ports that the pod lacks are left out. */
 export function* slicePortsOf(pod: Pod, { spec }: Service): Steps<readonly SlicePort[]> {
-  const offered = yield* mapped(spec?.ports ?? [], (port) => {
-    const number = targetPortOf(pod, port);
+  const offered = offeredBy(pod);
+  const ports = yield* mapped(spec?.ports ?? [], (port) => {
+    const number = targetPortOf(offered, port);
     if (number === undefined) return undefined;
     const { name = "", protocol = "TCP", appProtocol } = port;
     return { name, port: number, protocol, ...(appProtocol !== undefined && { appProtocol }) };
   });
-  return offered.filter((port) => port !== undefined);
+  return ports.filter((port) => port !== undefined);
 }
 
 /**
- * The families of a service; each has its own slices. If an old API server sets none: the family of the cluster IP, and
- * both for a headless service. As in kube-controller-manager no slice is removed until the families are known.
+ * The address families of a service; each has its own slices. An old API server sets none: then it is the family of the
+ * cluster IP. Without a cluster IP both families count, as in kube-controller-manager, so that no slice is removed
+ * because of its family.
  */
 export function familiesOf({ spec }: Service): readonly Family[] {
   const named = (spec?.ipFamilies ?? []).filter((family): family is Family => family === "IPv4" || family === "IPv6");

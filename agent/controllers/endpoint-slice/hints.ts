@@ -7,7 +7,7 @@ import { contentOf } from "./content.ts";
 export type Nearness = "zone" | "node" | undefined;
 
 /**
- * The topology-mode annotation uses other hints and overrides trafficDistribution
+ * The service's trafficDistribution. The topology-mode annotation overrides it: its hints are computed in zone-hints.ts
  * (docs/kubernetes-rules.md#slice-hints).
  */
 export function nearnessOf(service: Service): Nearness {
@@ -43,7 +43,7 @@ export function withHints(plan: SlicePlan, unchanged: readonly EndpointSlice[], 
   };
 }
 
-/** An endpoint that is not ready keeps its hints: it gets no traffic. */
+/** Sets the hints of an endpoint. An unready endpoint keeps its old ones, because it gets no traffic. */
 function hinted(endpoint: SliceEndpoint, nearness: Nearness): SliceEndpoint {
   if (nearness !== undefined && endpoint.conditions?.ready !== true) return endpoint;
   const { hints: _before, ...rest } = endpoint;

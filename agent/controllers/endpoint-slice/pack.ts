@@ -46,7 +46,7 @@ interface Place {
   change: "none" | "update" | "remove";
 }
 
-/** Keeps the endpoints of a slice that are still wanted, in their current form, and takes them off the list. */
+/** Keeps the endpoints of a slice that are still wanted, in their wanted form, and removes them from `left`. */
 function settle(
   slice: EndpointSlice,
   left: Map<string, SliceEndpoint>,
@@ -64,7 +64,7 @@ function settle(
     isChanged ||= !isSameEndpoint(endpoint, now);
   }
   if (!isChanged && endpoints.length === before.length) {
-    // The stored form, with its hints.
+    // Unchanged: the stored endpoints keep their hints.
     return { slice, endpoints: [...before], change: isRelabelled(slice) ? "update" : "none" };
   }
   return { slice, endpoints, change: endpoints.length === 0 ? "remove" : "update" };

@@ -32,13 +32,15 @@ export interface Wanted {
   readonly pods: readonly Pod[];
   /** uids of the pods that count as ready. */
   readonly ready: ReadonlySet<string>;
-  /** The zone of each existing board. */
+  /** The zone of each board that has a Node; undefined: the board has no zone label. */
   readonly zones: ReadonlyMap<string, string | undefined>;
-  /** Each zone's share of the site's CPU; "not asked": the service does not use it. */
+  /**
+   * Each zone's share of the site's CPU; undefined: not computable; "not asked": the service does not use the shares.
+   */
   readonly shares: ZoneShares | undefined | "not asked";
   /** Our slices of the service. */
   readonly slices: readonly EndpointSlice[];
-  /** Most endpoints in one slice. */
+  /** Maximum number of endpoints in one slice. */
   readonly most: number;
 }
 
@@ -51,8 +53,8 @@ export interface SlicesPlan {
 }
 
 /**
- * The changes to all slices of a service (docs/kubernetes-rules.md#endpoint-slices). Slices of families that it no
- * longer has are removed.
+ * The changes to all slices of a service (docs/kubernetes-rules.md#endpoint-slices). Slices of families that the
+ * service no longer has are removed.
  */
 export function* planOf(wanted: Wanted): Steps<SlicesPlan> {
   const families = familiesOf(wanted.service);
@@ -78,15 +80,27 @@ function* planOfFamily(family: Family, wanted: Wanted): Steps<SlicesPlan> {
     slices.filter((slice) => !isOwnedBy(slice, owner)),
   ];
   const { groups, missing } = yield* groupsOf(family, wanted);
-  const portMaps = new Map<EndpointSlice, string>();
-  for (const slice of own) portMaps.set(slice, yield* portMapOf(portsOf(slice)));
+  const byPorts = new Map<string, EndpointSlice[]>([...groups.keys()].map((portMap) => [portMap, []]));
+  const leftover: EndpointSlice[] = [];
+  for (const slice of own) {
+    (byPorts.get(yield* portMapOf(portsOf(slice))) ?? leftover).push(slice);
+    yield;
+  }
   const labels = labelsFor(service);
+  // Slices share equal labels, of which there may be a thousand: each is compared once.
+  const compared = new Map<unknown, boolean>();
+  const relabelled = (slice: EndpointSlice): boolean => {
+    const known = compared.get(slice.metadata.labels) ?? isRelabelled(slice, service);
+    compared.set(slice.metadata.labels, known);
+    return known;
+  };
   const create: SliceContent[] = [];
   const update: SliceUpdate[] = [];
   const remove: EndpointSlice[] = [...others];
   for (const [portMap, { ports, endpoints }] of groups) {
-    const of = own.filter((slice) => portMaps.get(slice) === portMap);
-    const packed = pack(of, [...endpoints.values()], { most, isRelabelled: (slice) => isRelabelled(slice, service) });
+    yield;
+    const of = byPorts.get(portMap) ?? [];
+    const packed = pack(of, [...endpoints.values()], { most, isRelabelled: relabelled });
     const content = (list: readonly SliceEndpoint[], as: readonly SlicePort[]): SliceContent => ({
       addressType: family,
       ports: as,
@@ -100,7 +114,7 @@ function* planOfFamily(family: Family, wanted: Wanted): Steps<SlicesPlan> {
     );
     remove.push(...packed.remove);
   }
-  remove.push(...own.filter((slice) => !groups.has(portMaps.get(slice) ?? "")));
+  remove.push(...leftover);
   const plan = withPlaceholder({ create, update, remove }, slices, { service, family });
   const changed = new Set([...plan.update.map(({ slice }) => slice), ...remove]);
   const unchanged = slices.filter((slice) => !changed.has(slice));
@@ -114,13 +128,13 @@ function* planOfFamily(family: Family, wanted: Wanted): Steps<SlicesPlan> {
 
 interface Group {
   readonly ports: readonly SlicePort[];
-  /** By identity; of pods with the same identity the last one counts. */
+  /** The endpoints by identity; of several pods with the same identity the last one counts. */
   readonly endpoints: Map<string, SliceEndpoint>;
 }
 
 /**
  * Groups the endpoints by their ports. A pod whose board has no Node is left out, because its zone is unknown, unless
- * the service publishes all pods; its ports count all the same.
+ * the service publishes unready pods too. Its ports still form a group, so that their slices stay.
  */
 function* groupsOf(
   family: Family,

@@ -4,12 +4,15 @@ import { contentOf } from "./content.ts";
 import { withHints } from "./hints.ts";
 import { leastFor, type ZoneShares } from "./zone-shares.ts";
 
+/** Numbers of endpoints for one zone. */
 interface Allocation {
   readonly least: number;
   readonly most: number;
+  /** The zone's exact share; may be fractional. */
   readonly wanted: number;
 }
 
+/** Numbers of endpoints by zone. */
 type Counts = Map<string, number>;
 
 export interface ZoneHints {
@@ -20,8 +23,8 @@ export interface ZoneHints {
 
 /**
  * Shares the ready endpoints among the zones by their CPU (docs/kubernetes-rules.md#slice-hints). Each endpoint first
- * serves its own zone; zones above their share then give endpoints to zones below theirs. If this cannot be done well
- * enough, no hints are set.
+ * serves its own zone; zones above their share then give endpoints to zones below theirs. No hints are set if a zone
+ * would get too few.
  */
 export function withZoneHints(
   plan: SlicePlan,
@@ -84,7 +87,10 @@ function allocationsOf(endpoints: number, shares: ZoneShares | undefined): Reado
   return new Map(entries);
 }
 
-/** The hints of a slice that may stay unchanged; `undefined`: hints are missing, or overload a zone. */
+/**
+ * The number of hints to each zone in a slice; `undefined`: the slice must change, because hints are missing or
+ * overload a zone.
+ */
 function hintsIn(
   slice: EndpointSlice,
   counts: Counts,
@@ -102,37 +108,36 @@ function hintsIn(
   return isTooMany ? undefined : found;
 }
 
-/**
- * The number of endpoints that each zone gives and receives: always from the largest surplus to the largest deficit.
- */
+/** The numbers of endpoints that each zone gives to others, and receives from others. */
 interface Moves {
   readonly giving: Counts;
   readonly receiving: Counts;
 }
 
+/** Moves endpoints one by one from the zone with the largest surplus to the one with the largest deficit. */
 function movesOf(allocations: ReadonlyMap<string, Allocation>, counts: ReadonlyMap<string, number>): Moves {
   const moves: Moves = { giving: new Map(), receiving: new Map() };
-  const rich: Counts = new Map();
-  const poor: Counts = new Map();
+  const surpluses: Counts = new Map();
+  const deficits: Counts = new Map();
   for (const [zone, { wanted }] of allocations) {
     const surplus = (counts.get(zone) ?? 0) - wanted;
-    if (surplus > 0) rich.set(zone, surplus);
-    else if (surplus < 0) poor.set(zone, -surplus);
+    if (surplus > 0) surpluses.set(zone, surplus);
+    else if (surplus < 0) deficits.set(zone, -surplus);
   }
   for (;;) {
-    const [[from, give], [to, take]] = [largest(rich), largest(poor)];
+    const [[from, give], [to, take]] = [largest(surpluses), largest(deficits)];
     if (give < 0.5 || take < 0.5 || (give < 1 && take < 1)) return moves;
     moves.giving.set(from, (moves.giving.get(from) ?? 0) + 1);
     moves.receiving.set(to, (moves.receiving.get(to) ?? 0) + 1);
-    rich.set(from, give - 1);
-    poor.set(to, take - 1);
+    surpluses.set(from, give - 1);
+    deficits.set(to, take - 1);
   }
 }
 
 const largest = (counts: ReadonlyMap<string, number>): readonly [zone: string, count: number] =>
   [...counts].reduce((most, one) => (one[1] > most[1] ? one : most), ["", 0]);
 
-/** Sets the hint of one endpoint, using up a move if its zone has one left. */
+/** Sets the hint of one endpoint: another zone if its own zone still has endpoints to give away, otherwise its own. */
 function hinted(endpoint: SliceEndpoint, { giving, receiving }: Moves): SliceEndpoint {
   const { zone } = endpoint;
   if (!isReady(endpoint) || zone === undefined) return endpoint;

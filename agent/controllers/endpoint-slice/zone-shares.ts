@@ -6,12 +6,12 @@ import { readyOf } from "../node-lifecycle/health.ts";
 /** Each zone's share of the site's CPU, between 0 and 1. */
 export type ZoneShares = ReadonlyMap<string, number>;
 
-/** How far a zone's load may exceed its share. */
+/** The fraction by which a zone's load may exceed its share. */
 const overload = 0.2;
 
 const excluded = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 
-/** Shares of the ready boards. `undefined`: a board lacks its zone or CPU, or there are fewer than two zones. */
+/** The shares of the ready boards' zones. undefined: a board has no zone or CPU, or there are fewer than two zones. */
 export function zoneSharesOf(nodes: Iterable<Node>): ZoneShares | undefined {
   const byZone = new Map<string, number>();
   let total = 0;
@@ -19,7 +19,7 @@ export function zoneSharesOf(nodes: Iterable<Node>): ZoneShares | undefined {
     const { labels = {} } = node.metadata;
     if (excluded.some((label) => Object.hasOwn(labels, label)) || readyOf(node)?.status !== "True") continue;
     const zone = labels[zoneLabel] ?? "";
-    // Millicores, exact as a number.
+    // In millicores, which a number represents exactly.
     const processors = Number((quantity(node.status?.allocatable?.cpu) ?? 0n) / 1_000_000n);
     if (zone === "" || processors <= 0) return undefined;
     byZone.set(zone, (byZone.get(zone) ?? 0) + processors);
@@ -30,7 +30,7 @@ export function zoneSharesOf(nodes: Iterable<Node>): ZoneShares | undefined {
   return new Map(zones.map(([zone, processors]) => [zone, processors / total]));
 }
 
-/** The fewest endpoints for a zone with which none exceeds the overload. */
+/** The fewest endpoints with which a zone of this share is not overloaded. */
 export const leastFor = (share: number, endpoints: number): number =>
   Math.ceil(endpoints * share * (1 / (1 + overload)));
 

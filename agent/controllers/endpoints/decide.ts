@@ -9,7 +9,7 @@ import { type Expectations, expecting } from "../expectations.ts";
 import { isHeadless } from "../service/eligible.ts";
 import type { Subset } from "../service/go-text.ts";
 import { isSameMap, mapPatch, without } from "../service/map-patch.ts";
-import { type Readiness, readinessOf, type Silence } from "../service/readiness.ts";
+import { type Readiness, readinessOf, type SilentBoards } from "../service/readiness.ts";
 import { refusalOf } from "../service/refusal.ts";
 import { triggerAnnotation, triggerTime } from "../service/trigger-time.ts";
 import type { EndpointsMemory } from "./memory.ts";
@@ -17,39 +17,39 @@ import { repack } from "./repack.ts";
 import { isSameSubsets, readyTargets, subsetsOf } from "./subsets.ts";
 import { truncate } from "./truncate.ts";
 
-export type ServiceState =
+export type EndpointsState =
   /** The service does not exist: the Endpoints of its name are deleted. */
   | { readonly kind: "gone"; readonly endpoints: Endpoints }
-  /** Its Endpoints are managed by another writer. */
+  /** Another writer manages the service's Endpoints. */
   | { readonly kind: "foreign" }
   /** The cache does not show our own writes yet. */
   | { readonly kind: "behind"; readonly expected: Expectations }
   | {
       readonly kind: "selected";
       readonly service: Service;
-      /** The pods that its selector matches, by name. */
+      /** The pods that the service selects, by name. */
       readonly pods: readonly Pod[];
       readonly endpoints: Endpoints | undefined;
-      readonly silence: Silence;
+      readonly silence: SilentBoards;
     };
 
 export const managedBy = { label: "endpoints.kubernetes.io/managed-by", us: "endpoint-controller" } as const;
 const headless = "service.kubernetes.io/headless";
 const overCapacity = "endpoints.kubernetes.io/over-capacity";
 
-/** How soon a held endpoint is checked again. */
+/** How soon an address that is held ready is checked again. See docs/judgement.md#harmful-acts. */
 const recheck: Millis = 5000;
-/** Backoff in ms for checking whether the cache shows our writes; usually it does within moments. */
+/** Backoff in ms for checking whether the cache shows our writes. */
 const catchUp = { first: 50, most: 2000 };
 
-export const decide = (state: ServiceState, memory: EndpointsMemory): Decision<EndpointsMemory> =>
+export const decide = (state: EndpointsState, memory: EndpointsMemory): Decision<EndpointsMemory> =>
   atOnce(deciding(state, memory));
 
-/** In steps: a service may have tens of thousands of ports. */
-export function* deciding(state: ServiceState, memory: EndpointsMemory): Steps<Decision<EndpointsMemory>> {
+/** Decides in steps, because a service may have tens of thousands of ports. */
+export function* deciding(state: EndpointsState, memory: EndpointsMemory): Steps<Decision<EndpointsMemory>> {
   switch (state.kind) {
     case "gone": {
-      // Deletes only the version that was read: a recreated service may have taken over the Endpoints before the
+      // Requires the resourceVersion that was read: a recreated service may have taken over the Endpoints before the
       // request arrives.
       return { actions: [{ do: "delete", target: refTo(endpoints, state.endpoints) }], memory };
     }
@@ -62,12 +62,12 @@ export function* deciding(state: ServiceState, memory: EndpointsMemory): Steps<D
     }
     case "selected": {
       const { service, pods, silence } = state;
-      // With publishNotReadyAddresses no address is removed for not being ready, so none is held.
+      // With publishNotReadyAddresses an unready pod keeps its address, so no address has to be held ready.
       const wasReady = service.spec?.publishNotReadyAddresses ? [] : readyTargets(state.endpoints?.subsets);
       const readiness = readinessOf(pods, silence, new Set(wasReady));
-      const { at, times } = triggerTime(memory.told, service, pods);
+      const { at, times } = triggerTime(memory.reported, service, pods);
       const actions = yield* write(state, readiness, at);
-      const next: EndpointsMemory = { ...memory, telling: times, expected: new Map(), waits: 0 };
+      const next: EndpointsMemory = { ...memory, reporting: times, expected: new Map(), waits: 0 };
       return { actions, memory: next, ...(readiness.isHeld && { requeueAfter: recheck }) };
     }
     default:
@@ -75,7 +75,7 @@ export function* deciding(state: ServiceState, memory: EndpointsMemory): Steps<D
   }
 }
 
-/** After a failed write the next sync reports the same trigger time. An Event reports a refusal by the API. */
+/** After a failed write the next sync reports the same trigger time, and an Event reports a refusal by the API. */
 export function remember(
   { actions, memory, ...rest }: Decision<EndpointsMemory>,
   outcomes: readonly Outcome[],
@@ -83,17 +83,17 @@ export function remember(
 ): Decision<EndpointsMemory> {
   const expected = expecting(memory.expected, endpoints, outcomes, now);
   const isDone = outcomes.every(({ ok }) => ok);
-  const told = isDone ? (memory.telling ?? memory.told) : memory.told;
+  const reported = isDone ? (memory.reporting ?? memory.reported) : memory.reported;
   const [write] = actions;
   const refusal = refusalOf(outcomes);
   return {
     ...rest,
     actions: write && refusal !== undefined ? complaint(write, refusal) : [],
-    memory: { ...memory, told, telling: undefined, expected },
+    memory: { ...memory, reported, reporting: undefined, expected },
   };
 }
 
-type Selected = Extract<ServiceState, { kind: "selected" }>;
+type Selected = Extract<EndpointsState, { kind: "selected" }>;
 
 function* write(
   { service, pods, endpoints: cached }: Selected,
@@ -128,7 +128,7 @@ const patch = (cached: Endpoints, body: object, cause: Cause | undefined): Actio
   ...(cause && { cause }),
 });
 
-/** Compares the repacked subsets too: another writer may have used another order. */
+/** Whether the stored subsets have the desired addresses, also if another writer packed or ordered them differently. */
 function* isSameAddresses(stored: readonly Subset[], desired: readonly Subset[]): Steps<boolean> {
   return (yield* isSameSubsets(stored, desired)) || (yield* isSameSubsets(yield* repack(stored), desired));
 }
@@ -140,7 +140,7 @@ const labelsOf = (service: Service): Readonly<Record<string, string>> => ({
   [managedBy.label]: managedBy.us,
 });
 
-/** Keeps annotations of other writers. */
+/** The annotations of other writers, plus ours. */
 const annotationsOf = (
   cached: Endpoints | undefined,
   { at, isTruncated }: { readonly at: string | undefined; readonly isTruncated: boolean },

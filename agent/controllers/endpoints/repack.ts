@@ -1,9 +1,9 @@
 import { endsStep, type Steps } from "../../base/steps.ts";
-import { inTextOrder } from "../../base/text-order.ts";
+import { inTextOrder } from "../../base/text/text-order.ts";
 import { byHash } from "../service/fnv-128.ts";
 import { portText, type Subset, type SubsetAddress, type SubsetPort, subsetText } from "../service/go-text.ts";
 
-/** Readiness of the addresses that offer a port, by identity. */
+/** The addresses that offer a port, by identity; true: the address is ready. */
 type Offers = Map<string, boolean>;
 
 /**
@@ -21,8 +21,8 @@ export function* repack(subsets: readonly Subset[]): Steps<readonly Subset[]> {
     for (const [index, port] of offered.entries()) {
       if (endsStep(index)) yield;
       const name = port === undefined ? "" : portText(port);
-      const known = ports.get(name);
-      if (known) known.subsets.add(subset);
+      const entry = ports.get(name);
+      if (entry) entry.subsets.add(subset);
       else ports.set(name, { port, subsets: new Set([subset]) });
     }
   }
@@ -36,22 +36,22 @@ export function* repack(subsets: readonly Subset[]): Steps<readonly Subset[]> {
   return packed.length < 2 ? packed : yield* byHash(packed, subsetText);
 }
 
-function note(address: SubsetAddress, ready: boolean, offers: Offers, addresses: Map<string, SubsetAddress>): void {
+function addOffer(address: SubsetAddress, ready: boolean, offers: Offers, addresses: Map<string, SubsetAddress>): void {
   const identity = `${address.ip} ${address.targetRef?.uid ?? ""}`;
   if (!addresses.has(identity)) addresses.set(identity, address);
   if (offers.get(identity) !== false) offers.set(identity, ready);
 }
 
 /**
- * Groups ports with the same offers. Addresses without ports form a group too, which adds nothing to one with the same
- * offers.
+ * Groups ports that the same addresses offer. Addresses without ports form a group without ports, or join the group of
+ * the same addresses.
  */
 function* grouped(
   ports: readonly { readonly port: SubsetPort | undefined; readonly subsets: ReadonlySet<Subset> }[],
   addresses: Map<string, SubsetAddress>,
 ): Steps<readonly { readonly ports: readonly SubsetPort[]; readonly offers: Offers }[]> {
   const groups = new Map<string, { readonly ports: SubsetPort[]; readonly offers: Offers }>();
-  // Computed once per combination of subsets, not once per port.
+  // The offers are computed once per combination of subsets, not once per port.
   const bySubsets = new Map<string, { readonly name: string; readonly offers: Offers }>();
   const numbers = new Map<Subset, number>();
   for (const [index, { port, subsets }] of ports.entries()) {
@@ -79,13 +79,13 @@ function offersOf(
 ): { readonly name: string; readonly offers: Offers } {
   const offers: Offers = new Map();
   for (const subset of subsets) {
-    for (const address of subset.addresses ?? []) note(address, true, offers, addresses);
-    for (const address of subset.notReadyAddresses ?? []) note(address, false, offers, addresses);
+    for (const address of subset.addresses ?? []) addOffer(address, true, offers, addresses);
+    for (const address of subset.notReadyAddresses ?? []) addOffer(address, false, offers, addresses);
   }
   return { name: JSON.stringify([...offers].sort(([a], [b]) => (a < b ? -1 : 1))), offers };
 }
 
-/** Addresses sorted, ports sorted by hash, empty lists left out as in the API. */
+/** The subset with its addresses sorted, its ports sorted by hash, and empty lists left out as in the API. */
 function* subsetOf({ addresses = [], notReadyAddresses = [], ports = [] }: Subset): Steps<Subset> {
   const sorted = yield* byHash(ports, portText);
   return {

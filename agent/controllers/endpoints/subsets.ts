@@ -4,10 +4,13 @@ import { mapped, type Steps } from "../../base/steps.ts";
 import { addressesOf, hostnameOf, isEligible } from "../service/eligible.ts";
 import type { Subset, SubsetAddress, SubsetPort } from "../service/go-text.ts";
 import { type Family, familyOf } from "../service/ip.ts";
-import { perPod, type ServicePort, targetPortOf } from "../service/target-port.ts";
+import { offeredBy, perPod, type ServicePort, targetPortOf } from "../service/target-port.ts";
 import { repack } from "./repack.ts";
 
-/** The subsets of a service's Endpoints, before truncation (docs/kubernetes-rules.md#endpoints). `ready`: uids. */
+/**
+ * The subsets of a service's Endpoints, not truncated (docs/kubernetes-rules.md#endpoints). `ready`: uids of the ready
+ * pods.
+ */
 export function* subsetsOf(
   service: Service,
   pods: readonly Pod[],
@@ -30,7 +33,7 @@ export function* subsetsOf(
   return yield* repack([...subsets].map(([ports, addresses]) => ({ ...addresses, ports })));
 }
 
-/** The pod's address of the service's first IP family; `undefined`: it has none. */
+/** The pod's address of the service's first IP family; undefined: the pod has none. */
 function addressOf(pod: Pod, service: Service): SubsetAddress | undefined {
   const family = firstFamily(service, pod);
   const address = addressesOf(pod).find((one) => one.family === family);
@@ -52,15 +55,16 @@ function firstFamily({ spec }: Service, { status }: Pod): Family {
   return familyOf(clusterIp === "" ? status?.podIP : clusterIp);
 }
 
-/** The service's ports that the pod has; `undefined`: none. A headless service without ports gets an empty list. */
+/** The service's ports that the pod has; undefined: none. Empty for a headless service without ports. */
 function* portsOf(pod: Pod, { spec }: Service): Steps<readonly SubsetPort[] | undefined> {
   const ports = spec?.ports ?? [];
   if (ports.length === 0) return spec?.clusterIP === "None" ? [] : undefined;
-  const offered = yield* mapped(ports, (port) => {
-    const number = targetPortOf(pod, port);
+  const offered = offeredBy(pod);
+  const resolved = yield* mapped(ports, (port) => {
+    const number = targetPortOf(offered, port);
     return number === undefined ? undefined : subsetPort(port, number);
   });
-  const found = offered.filter((port) => port !== undefined);
+  const found = resolved.filter((port) => port !== undefined);
   return found.length === 0 ? undefined : found;
 }
 
@@ -88,7 +92,7 @@ export function* isSameSubsets(a: readonly Subset[], b: readonly Subset[]): Step
   return true;
 }
 
-/** The members in a fixed order, with defaults filled in. */
+/** A subset's members in a fixed order, with defaults filled in. */
 const plain = ({ addresses = [], notReadyAddresses = [], ports = [] }: Subset): unknown => [
   addresses.map(plainAddress),
   notReadyAddresses.map(plainAddress),

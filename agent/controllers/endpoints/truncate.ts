@@ -1,6 +1,6 @@
 import type { Subset, SubsetAddress } from "../service/go-text.ts";
 
-/** Most addresses in one Endpoints object. */
+/** Maximum number of addresses in one Endpoints object. */
 export const mostAddresses = 1000;
 
 export interface Truncated {

@@ -1,25 +1,24 @@
-import type { Pod } from "../../api/core.ts";
-import { keyOf } from "../../api/meta.ts";
 import type { Instant } from "../../base/clock.ts";
-import type { Action } from "../../execution/actions.ts";
+import type { Action, ObjectRef } from "../../execution/actions.ts";
 import { freezeOn } from "../../holds/holds.ts";
 import { isHeld } from "../../judgement/link.ts";
 import type { Decision } from "../../loop/controller.ts";
-import { addAll, putFirst, removeAll } from "./eviction-queue.ts";
+import { type Known, taintGrounds } from "./grounds.ts";
 import { causeOf, type Judged, judgeBoard, recordOf, type TaintPlan, taintPlan } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
-import { type MonitorPass, type TaintWrite, tell, writeTaints } from "./pass.ts";
-import { countsAsReady, markNotReady } from "./pods-not-ready.ts";
+import { type MonitorPass, nodeEvent, type TaintWrite, writeTaints } from "./pass.ts";
+import { markNotReady } from "./pods-not-ready.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
-import { judgeZones } from "./site-zones.ts";
 import { deservedBy, runningTaint, swapped, withoutNoExecute } from "./taints.ts";
 import { mayHaveTurn, planTurns } from "./turn-writes.ts";
-import { zoneName } from "./zones.ts";
+import { addAll, putFirst, removeAll } from "./zones/eviction-queue.ts";
+import { judgeZones } from "./zones/site-zones.ts";
+import { zoneName } from "./zones/zones.ts";
 
 /**
  * Second round of a monitor pass: judges the zones and acts on them. It runs after the conditions were written, because
- * a board whose conditions the API refused must not count in its zone. A board whose conditions are still waiting to be
- * written does count: the rate of evictions in a zone must not depend on how fast we may write.
+ * a board whose conditions the API refused must not count in its zone. A board whose conditions still wait to be
+ * written does count: the eviction rate of a zone must not depend on how fast we may write.
  */
 export function act(
   pass: MonitorPass,
@@ -33,8 +32,8 @@ export function act(
   });
   const { holds, inherited } = pass;
   const { zones: judgedZones, disruption } = judgeZones(boards, memory, { settings, inherited, holds, now });
-  // A new Node keeps the NoExecute taint it arrives with if its Ready condition justifies it. Without a Ready condition
-  // nothing does, and the taint is removed.
+  // A new Node keeps a NoExecute taint that it arrives with only if its Ready condition justifies that taint. While no
+  // board of the site is ready, taints are removed from Nodes that joined and from those whose removal failed before.
   const isToClear = (board: Judged): boolean =>
     disruption === "silenced" ||
     (isNew(board, memory) && deservedBy(board.ready) === undefined) ||
@@ -51,13 +50,14 @@ export function act(
   const held = isHeld(memory.quarantine);
   const may = mayHaveTurn(records, { link: pass.link, held, holds, now });
   const byName = new Map(boards.map((board) => [board.name, board]));
-  const { zones, writes: turns } = planTurns(queued, { may, board: (name) => byName.get(name) }, now);
-  // A paid turn must not wait behind a thousand other writes. A board in `back` whose taint could not be removed is
-  // retried in the next pass.
+  const known = { link: pass.link, settings, now };
+  const { zones, writes: turns } = planTurns(queued, { may, board: (name) => byName.get(name) }, known);
+  // Boards whose turn cost a token are written first, not behind a thousand others. A board in `back` whose taint could
+  // not be removed is retried in the next pass.
   const writes = new Map(turns);
   for (const [board, plan] of plans) {
     const isDone = writes.has(board.name) || pass.back.has(board.name);
-    const write = isDone ? undefined : taintWrite(board, plan, now);
+    const write = isDone ? undefined : taintWrite(board, plan, zones.get(board.zone), known);
     if (write) writes.set(board.name, write);
   }
   const pods = markPods(boards, pass.pods, unmarked(boards, memory, settings), now);
@@ -81,7 +81,7 @@ export function act(
 const isNew = ({ name, health }: Judged, { boards }: SiteMemory): boolean =>
   boards.get(name)?.health.uid !== health.uid;
 
-/** New during this term; Nodes found by the first pass of a term do not count. */
+/** Whether the Node appeared during this term. Nodes that the term's first pass found do not count. */
 const hasJoined = (board: Judged, memory: SiteMemory): boolean => memory.boards.size > 0 && isNew(board, memory);
 
 function recordsOf(
@@ -102,9 +102,8 @@ function recordsOf(
 /**
  * Updates the queue of every zone; copies each queue at most once.
  *
- * Policy `kubernetes`: a Node deleted while it waited still takes its turn and a token, before all others, because
- * kube-controller-manager queues every other board anew in each pass. If it is created again after that pass it is
- * queued at the end.
+ * Policy `kubernetes`: a Node that was deleted while it waited still takes a turn and a token, before all others,
+ * because kube-controller-manager queues all other boards anew in each pass. A recreated Node is queued at the end.
  */
 function queueBoards(
   zones: ReadonlyMap<string, ZoneRecord>,
@@ -124,46 +123,55 @@ function queueBoards(
     const keepsPlace = memory.boards.get(name)?.zone === zone && zones.get(zone)?.queue.waiting.has(name);
     if (plan === "held" || (plan === "wait" && keepsPlace)) continue;
     changes.get(zone)?.leaving.push(name);
-    if (plan === "wait") changes.get(zone)?.coming.push(name);
+    if (plan === "wait") changes.get(zone)?.joining.push(name);
   }
   return new Map(
     [...zones].map(([name, zone]) => {
-      const { leaving, gone, coming } = changes.get(name) ?? noChange();
-      const queue = addAll(putFirst(removeAll(zone.queue, leaving), gone), coming, now);
+      const { leaving, gone, joining } = changes.get(name) ?? noChange();
+      const queue = addAll(putFirst(removeAll(zone.queue, leaving), gone), joining, now);
       return [name, queue === zone.queue ? zone : { ...zone, queue }];
     }),
   );
 }
 
-const noChange = () => ({ leaving: [] as string[], gone: [] as string[], coming: [] as string[] });
+const noChange = () => ({ leaving: [] as string[], gone: [] as string[], joining: [] as string[] });
 
 /**
- * Writes that need no turn: removing a taint that no longer applies, and swapping one NoExecute taint for the other.
+ * The write for a plan that needs no turn: removing taints that no longer apply, or swapping one taint for the other.
  */
-function taintWrite(board: Judged, plan: TaintPlan, now: Instant): TaintWrite | undefined {
+function taintWrite(
+  board: Judged,
+  plan: TaintPlan,
+  zone: ZoneRecord | undefined,
+  known: Known,
+): TaintWrite | undefined {
   const { node, cached } = board;
   const base = { node, cached, turn: undefined };
   if (plan === "clear") {
     const taints = withoutNoExecute(node);
-    return taints && { ...base, taints, cause: undefined };
+    return taints && { ...base, taints, cause: undefined, grounds: undefined };
   }
   const deserved = plan === "swap" ? deservedBy(board.ready) : undefined;
-  return deserved && { ...base, taints: swapped(node, deserved, now), cause: causeOf(board) };
+  if (deserved === undefined) return undefined;
+  const grounds = taintGrounds(board, zone, known);
+  return { ...base, taints: swapped(node, deserved, known.now), cause: causeOf(board), grounds };
 }
 
-/** Emits the event once, when silence turns a ready board Unknown. */
+/**
+ * One Event for each board that was ready and that silence turns Unknown in this pass. It does not name the length of
+ * the silence, so that the Events of a board that falls silent again and again are merged.
+ */
 const nodeEvents = (boards: readonly Judged[]): readonly Action[] =>
-  boards
-    .filter(fellSilent)
-    .map(({ name, health }) =>
-      tell({ name, uid: health.uid }, "NodeNotReady", `Node ${name} status is now: NodeNotReady`),
-    );
+  boards.filter(fellSilent).map(({ name, health, verdict: { verdict, rule } }) => {
+    const message = `Node ${name} status is now: NodeNotReady: ${rule} (verdict ${verdict})`;
+    return nodeEvent({ name, uid: health.uid }, "NodeNotReady", message);
+  });
 
 const fellSilent = ({ observed, ready }: Judged): boolean => observed === "True" && ready !== "True";
 
 /**
- * Adds boards whose pods may still be in service: a term can end after Ready=Unknown was written and before the pods
- * were marked. kube-controller-manager then never marks them.
+ * The boards whose pods still have to be marked. In the first pass these include all boards that are Unknown, because a
+ * term can end after it wrote Ready=Unknown and before it marked the pods; kube-controller-manager never marks those.
  */
 function unmarked(
   boards: readonly Judged[],
@@ -176,12 +184,13 @@ function unmarked(
 }
 
 /**
- * Marks the pods of boards that fell silent not ready; a board that reports itself not ready marks its own pods. Writes
- * that fail or exceed the limit of one pass are retried in the next, as long as the board is not ready.
+ * Marks the pods of boards that fell silent as not ready; the kubelet of a board that reports itself not ready does
+ * that itself. Writes that fail or exceed the limit of one pass are retried in the next, as long as the board is not
+ * ready.
  */
 function markPods(
   boards: readonly Judged[],
-  pods: ReadonlyMap<string, readonly Pod[]>,
+  pods: ReadonlyMap<string, readonly ObjectRef[]>,
   before: ReadonlySet<string>,
   now: Instant,
 ): {
@@ -200,9 +209,9 @@ function markPods(
     const permitted = board.ready === "False" || board.permitted;
     if (found === undefined || !permitted) unmarked.add(board.name);
     else {
-      for (const pod of found.filter(countsAsReady)) {
+      for (const pod of found) {
         actions.push(...markNotReady(pod, causeOf(board), now));
-        marks.set(keyOf(pod), board.name);
+        marks.set(`${pod.namespace}/${pod.name}`, board.name);
       }
     }
   }

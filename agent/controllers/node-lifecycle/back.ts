@@ -6,9 +6,9 @@ import type { TaintWrite } from "./pass.ts";
 import { withoutNoExecute } from "./taints.ts";
 
 /**
- * Boards that are ready again and still carry a NoExecute taint of ours, with the write that removes it; no zone limits
- * these. They are written before the conditions of silent boards: a living kubelet changes its Node within seconds, and
- * our write would then be refused as a conflict.
+ * The writes that remove our NoExecute taint from boards that are ready again, by board; no zone limits these. They are
+ * sent before the conditions of silent boards, because a living kubelet changes its Node within seconds, and our write
+ * would then be refused as a conflict.
  */
 export function boardsBack(examined: readonly Examined[]): ReadonlyMap<string, TaintWrite> {
   const back = new Map<string, TaintWrite>();
@@ -16,12 +16,13 @@ export function boardsBack(examined: readonly Examined[]): ReadonlyMap<string, T
     const { node, cached } = board.sighting;
     if (board.observed !== "True" || deservesUnknown(board)) continue;
     const taints = withoutNoExecute(node);
-    if (taints) back.set(node.metadata.name, { node, cached, taints, cause: undefined, turn: undefined });
+    if (taints)
+      back.set(node.metadata.name, { node, cached, taints, cause: undefined, grounds: undefined, turn: undefined });
   }
   return back;
 }
 
-/** The boards with the taint removals that succeeded applied to them. */
+/** The examined boards after the writes of `back`. A Node whose taint was removed is as that write left it. */
 export function freed(
   examined: readonly Examined[],
   back: ReadonlyMap<string, TaintWrite>,

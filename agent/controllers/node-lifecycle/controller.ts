@@ -1,15 +1,15 @@
-import type { Node, Pod } from "../../api/core.ts";
+import type { Node } from "../../api/core.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
+import { forEachConcurrently } from "../../base/concurrency/for-each-concurrently.ts";
+import { endsStep, type Steps } from "../../base/steps.ts";
+import { type ObjectRef, refTo } from "../../execution/actions.ts";
 import { type Holds, noHolds } from "../../holds/holds.ts";
 import { isHeld, type Link, linkOf } from "../../judgement/link.ts";
 import { permitsHarm } from "../../judgement/verdict.ts";
 import type { Controller, SiteView } from "../../loop/controller.ts";
-import { barePod } from "../bare-pod.ts";
-import type { Budget } from "./budget.ts";
 import { decide, remember } from "./decide.ts";
-import { forEachConcurrently } from "./for-each-concurrently.ts";
-import type { Examined, Sighting } from "./health.ts";
+import { deservesUnknown, type Examined, type Sighting } from "./health.ts";
 import { type BoardRecord, firstMemory, type SiteMemory } from "./memory.ts";
 import { neediest } from "./need.ts";
 import type { MonitorPass, SiteState } from "./pass.ts";
@@ -18,42 +18,44 @@ import type { NodeLifecycleSettings } from "./settings.ts";
 import { overlaid, slim } from "./slim.ts";
 import { mayHaveTurn } from "./turn-writes.ts";
 import { nextInTurn } from "./turns.ts";
+import type { Budget } from "./zones/budget.ts";
 
-export interface NodeLifecycleParts {
+export interface NodeLifecycleDeps {
   readonly settings: NodeLifecycleSettings;
   /** The former leader's budget, read in the first pass of a term. */
   readonly inherited: () => Budget | undefined;
-  /** The operators' holds; default: none. */
+  /** The operators' holds at this time; by default none. */
   readonly holds?: (now: Instant) => Holds;
 }
 
-/** The whole site is one key: whether a board may be tainted depends on all the others. */
+/** The key of the whole site: whether a board may be tainted depends on all other boards. */
 export const siteKey = "site";
 
 const leaseNamespace = "kube-node-lease";
-/** Most pods marked per pass: a silent zone can have more than fit into memory at once. */
+/** Maximum number of pods marked per pass: a silent zone can have more pods than fit into memory. */
 const mostPods = 500;
-/** Most missing boards per pass for which the API is asked whether they were deleted. */
+/** Maximum number of missing boards that a pass looks up in the API, to learn whether they were deleted. */
 const mostDepartures = 32;
 /** Tolerance for timers that fire early. */
 const early: Millis = 1;
 
 /**
- * Judges the boards every monitor period and hands out turns in between. Changes of Nodes and Leases enqueue nothing,
- * because a board is judged by the heartbeats that did not come.
+ * Judges the boards every monitor period and gives them their turns in between. Changes of Nodes and Leases enqueue
+ * nothing, because missing heartbeats are what counts.
  */
 export const nodeLifecycle = ({
   settings,
   inherited,
   holds: held = () => noHolds,
-}: NodeLifecycleParts): Controller<SiteState, SiteMemory> => ({
+}: NodeLifecycleDeps): Controller<SiteState, SiteMemory> => ({
   name: "node-lifecycle",
   reads: [nodes, leases, pods],
   wakes: [],
   firstKeys: [siteKey],
   initialMemory: firstMemory,
-  // A pass ends in time however small the request allowance is; the next one takes up what is left. A fifth of each
-  // period is reserved for controllers that act on its writes: without it node-taints would fall behind the conditions.
+  // A pass ends in time however small the allowance of requests is; the next one sends what is left. A fifth of each
+  // period is reserved for controllers that act on these writes: node-taints would otherwise fall behind the
+  // conditions.
   patience: 0.8 * settings.monitorPeriod,
   async observe(_key, site, memory) {
     if (memory.pass?.stage === "retry") return await observeRetry(site, memory.pass);
@@ -65,7 +67,7 @@ export const nodeLifecycle = ({
     }
     const examined = await readProofs(sightings(site, memory), { site, memory, link, holds, settings });
     const missing = link.live ? await departures(site, memory, examined) : new Map();
-    const occupied = new Set(site.lister(pods).indexValues("byNode"));
+    const occupied = await site.inTurns(occupiedOf(examined.filter(deservesUnknown), site));
     const next = neediest(examined, (name) => occupied.has(name)).flatMap(
       (board) => wholeOf(board, site, memory) ?? [],
     );
@@ -78,7 +80,7 @@ export const nodeLifecycle = ({
       boards,
       missing,
       next: next.map(({ sighting }) => sighting.node.metadata.name),
-      pods: podsOfSilent(site, memory, { examined, next, settings }),
+      pods: await site.inTurns(podsOfSilent(site, memory, { examined, next, settings })),
       inherited: memory.monitorAt === undefined ? inherited() : undefined,
     };
   },
@@ -102,15 +104,30 @@ function sightings(site: SiteView, memory: SiteMemory): readonly Sighting[] {
 }
 
 /**
- * Replaces the slim Node by the whole one, for the write of its conditions. `undefined`: the cache has moved on, and
- * the next pass decides.
+ * Those of these boards that have pods. Other names are not kept: pods may name any number of boards that do not exist.
+ */
+function* occupiedOf(boards: readonly Examined[], site: SiteView): Steps<ReadonlySet<string>> {
+  const occupied = new Set<string>();
+  const names = new Set(boards.map(({ sighting }) => sighting.node.metadata.name));
+  if (names.size === 0) return occupied;
+  let index = 0;
+  for (const name of site.lister(pods).indexValues("byNode")) {
+    if (names.has(name)) occupied.add(name);
+    if (endsStep(index++)) yield;
+  }
+  return occupied;
+}
+
+/**
+ * The board with its whole Node instead of the slim one: the write of its conditions needs the whole. undefined: the
+ * cached Node has changed since, and the next pass decides.
  */
 function wholeOf(board: Examined, site: SiteView, memory: SiteMemory): Examined | undefined {
   const { node, cached, lease } = board.sighting;
   const found = site.lister(nodes).get(node.metadata.name);
   if (found?.metadata.resourceVersion !== cached || found.metadata.uid !== node.metadata.uid) return undefined;
   const whole = sighting(found, lease, memory.boards.get(node.metadata.name));
-  // A Node read past the cache in this pass is whole already.
+  // A Node that this pass read from the API is whole already.
   if (whole.node.metadata.resourceVersion !== node.metadata.resourceVersion) return board;
   return { ...board, sighting: { ...board.sighting, node: whole.node } };
 }
@@ -149,24 +166,24 @@ async function observeTurns(
     if (node === undefined) gone.push(name);
     else boards.push(sighting(node, lease?.metadata.resourceVersion, memory.boards.get(name)));
   }
-  return { kind: "drain", link, holds, boards: link.live ? await askedAnew(boards, site, memory) : boards, gone };
+  return { kind: "drain", link, holds, boards: link.live ? await reread(boards, site, memory) : boards, gone };
 }
 
 /**
- * Reads the Nodes of repeated turns from the API: with another client writing constantly, the cache would be behind
- * again. A Node that is gone or was recreated is left out. If its labels changed the cached Node is kept, because the
- * board may have left the site.
+ * Reads the Nodes of repeated turns from the API: if another client writes constantly, the cached Node would be
+ * outdated again. Nodes that are gone or were recreated are left out. If the labels of a Node changed, the cached one
+ * is used, because the board may have left the site.
  */
-async function askedAnew(
+async function reread(
   boards: readonly Sighting[],
   site: SiteView,
   { zones }: SiteMemory,
 ): Promise<readonly Sighting[]> {
   const paid = new Map([...zones.values()].flatMap((zone) => [...zone.paid]));
-  const goesAgain = ({ node: { metadata } }: Sighting): boolean =>
+  const isRepeated = ({ node: { metadata } }: Sighting): boolean =>
     paid.has(metadata.name) && paid.get(metadata.name)?.version !== metadata.resourceVersion;
   const answers = new Map<string, Node | undefined>();
-  await forEachConcurrently(boards.filter(goesAgain), async ({ node: { metadata } }) => {
+  await forEachConcurrently(boards.filter(isRepeated), async ({ node: { metadata } }) => {
     answers.set(metadata.name, await site.fetch(nodes, metadata.name));
   });
   return boards.flatMap((board) => {
@@ -182,8 +199,8 @@ const hasSameLabels = (a: Node, b: Node): boolean =>
   JSON.stringify(a.metadata.labels ?? {}) === JSON.stringify(b.metadata.labels ?? {});
 
 /**
- * Tells boards that were deleted from boards that left the site's selection. Boards beyond the limit stay known until a
- * later pass.
+ * The boards that are missing from the cache: deleted, or released because they left the site's selection. Boards
+ * beyond the limit are checked in a later pass.
  */
 async function departures(
   site: SiteView,
@@ -200,8 +217,11 @@ async function departures(
   return missing;
 }
 
-/** Pods of the boards about to be marked: those left from earlier passes, and those that fall silent in this one. */
-function podsOfSilent(
+/**
+ * The pods to be marked not ready, by board: of boards left over from earlier passes, and of boards that fall silent in
+ * this one. Decodes no pod: a tenant's pods may be many and large, and no verdict waits until they are read.
+ */
+function* podsOfSilent(
   site: SiteView,
   memory: SiteMemory,
   {
@@ -213,18 +233,22 @@ function podsOfSilent(
     readonly next: readonly Examined[];
     readonly settings: NodeLifecycleSettings;
   },
-): ReadonlyMap<string, readonly Pod[]> {
+): Steps<ReadonlyMap<string, readonly ObjectRef[]>> {
   const held = isHeld(memory.quarantine);
   const isPending = ({ sighting, observed, verdict }: Examined): boolean =>
     memory.unmarked.has(sighting.node.metadata.name) &&
     (observed === "False" || (observed !== "True" && !held && permitsHarm(verdict, policy)));
-  const found = new Map<string, readonly Pod[]>();
+  const found = new Map<string, readonly ObjectRef[]>();
   let count = 0;
   for (const { sighting } of [...examined.filter(isPending), ...next.filter(({ observed }) => observed === "True")]) {
     const { name } = sighting.node.metadata;
     if (count >= mostPods) break;
     if (found.has(name)) continue;
-    const onBoard = Array.from(site.lister(pods).byIndex("byNode", name), (pod) => barePod(pod));
+    const onBoard: ObjectRef[] = [];
+    for (const pod of site.lister(pods).referencesByIndex("byNodeIfReady", name)) {
+      onBoard.push(refTo(pods, pod));
+      if (endsStep(onBoard.length)) yield;
+    }
     count += onBoard.length;
     found.set(name, onBoard);
   }

@@ -10,27 +10,28 @@ import { permitsHarm } from "../../judgement/verdict.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { act } from "./act.ts";
 import { boardsBack, freed } from "./back.ts";
+import { type Known, markGrounds } from "./grounds.ts";
 import { deservesUnknown, type Examined, examine, silentConditions } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
 import {
   type DrainState,
   type MonitorPass,
   type MonitorState,
+  nodeEvent,
   type RetryState,
   type SiteState,
-  tell,
   writeConditions,
   writeTaints,
 } from "./pass.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { endOf, settle } from "./settle.ts";
-import { type Candidate, mayHaveTurn, planTurns } from "./turn-writes.ts";
+import { mayHaveTurn, planTurns, type TurnCandidate } from "./turn-writes.ts";
 
 /**
- * Decides about the boards of the site, pass by pass. A monitor pass has three rounds. The first frees boards that came
- * back and writes the conditions of silent boards, as many as the pass has time for, with a few retries. The second
+ * Decides about all boards of the site. A monitor pass has three rounds. The first removes the taints of boards that
+ * are back and writes the conditions of silent boards, as many as the pass has time for, with a few retries. The second
  * judges the zones and acts on them. The third records the results. Between monitor passes, each waiting board gets its
- * NoExecute taint as soon as its zone's allowance has a token.
+ * NoExecute taint as soon as its zone's bucket has a token.
  */
 export function decide(
   state: SiteState,
@@ -50,11 +51,14 @@ export function decide(
   }
 }
 
-/** Number of tries and pause between them, as in kube-controller-manager. */
+/**
+ * How often a pass tries to write the conditions of a board, and the pause between the tries, as in
+ * kube-controller-manager.
+ */
 const mostTries = 5;
 const pause: Millis = 20;
 
-/** Pure too: derives the next round from the outcomes of the last one, at the same instant. */
+/** Derives the next round from the outcomes of the last one. Pure, as `decide` is. */
 export function remember(
   decision: Decision<SiteMemory>,
   outcomes: readonly Outcome[],
@@ -70,7 +74,7 @@ export function remember(
   return unlessIdle(act(after, memory, { settings, now }), settings, now);
 }
 
-/** A board whose conditions could not be written in the end is not acted upon in this pass. */
+/** The pass after a try to write conditions. Boards whose writes failed are retried, or left alone for this pass. */
 function afterTry(pass: MonitorPass, outcomes: readonly Outcome[], now: Instant): MonitorPass {
   const { back } = pass;
   const conditions = outcomes.filter(({ action }) => action.do === "patch" && !back.has(action.target.name));
@@ -88,7 +92,7 @@ function afterTry(pass: MonitorPass, outcomes: readonly Outcome[], now: Instant)
   return { ...pass, at: endOf(outcomes, now), stage, examined, written, tried, open: failed };
 }
 
-/** A round without actions has no outcomes, so the next one follows at once. */
+/** Returns the decision; if it has no actions, the next round follows at once. */
 const unlessIdle = (
   decision: Decision<SiteMemory>,
   settings: NodeLifecycleSettings,
@@ -109,11 +113,11 @@ function monitor(
   const found = new Map(examined.map((board) => [board.sighting.node.metadata.name, board]));
   const writes = writesOf(
     state.next.flatMap((name) => found.get(name) ?? []),
-    timestamp(now),
+    { link, settings, now },
   );
   const next: SiteMemory = {
     ...memory,
-    quarantine: quarantineAfter(memory, { link, allHeard: haveSpoken(examined, link.restoredAt) }, settings, now),
+    quarantine: quarantineAfter(memory, { link, allReported: haveReported(examined, link.restoredAt) }, settings, now),
     monitorAt: shifted(now, settings.monitorPeriod),
     foreign: inherited?.foreign ?? memory.foreign,
     pass: {
@@ -134,15 +138,15 @@ function monitor(
     },
   };
   return unlessIdle(
-    { actions: [...comings(state, memory), ...[...back.values()].map(writeTaints), ...writes], memory: next },
+    { actions: [...nodeEvents(state, memory), ...[...back.values()].map(writeTaints), ...writes], memory: next },
     settings,
     now,
   );
 }
 
 /**
- * Retries with the boards as the API returns them: another client wrote the Node, perhaps the board itself. Boards that
- * are gone are left out.
+ * Retries with the Nodes as the API returns them, because another client changed them, perhaps the board itself. Boards
+ * that are gone are left out.
  */
 function retry(
   { pass, boards }: RetryState,
@@ -160,44 +164,57 @@ function retry(
   const examined = pass.examined.map((board) => again.get(board.sighting.node.metadata.name) ?? board);
   const next: MonitorPass = { ...pass, stage: "conditions", examined, open: new Set(), tries: pass.tries + 1 };
   return unlessIdle(
-    { actions: writesOf([...again.values()], timestamp(now)), memory: { ...memory, pass: next } },
+    { actions: writesOf([...again.values()], { link, settings, now }), memory: { ...memory, pass: next } },
     settings,
     now,
   );
 }
 
-const writesOf = (examined: readonly Examined[], time: string): readonly Action[] =>
-  examined.filter(deservesUnknown).map(({ sighting: { node } }) => writeConditions(node, silentConditions(node, time)));
+function writesOf(examined: readonly Examined[], known: Known): readonly Action[] {
+  const time = timestamp(known.now);
+  return examined
+    .filter(deservesUnknown)
+    .map(({ sighting: { node }, health, verdict }) =>
+      writeConditions(
+        node,
+        silentConditions(node, time),
+        markGrounds({ name: node.metadata.name, health, verdict }, known),
+      ),
+    );
+}
 
 const quarantineAfter = (
   { quarantine }: SiteMemory,
-  seen: { readonly link: Link; readonly allHeard: boolean },
+  seen: { readonly link: Link; readonly allReported: boolean },
   { gracePeriod }: NodeLifecycleSettings,
   now: Instant,
 ): Quarantine => nextQuarantine(quarantine, { ...seen, gracePeriod }, now);
 
-/** Whether every board gave a sign of life since the end of the outage. */
-const haveSpoken = (boards: readonly Examined[], since: Instant | undefined): boolean =>
-  since !== undefined && boards.every(({ health: { heard } }) => heard !== undefined && heard.mono >= since.mono);
+/** Whether every board has given a sign of life since the end of the outage. */
+const haveReported = (boards: readonly Examined[], since: Instant | undefined): boolean =>
+  since !== undefined &&
+  boards.every(({ health: { reportedAt } }) => reportedAt !== undefined && reportedAt.mono >= since.mono);
 
-/** A Node that merely left the site's selection gets no event: it belongs to another site now. */
-function comings(state: MonitorState, memory: SiteMemory): readonly Action[] {
+/**
+ * Events about new and deleted Nodes. A Node that only left the site's selection gets none: it belongs to another site.
+ */
+function nodeEvents(state: MonitorState, memory: SiteMemory): readonly Action[] {
   const came = state.boards
     .map(({ node: { metadata } }) => metadata)
     .filter(({ name, uid }) => memory.boards.get(name)?.health.uid !== uid)
     .map(({ name, uid }) =>
-      tell({ name, uid }, "RegisteredNode", `Node ${name} event: Registered Node ${name} in Controller`),
+      nodeEvent({ name, uid }, "RegisteredNode", `Node ${name} event: Registered Node ${name} in Controller`),
     );
   const went = [...state.missing]
     .filter(([, fate]) => fate === "deleted")
     .map(([name]) => {
       const uid = memory.boards.get(name)?.health.uid ?? "";
-      return tell({ name, uid }, "RemovingNode", `Node ${name} event: Removing Node ${name} from Controller`);
+      return nodeEvent({ name, uid }, "RemovingNode", `Node ${name} event: Removing Node ${name} from Controller`);
     });
   return [...came, ...went];
 }
 
-/** Nodes whose conditions were written, by board, in their new version. */
+/** The Nodes whose conditions were written, by board, each in its new version. */
 function writtenNodes(
   examined: readonly Examined[],
   outcomes: readonly Outcome[],
@@ -225,24 +242,24 @@ function withConditions(node: Node, conditions: readonly NodeCondition[], resour
   return { ...node, metadata: { ...node.metadata, resourceVersion }, status: { ...node.status, conditions: all } };
 }
 
-/** Examines the boards whose turn it is once more: they may have reported since the last monitor pass. */
+/** Taints the boards whose turn it is. Examines each again: it may have reported since the last monitor pass. */
 function drain(
   { link, holds, boards, gone }: DrainState,
   memory: SiteMemory,
   settings: NodeLifecycleSettings,
   now: Instant,
 ): Decision<SiteMemory> {
-  const quarantine = quarantineAfter(memory, { link, allHeard: false }, settings, now);
+  const quarantine = quarantineAfter(memory, { link, allReported: false }, settings, now);
   const records = new Map(memory.boards);
-  const candidates = new Map<string, Candidate>();
+  const candidates = new Map<string, TurnCandidate>();
   for (const sighting of boards) {
     const { node, cached } = sighting;
     const { name } = node.metadata;
     const record = records.get(name);
-    // The turn belongs to a deleted Node; the recreated one waits for the next monitor pass.
+    // The turn belongs to a deleted Node. If it was recreated, the next monitor pass examines it.
     if (record === undefined) continue;
-    const { observed, verdict } = examine(record.health, sighting, { link, holds, settings, now });
-    candidates.set(name, { name, node, cached, ready: observed, verdict });
+    const { observed, verdict, health } = examine(record.health, sighting, { link, holds, settings, now });
+    candidates.set(name, { name, node, cached, zone: record.zone, ready: observed, verdict, health });
     if (observed === "Unknown" && !permitsHarm(verdict, settings.policy)) {
       records.set(name, { ...record, mayTaint: false });
     }
@@ -250,7 +267,11 @@ function drain(
   const mayNow = mayHaveTurn(records, { link, held: isHeld(quarantine), holds, now });
   const may = (name: string): boolean =>
     mayNow(name) && (candidates.has(name) || gone.includes(name) || !records.has(name));
-  const { zones, writes } = planTurns(memory.zones, { may, board: (name) => candidates.get(name) }, now);
+  const { zones, writes } = planTurns(
+    memory.zones,
+    { may, board: (name) => candidates.get(name) },
+    { link, settings, now },
+  );
   const pass = { stage: "acts", since: now, link, holds, writes, marks: new Map() } as const;
   const actions = [...writes.values()].map(writeTaints);
   return unlessIdle({ actions, memory: { ...memory, boards: records, zones, quarantine, pass } }, settings, now);

@@ -3,51 +3,56 @@ import type { Node, NodeCondition } from "../../api/core.ts";
 import { elapsed, type Instant, shifted } from "../../base/clock.ts";
 import { confirmedBy, type Holds } from "../../holds/holds.ts";
 import { type Link, later } from "../../judgement/link.ts";
-import { type Verdict, verdictOf } from "../../judgement/verdict.ts";
+import { isSilent, type Verdict, verdictOf } from "../../judgement/verdict.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
-import { zoneName, zoneOf } from "./zones.ts";
+import { zoneName, zoneOf } from "./zones/zones.ts";
 
-/** One board as a pass reads it. `lease` is the resourceVersion of its Lease; `undefined`: it has none. */
+/** One board as a pass reads it. */
 export interface Sighting {
   readonly node: Node;
   /** resourceVersion of the cached Node; `node` itself may be newer. */
   readonly cached: string;
+  /** resourceVersion of the board's Lease; undefined: it has none. */
   readonly lease: string | undefined;
-  /** The Lease as read from the API in this pass; absent if it was not read. */
+  /** The Lease's resourceVersion as read from the API in this pass; absent if it was not read. */
   readonly answer?: { readonly lease: string | undefined };
 }
 
 /**
- * State of a board kept between passes. Remote timestamps are kept as texts and only compared for change: a board
- * without a battery clock may be years off.
+ * The state of a board that is kept between passes. Timestamps of the board are kept as text and only compared for
+ * change: without a battery, its clock may be years off.
  */
-export interface BoardHealth {
+export interface NodeHealth {
   readonly uid: string;
   /** Start of the silence: the grace period counts from here. */
   readonly probe: Instant;
-  /** When its readiness last changed, on our clock. */
+  /** When the board's readiness last changed, on our clock. */
   readonly transition: Instant;
-  /** When it last gave a sign of life; `undefined`: not since we started watching it. */
-  readonly heard: Instant | undefined;
+  /** When the board last gave a sign of life; undefined: not since we began to watch it. */
+  readonly reportedAt: Instant | undefined;
+  /** Timestamps of the Ready condition; undefined: the board has none. */
   readonly ready: { readonly heartbeat: string | undefined; readonly transition: string | undefined } | undefined;
+  /** resourceVersion of the board's Lease when it was last seen; undefined: none was seen. */
   readonly lease: string | undefined;
-  /** The last sign of life came from its status, not from its Lease. */
+  /** The last sign of life came from the board's status, not from its Lease. */
   readonly byStatus: boolean;
-  /** An unchanged Lease counts as a sign of life once more in the next pass: see `hear`. */
+  /** The next pass counts the unchanged Lease as a sign of life once: see `healthAfter`. */
   readonly recount: boolean;
-  /** The version last read from the API directly. The cache may still be behind it and catch up later. */
+  /**
+   * The Lease's resourceVersion when it was last read from the API; the cache may show it later. undefined: never read.
+   */
   readonly answered: { readonly lease: string | undefined; readonly at: Instant } | undefined;
 }
 
 export interface Examined {
   readonly sighting: Sighting;
-  readonly health: BoardHealth;
+  readonly health: NodeHealth;
   readonly verdict: Verdict;
   /** Status of the Ready condition in the API; `undefined`: there is none. */
   readonly observed: string | undefined;
 }
 
-/** Input of a judgement besides the board itself. */
+/** The input of a judgement besides the board itself. */
 export interface Circumstances {
   readonly link: Link;
   readonly holds: Holds;
@@ -56,21 +61,33 @@ export interface Circumstances {
 }
 
 export function examine(
-  before: BoardHealth | undefined,
+  before: NodeHealth | undefined,
   sighting: Sighting,
   { link, holds, settings, now }: Circumstances,
 ): Examined {
-  const known = before?.uid === sighting.node.metadata.uid ? before : undefined;
+  const last = before?.uid === sighting.node.metadata.uid ? before : undefined;
   const ready = readyOf(sighting.node);
-  const health = hear(known, sighting, settings, now);
-  const verdict = confirmed(verdictOf(silence(health, sighting, { link, settings, now })), sighting.node, holds, now);
+  const health = healthAfter(last, sighting, settings, now);
+  const own = isOwn(sighting.node, settings);
+  const verdict = confirmed(
+    verdictOf({ ...silence(health, sighting, { link, settings, now }), own }),
+    sighting.node,
+    holds,
+    now,
+  );
   return { sighting, health, verdict, observed: ready?.status };
 }
 
 /**
- * An operator's confirmation that the zone is dead counts as a witness for each silent board of that zone, and for no
- * other.
+ * The leader never harms the board that it runs on (docs/judgement.md#silence). Policy `kubernetes` has no such rule:
+ * kube-controller-manager does not know where it runs.
  */
+export const isOwn = (
+  { metadata }: Pick<Node, "metadata">,
+  { policy, ownNode }: Pick<NodeLifecycleSettings, "policy" | "ownNode">,
+): boolean => policy === "evidence" && metadata.name === ownNode;
+
+/** The verdict after an operator's confirmation that the board's zone is dead, which turns "unproven" into "dead". */
 function confirmed(verdict: Verdict, node: Node, holds: Holds, now: Instant): Verdict {
   if (verdict.verdict !== "unproven" || holds.confirmed.size === 0) return verdict;
   const by = confirmedBy(holds, zoneName(zoneOf(node)), now);
@@ -80,11 +97,11 @@ function confirmed(verdict: Verdict, node: Node, holds: Holds, now: Instant): Ve
 }
 
 /**
- * The board is silent and its Ready condition does not show it yet. If it does, the other conditions are not worth a
- * write.
+ * Whether the conditions of a silent board have to be written. If Ready is Unknown already, the other conditions alone
+ * are not worth a write.
  */
-export const deservesUnknown = ({ verdict: { verdict }, observed }: Examined): boolean =>
-  (verdict === "unproven" || verdict === "dead") && observed !== "Unknown";
+export const deservesUnknown = ({ verdict, observed }: Examined): boolean =>
+  isSilent(verdict) && observed !== "Unknown";
 
 export const readyOf = ({ status }: Node): NodeCondition | undefined => conditionOf(status?.conditions, "Ready");
 
@@ -93,48 +110,48 @@ export const readyOf = ({ status }: Node): NodeCondition | undefined => conditio
  * of life, or by a direct answer of the API.
  */
 function silence(
-  health: BoardHealth,
+  health: NodeHealth,
   { node, lease }: Sighting,
   { link, settings, now }: { readonly link: Link; readonly settings: NodeLifecycleSettings; readonly now: Instant },
 ): { live: boolean; overdue: boolean; proven: boolean } {
   const since = later(health.probe, link.restoredAt) ?? health.probe;
   const grace = readyOf(node) === undefined ? settings.startupGracePeriod : settings.gracePeriod;
-  const vouchesFor = (proof: Instant | undefined): boolean => proof !== undefined && elapsed(since, proof) > grace;
-  const bySeeing =
-    ((lease !== undefined && !health.byStatus) || vouchesFor(link.proof.nodes)) &&
-    (lease === undefined || vouchesFor(link.proof.leases));
+  const isProof = (proof: Instant | undefined): boolean => proof !== undefined && elapsed(since, proof) > grace;
+  const byWatches =
+    ((lease !== undefined && !health.byStatus) || isProof(link.proof.nodes)) &&
+    (lease === undefined || isProof(link.proof.leases));
   return {
     live: link.live,
     overdue: elapsed(since, now) > grace,
-    proven: bySeeing || vouchesFor(health.answered?.at),
+    proven: byWatches || isProof(health.answered?.at),
   };
 }
 
 /**
- * The record after one more sighting. A changed Lease version or a changed heartbeat value is a sign of life, whatever
- * the values say.
+ * The health after another sighting. A change of the Lease's resourceVersion or of the heartbeat time is a sign of
+ * life, whatever the new values are.
  *
- * As in kube-controller-manager 1.36, a changed heartbeat with an unchanged Lease lets the Lease count once more in the
- * next pass: up to one more period of grace.
+ * As in kube-controller-manager 1.36, after a changed heartbeat the unchanged Lease counts as a sign of life once, in
+ * the next pass, which prolongs the grace period by up to one monitor period.
  */
-function hear(
-  known: BoardHealth | undefined,
+function healthAfter(
+  last: NodeHealth | undefined,
   sighting: Sighting,
   settings: NodeLifecycleSettings,
   now: Instant,
-): BoardHealth {
-  const base = known === undefined ? firstSight(sighting.node, settings, now) : hearStatus(known, sighting.node, now);
-  return hearLease(base, known, sighting, now);
+): NodeHealth {
+  const base = last === undefined ? firstSight(sighting.node, settings, now) : withStatus(last, sighting.node, now);
+  return withLease(base, last, sighting, now);
 }
 
-function firstSight(node: Node, settings: NodeLifecycleSettings, now: Instant): BoardHealth {
+function firstSight(node: Node, settings: NodeLifecycleSettings, now: Instant): NodeHealth {
   const ready = readyOf(node);
   const since = ready === undefined ? registeredAt(node, settings, now) : now;
   return {
     uid: node.metadata.uid,
     probe: since,
     transition: since,
-    heard: undefined,
+    reportedAt: undefined,
     ready: beatOf(ready),
     lease: undefined,
     byStatus: false,
@@ -144,8 +161,8 @@ function firstSight(node: Node, settings: NodeLifecycleSettings, now: Instant): 
 }
 
 /**
- * Start of the startup grace period of a Node without a status: when we first see it. Policy `kubernetes` starts it at
- * creationTimestamp, the one remote timestamp that is read as time: the API server's clock wrote it.
+ * When the startup grace period of a Node without a status begins: when we first see the Node. Policy `kubernetes` uses
+ * the creationTimestamp, which may be read as a time because it is from the API server's clock.
  */
 function registeredAt({ metadata }: Node, { policy }: NodeLifecycleSettings, now: Instant): Instant {
   const created = Date.parse(metadata.creationTimestamp ?? "");
@@ -153,48 +170,48 @@ function registeredAt({ metadata }: Node, { policy }: NodeLifecycleSettings, now
 }
 
 /**
- * A Ready condition that appears is a sign of life; one that another client removed is not, as in
- * kube-controller-manager.
+ * The health after reading the board's status. A new Ready condition is a sign of life; the removal of the condition by
+ * another client is not, as in kube-controller-manager.
  */
-function hearStatus(known: BoardHealth, node: Node, now: Instant): BoardHealth {
+function withStatus(last: NodeHealth, node: Node, now: Instant): NodeHealth {
   const beat = beatOf(readyOf(node));
-  if (beat === undefined) return known.ready === undefined ? known : { ...known, ready: undefined };
-  if (known.ready === undefined) {
-    return { ...known, ready: beat, probe: now, transition: now, heard: now, byStatus: true };
+  if (beat === undefined) return last.ready === undefined ? last : { ...last, ready: undefined };
+  if (last.ready === undefined) {
+    return { ...last, ready: beat, probe: now, transition: now, reportedAt: now, byStatus: true };
   }
-  if (beat.heartbeat === known.ready.heartbeat) return known;
-  const transition = beat.transition === known.ready.transition ? known.transition : now;
-  return { ...known, ready: beat, probe: now, transition, heard: now, byStatus: true };
+  if (beat.heartbeat === last.ready.heartbeat) return last;
+  const transition = beat.transition === last.ready.transition ? last.transition : now;
+  return { ...last, ready: beat, probe: now, transition, reportedAt: now, byStatus: true };
 }
 
-const beatOf = (ready: NodeCondition | undefined): BoardHealth["ready"] =>
+const beatOf = (ready: NodeCondition | undefined): NodeHealth["ready"] =>
   ready && { heartbeat: ready.lastHeartbeatTime, transition: ready.lastTransitionTime };
 
-function hearLease(
-  base: BoardHealth,
-  known: BoardHealth | undefined,
+function withLease(
+  base: NodeHealth,
+  last: NodeHealth | undefined,
   { lease, answer }: Sighting,
   now: Instant,
-): BoardHealth {
+): NodeHealth {
   const answered = answer ? { lease: answer.lease, at: now } : base.answered;
   const isNew = (version: string | undefined): boolean =>
     version !== undefined && version !== base.lease && version !== base.answered?.lease;
   if (isNew(lease) || isNew(answer?.lease)) {
-    const heard = known === undefined ? undefined : now;
-    return { ...base, lease: lease ?? base.lease, answered, probe: now, heard, byStatus: false, recount: false };
+    const reportedAt = last === undefined ? undefined : now;
+    return { ...base, lease: lease ?? base.lease, answered, probe: now, reportedAt, byStatus: false, recount: false };
   }
-  const isBeat = known !== undefined && base.heard !== known.heard;
+  const isBeat = last !== undefined && base.reportedAt !== last.reportedAt;
   if (isBeat) return { ...base, answered, recount: lease !== undefined };
   if (base.recount && lease !== undefined) return { ...base, answered, probe: now, recount: false };
   return answered === base.answered ? base : { ...base, answered };
 }
 
-/** NetworkUnavailable is left out: the kubelet does not write it. */
+/** The conditions that kubelets write. NetworkUnavailable is not one of them. */
 const kubeletConditions = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
 /**
- * The conditions to write for a silent board. `time`: now as text, formatted once, because a whole site can fall silent
- * in one pass.
+ * The conditions to write for a silent board. `time` is the present time, formatted once per pass: a whole site can
+ * fall silent at once.
  */
 export const silentConditions = (node: Node, time: string): readonly NodeCondition[] =>
   kubeletConditions
@@ -216,6 +233,6 @@ function silentCondition(node: Node, type: string, time: string): NodeCondition 
 }
 
 /** The board's health after our own write of its conditions, which is no sign of life. */
-export function afterWrite(health: BoardHealth, written: Node, lease: string | undefined, now: Instant): BoardHealth {
+export function afterWrite(health: NodeHealth, written: Node, lease: string | undefined, now: Instant): NodeHealth {
   return { ...health, ready: beatOf(readyOf(written)), transition: now, lease: lease ?? health.lease, recount: false };
 }

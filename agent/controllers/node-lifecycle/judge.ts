@@ -4,37 +4,42 @@ import type { Instant } from "../../base/clock.ts";
 import type { Cause } from "../../execution/actions.ts";
 import { isHeld } from "../../judgement/link.ts";
 import { permitsHarm, type Verdict } from "../../judgement/verdict.ts";
-import type { Budget } from "./budget.ts";
-import { afterWrite, type BoardHealth, deservesUnknown, type Examined } from "./health.ts";
-import type { BoardRecord, RunningTaint, SiteMemory } from "./memory.ts";
+import { afterWrite, deservesUnknown, type Examined, type NodeHealth } from "./health.ts";
+import type { BoardRecord, SiteMemory } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { deservedBy, runningTaint } from "./taints.ts";
-import { zoneOf } from "./zones.ts";
+import type { Budget, RunningTaint } from "./zones/budget.ts";
+import { zoneOf } from "./zones/zones.ts";
 
 /** A board after the attempt to write its conditions. */
 export interface Judged {
   readonly name: string;
   readonly zone: string;
-  /** Newest known version. */
+  /** The Node in its newest known version. */
   readonly node: Node;
+  /** resourceVersion of the cached Node. */
   readonly cached: string;
-  readonly health: BoardHealth;
+  readonly health: NodeHealth;
   readonly verdict: Verdict;
-  /** Status of its Ready condition before (`observed`) and after (`ready`) this pass. */
+  /** Status of the Ready condition before this pass; undefined: there is none. */
   readonly observed: string | undefined;
+  /** Status of the Ready condition after this pass; undefined: there is none. */
   readonly ready: string | undefined;
-  /** Its conditions could not be written: this pass does not act on it. */
+  /** The board's conditions should have been written and were not: this pass does not act on the board. */
   readonly unsettled: boolean;
   /**
-   * Its conditions were not even sent: it counts in its zone by its real state. After a refusal by the API it is not
-   * counted.
+   * The conditions were not even sent: the board counts in its zone as silent. If the API refused them, the board does
+   * not count.
    */
   readonly unwritten: boolean;
-  /** No quarantine and no policy holds back actions caused by our verdict. */
+  /** Neither a quarantine nor the policy forbids harmful acts because of the verdict. */
   readonly permitted: boolean;
 }
 
-/** `written`: the Node after its conditions were written; `undefined`: no write was needed, or it failed. */
+/**
+ * The board after the attempt to write its conditions. `written`: the Node after the write; undefined: no write was
+ * needed, or it failed. `tried`: the write was sent.
+ */
 export function judgeBoard(
   examined: Examined,
   { written, tried }: { readonly written: Node | undefined; readonly tried: boolean },
@@ -60,30 +65,33 @@ export function judgeBoard(
   };
 }
 
-/** A board that reports itself not ready is tainted on its own report; silence needs a verdict that permits it. */
+/**
+ * Whether a board may be tainted: because it reports itself not ready, or because the verdict on its silence permits
+ * it.
+ */
 export const mayTaint = ({ ready, unsettled, permitted }: Judged): boolean =>
   !unsettled && (ready === "False" || (ready === "Unknown" && permitted));
 
 /** The cause of an action: our verdict if the board is Unknown, none if a living kubelet reported the state. */
 export function causeOf({ name, ready, verdict }: Pick<Judged, "name" | "ready" | "verdict">): Cause | undefined {
   if (ready !== "Unknown") return undefined;
-  const rule = verdict.verdict === "alive" ? "Ready is Unknown, and the policy asks for no more" : verdict.rule;
+  const rule = verdict.verdict === "alive" ? "Ready is Unknown, which is enough for the policy" : verdict.rule;
   return { board: name, verdict: verdict.verdict, rule };
 }
 
 export type TaintPlan =
   /** Remove both NoExecute taints and leave the queue. */
   | "clear"
-  /** Carries the opposite of the taint it deserves: swap at once, without a token. */
+  /** The board has the other of the two taints: swap them at once, without a token. */
   | "swap"
-  /** Lacks the taint it deserves: wait for a turn. */
+  /** The board lacks its taint: wait for a turn. */
   | "wait"
-  /** Carries the taint it deserves: leave the queue. */
+  /** The board has its taint: leave the queue. */
   | "settled"
-  /** No conclusion: a waiting board keeps its place. */
+  /** Nothing can be concluded now: a waiting board keeps its place. */
   | "held";
 
-/** Decides by the status after this pass: a board that just became Unknown is queued in the same pass. */
+/** Decides by the status after this pass, so that a board that just became Unknown is queued in the same pass. */
 export function taintPlan(board: Judged): TaintPlan {
   if (board.unsettled) return "held";
   if (board.ready === "True") return "clear";
@@ -93,7 +101,7 @@ export function taintPlan(board: Judged): TaintPlan {
   return taintOf(board.node, deserved.wanted) ? "settled" : "wait";
 }
 
-/** The record after this pass; the same object if nothing changed, as for most boards in most passes. */
+/** The board's record after this pass; the same object if nothing changed, as for most boards in most passes. */
 export function recordOf(
   board: Judged,
   before: BoardRecord | undefined,
@@ -111,7 +119,7 @@ export function recordOf(
 const isSame = (before: BoardRecord, after: BoardRecord): boolean =>
   (Object.keys(after) as readonly (keyof BoardRecord)[]).every((field) => before[field] === after[field]);
 
-/** A taint that was removed and added again (another timeAdded) starts over. */
+/** The record of a board's taint. A taint that was removed and added again, with another timeAdded, starts anew. */
 export function taintRecord(node: Node, before: RunningTaint | undefined, now: Instant): RunningTaint | undefined {
   const taint = runningTaint(node);
   if (taint === undefined) return undefined;

@@ -3,55 +3,53 @@ import type { Instant, Millis } from "../../base/clock.ts";
 import type { Foreign } from "../../base/json.ts";
 import { noQuarantine, type Quarantine } from "../../judgement/link.ts";
 import type { Verdict } from "../../judgement/verdict.ts";
-import type { EvictionQueue } from "./eviction-queue.ts";
-import type { BoardHealth } from "./health.ts";
+import type { NodeHealth } from "./health.ts";
 import type { Pass } from "./pass.ts";
-import type { ZoneState } from "./zones.ts";
+import type { RunningTaint } from "./zones/budget.ts";
+import type { EvictionQueue } from "./zones/eviction-queue.ts";
+import type { ZoneState } from "./zones/zones.ts";
 
 export interface BoardRecord {
-  readonly health: BoardHealth;
+  readonly health: NodeHealth;
   readonly zone: string;
-  /** Status of its Ready condition after the last monitor pass. */
+  /** Status of the Ready condition after the last monitor pass; undefined: there was none. */
   readonly ready: string | undefined;
   readonly verdict: Verdict;
-  /** It is silent and counts as lost in its zone, but its conditions are still waiting to be written. */
+  /** The board is silent and counts as lost in its zone, but its conditions still wait to be written. */
   readonly unwritten: boolean;
-  /** Its spec.unschedulable is set. */
+  /** spec.unschedulable is set. */
   readonly isCordoned: boolean;
-  /** Nothing held back its NoExecute taint when it was last examined. */
+  /** Whether the board might be tainted NoExecute when it was last examined. */
   readonly mayTaint: boolean;
+  /** Our NoExecute taint on the board; undefined: it has none. */
   readonly taint: RunningTaint | undefined;
-  /** The Node as we wrote it or read it past the cache, while the cache still shows the older version `of`. */
+  /** The Node as we wrote it or read it from the API, while the cache still shows its older resourceVersion `of`. */
   readonly ahead: { readonly of: string; readonly node: Node } | undefined;
-}
-
-/** `added` tells a taint from an earlier one of the same name. It is only compared, never read as time. */
-export interface RunningTaint {
-  readonly added: string | undefined;
-  readonly since: Instant;
-  readonly foreign: Foreign;
 }
 
 export interface ZoneRecord {
   readonly state: ZoneState;
   readonly queue: EvictionQueue;
-  /** Boards per second that the state allows; the queue's own rate is lower during recovery. */
+  /** Boards per second that the zone's state allows; during recovery the queue's own rate is lower. */
   readonly rate: number;
+  /** Turns that are repeated without another token, by board. */
   readonly paid: ReadonlyMap<string, PaidTurn>;
   /** Boards tainted within the last hour, in buckets of a minute. */
   readonly evictions: readonly Evictions[];
+  /** Unknown fields of the inherited budget, passed on unchanged. */
   readonly foreign: Foreign;
 }
 
+/** The number of boards tainted in the minute that begins at `at`. */
 export interface Evictions {
   readonly at: Instant;
   readonly count: number;
 }
 
 /**
- * A turn whose write met a newer version of the Node. It costs no further token (kube-controller-manager repeats such a
- * write at once) and goes again as soon as the cache shows another version than `version`, until `until` or until the
- * board may no longer have a turn.
+ * A turn whose write met a conflict. It is repeated without another token, because kube-controller-manager repeats such
+ * a write at once: as soon as the cache shows another resourceVersion of the Node than `version`, and until `until` or
+ * until the board may no longer have a turn.
  */
 export interface PaidTurn {
   readonly version: string;
@@ -65,16 +63,20 @@ export interface SiteMemory {
   readonly quarantine: Quarantine;
   /** Boards whose pods still have to be marked not ready. */
   readonly unmarked: ReadonlySet<string>;
-  /** Boards whose NoExecute taint could not be removed: in a dark site no later pass would retry it otherwise. */
+  /**
+   * Boards whose NoExecute taint could not be removed. While no board of the site is ready, nothing else would retry
+   * that.
+   */
   readonly uncleared: ReadonlySet<string>;
+  /** When the next monitor pass is due; undefined: none has begun. */
   readonly monitorAt: Instant | undefined;
-  /** When the last completed monitor pass judged boards and zones: the age of this knowledge. */
+  /** When the last completed monitor pass judged boards and zones; undefined: none has. */
   readonly judgedAt: Instant | undefined;
-  /** Since when at least one silent board has been waiting for its conditions to be written. */
+  /** Since when at least one silent board waits for its conditions to be written; undefined: none does. */
   readonly behindSince: Instant | undefined;
   /** Unknown fields of the inherited budget, written by a newer program; passed on unchanged. */
   readonly foreign: Foreign;
-  /** A pass waiting for the outcomes of its writes. */
+  /** The pass that waits for the outcomes of its writes; undefined: none does. */
   readonly pass: Pass | undefined;
 }
 

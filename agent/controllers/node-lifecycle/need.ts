@@ -1,13 +1,17 @@
 import { deservesUnknown, type Examined } from "./health.ts";
-import { zoneOf } from "./zones.ts";
+import { zoneOf } from "./zones/zones.ts";
 
-/** Most boards written per pass. More would only be postponed, and a dark site has thousands. */
+/**
+ * Maximum number of boards whose conditions are written per pass. If no board of a site is ready, thousands wait, but
+ * the API client could not send more in time.
+ */
 const mostWrites = 300;
 
 /**
- * The silent boards whose conditions are written next, most urgent first. Boards with pods go first: their pods are in
- * service and would be evicted. The zones alternate, so that each has a board for its next eviction, and a lost board
- * of a small zone does not wait behind a large dark one. Within a zone the longest silence goes first.
+ * The silent boards whose conditions are written next, most urgent first. Boards with pods go first, because these are
+ * in service and would be evicted. The zones alternate, so that each has a board for its next eviction, and a small
+ * zone does not wait behind a large one that is wholly silent. Within a zone the board with the longest silence goes
+ * first.
  */
 export function neediest(examined: readonly Examined[], hasPods: (board: string) => boolean): readonly Examined[] {
   const ranked: { readonly board: Examined; readonly isEmpty: boolean; readonly rank: number }[] = [];

@@ -7,9 +7,9 @@ import { readyOf } from "./health.ts";
 import { laggingLabels, scheduledTaints } from "./taints.ts";
 
 /**
- * Sets the NoSchedule taints that follow from conditions and cordon, and keeps the beta label names in step with the
- * stable ones. Neither harmful nor rate-limited. A failed write is retried; kube-controller-manager waits for the next
- * change of the Node.
+ * Sets the NoSchedule taints that follow from a Node's conditions and cordon, and copies the stable labels to their
+ * beta names. These writes are not harmful and not rate-limited. A failed write is retried; kube-controller-manager
+ * waits for the next change of the Node.
  */
 export const nodeTaints: Controller<Node, undefined> = {
   name: "node-taints",
@@ -20,13 +20,18 @@ export const nodeTaints: Controller<Node, undefined> = {
   decide: decideNodeTaints,
 };
 
-/** Urgent if a board became ready, since pods wait for it; a taint on one of thousands of silent boards is not. */
+/**
+ * Whether the board became ready. This is urgent, since pods wait for it; tainting thousands of silent boards is not.
+ */
 function isComingBack({ before, after }: Seen<Node>): boolean {
   const isReady = (node: Node): boolean => readyOf(node)?.status === "True";
   return before !== undefined && after !== undefined && !isReady(before) && isReady(after);
 }
 
-/** One patch for both: a second one would conflict with the version that the first created. */
+/**
+ * Writes taints and labels in one patch: a second patch would conflict with the first, which changes the
+ * resourceVersion.
+ */
 export function decideNodeTaints(node: Node, memory: undefined, now: Instant): Decision<undefined> {
   const taints = scheduledTaints(node, now);
   const labels = laggingLabels(node);

@@ -7,18 +7,18 @@ import { type JsonRecord, recordIn } from "../../base/json.ts";
 import { type Action, refTo } from "../../execution/actions.ts";
 import { type Controller, wake } from "../../loop/controller.ts";
 import { readyOf } from "./health.ts";
-import { tell } from "./pass.ts";
+import { nodeEvent } from "./pass.ts";
 
 /**
- * The board's pods are deleted by force, because an operator confirms that they no longer run
+ * The taint with which an operator confirms that a board's pods no longer run, so that they are deleted by force
  * (docs/kubernetes-rules.md#out-of-service-taint).
  */
 export const outOfService: TaintName = { key: "node.kubernetes.io/out-of-service", effect: "NoExecute" };
 
-/** Marks the taint as ours and records the board's last signs of life: any later one removes both. */
+/** Marks the taint as ours, and records the board's last signs of life. After a later sign, both are removed. */
 export const outOfServiceAnnotation = "siteward.dev/out-of-service";
 
-/** Writes taint and annotation in one patch: a taint not marked as ours would stay for good. */
+/** Writes taint and annotation in one patch: a taint that is not marked as ours would never be removed. */
 export function takeOutOfService(node: Node, lease: Lease | undefined, by: string, now: Instant): Action {
   const taints = changeTaints(taintsOf(node), { add: [{ ...outOfService, timeAdded: timestamp(now) }] });
   const annotations = { [outOfServiceAnnotation]: JSON.stringify({ v: 1, by, ...signsOf(node, lease) }) };
@@ -32,14 +32,16 @@ export function takeOutOfService(node: Node, lease: Lease | undefined, by: strin
 
 export interface OutOfService {
   readonly node: Node;
+  /** The content of our annotation. */
   readonly mark: JsonRecord;
-  readonly wasHeard: boolean;
+  /** The board gave a sign of life after the confirmation. */
+  readonly hasReported: boolean;
 }
 
-/** How often a board is checked. Heartbeats enqueue nothing: few boards are ever out of service. */
-const look: Millis = 5000;
+/** How often a board out of service is checked. Heartbeats enqueue nothing, because such boards are few. */
+const checkPeriod: Millis = 5000;
 
-/** Removes the taint from a board that an operator confirmed to be dead once it gives a sign of life. */
+/** Once a board that an operator confirmed to be dead gives a sign of life, removes the taint. */
 export const outOfServiceBoards: Controller<OutOfService, undefined> = {
   name: "out-of-service",
   reads: [nodes, leases],
@@ -50,10 +52,10 @@ export const outOfServiceBoards: Controller<OutOfService, undefined> = {
     const mark = node && markOf(node);
     if (node === undefined || mark === undefined) return undefined;
     const { lease, heartbeat } = signsOf(node, site.lister(leases).get(`kube-node-lease/${name}`));
-    return { node, mark, wasHeard: mark.lease !== lease || mark.heartbeat !== heartbeat };
+    return { node, mark, hasReported: mark.lease !== lease || mark.heartbeat !== heartbeat };
   },
-  decide({ node, mark, wasHeard }, memory) {
-    if (!wasHeard) return { actions: [], memory, requeueAfter: look };
+  decide({ node, mark, hasReported }, memory) {
+    if (!hasReported) return { actions: [], memory, requeueAfter: checkPeriod };
     const patch = {
       metadata: { annotations: { [outOfServiceAnnotation]: null } },
       ...(taintOf(node, outOfService) && {
@@ -61,25 +63,28 @@ export const outOfServiceBoards: Controller<OutOfService, undefined> = {
       }),
     };
     const { name, uid } = node.metadata;
-    const by = typeof mark.by === "string" ? mark.by : "somebody";
-    const story = `Node ${name} is heard again, although ${by} had confirmed it to be dead: it is in service`;
+    const by = typeof mark.by === "string" ? mark.by : "an operator";
+    const message = `Node ${name} sends heartbeats again, although ${by} had confirmed it to be dead: it is back in service`;
     return {
       actions: [
         { do: "patch", target: refTo(nodes, node), type: "merge", patch },
-        tell({ name, uid }, "BoardBackInService", story),
+        nodeEvent({ name, uid }, "BoardBackInService", message),
       ],
       memory,
     };
   },
 };
 
-/** An unreadable mark counts as a sign of life: better to remove the taint too early than never. */
+/**
+ * Our mark on the Node; undefined: there is none. An unreadable mark counts as a sign of life: better to remove the
+ * taint too early than never.
+ */
 function markOf({ metadata: { annotations } }: Node): JsonRecord | undefined {
   const text = annotations?.[outOfServiceAnnotation];
   return text === undefined ? undefined : (recordIn(text) ?? {});
 }
 
-/** Only compared for change. */
+/** The board's signs of life, which are only compared for change. */
 const signsOf = (node: Node, lease: Lease | undefined) => ({
   lease: lease?.metadata.resourceVersion ?? "",
   heartbeat: String(readyOf(node)?.lastHeartbeatTime ?? ""),

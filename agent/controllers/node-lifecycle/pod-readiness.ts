@@ -1,31 +1,34 @@
 import type { Node, Pod } from "../../api/core.ts";
-import { boardOf } from "../../api/pods.ts";
+import { boardOf, countsAsReady } from "../../api/pods.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
+import { refTo } from "../../execution/actions.ts";
 import { heldUntil, type Link, linkOf } from "../../judgement/link.ts";
 import { type Controller, type Decision, type Seen, type SiteView, wakeOnChange } from "../../loop/controller.ts";
-import { readyOf } from "./health.ts";
+import { isOwn, readyOf } from "./health.ts";
 import type { BoardRecord } from "./memory.ts";
-import { countsAsReady, markNotReady } from "./pods-not-ready.ts";
+import { markNotReady } from "./pods-not-ready.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 
-export interface PodReadinessParts {
-  readonly settings: Pick<NodeLifecycleSettings, "policy" | "gracePeriod" | "stall" | "blip">;
-  /** The monitor's record of a board; "by nobody": no controller judges boards here. */
-  readonly judged: (board: string) => BoardRecord | "by nobody" | undefined;
+export interface PodReadinessDeps {
+  readonly settings: Pick<NodeLifecycleSettings, "policy" | "ownNode" | "gracePeriod" | "stall" | "blip">;
+  /**
+   * The node lifecycle controller's record of a board; undefined: none yet; "no judge": that controller is turned off.
+   */
+  readonly recordOf: (board: string) => BoardRecord | "no judge" | undefined;
 }
 
 /**
  * Marks a pod not ready that arrives on a board which is not ready. Under policy `kubernetes` the board's state is that
- * of the last monitor pass, whatever its kubelet reported since.
+ * of the last monitor pass, whatever its kubelet has reported since.
  *
- * Policy `evidence` uses the Ready condition in the API. The monitor writes its opinion there before it acts on it, so
- * the two differ only for a moment, in which the monitor itself marks the pods of the board.
+ * Policy `evidence` uses the Ready condition in the API. A monitor pass writes its result there before it acts on it,
+ * so the two differ only for a moment, in which the pass itself marks the board's pods.
  */
-export function podReadiness({ settings, judged }: PodReadinessParts): Controller<NewPod, undefined> {
+export function podReadiness({ settings, recordOf }: PodReadinessDeps): Controller<NewPod, undefined> {
   const readinessOf = (node: Node): string | undefined => {
-    const record = settings.policy === "kubernetes" ? judged(node.metadata.name) : "by nobody";
-    return record === "by nobody" ? readyOf(node)?.status : record?.ready;
+    const record = settings.policy === "kubernetes" ? recordOf(node.metadata.name) : "no judge";
+    return record === "no judge" ? readyOf(node)?.status : record?.ready;
   };
   return {
     name: "pod-readiness",
@@ -39,6 +42,7 @@ export function podReadiness({ settings, judged }: PodReadinessParts): Controlle
       const ready = node && readinessOf(node);
       if (pod === undefined || node === undefined || ready === undefined) return undefined;
       if (ready === "True" || !countsAsReady(pod)) return undefined;
+      if (ready !== "False" && isOwn(node, settings)) return undefined;
       const link = linkOf({ nodes: site.watch(nodes), leases: site.watch(leases) }, settings, site.now);
       return { pod, board: node.metadata.name, ready, link };
     },
@@ -54,7 +58,7 @@ export interface NewPod {
   readonly link: Link;
 }
 
-/** How soon a pod that is held back is checked again. */
+/** How soon a pod that may not be marked now is checked again. */
 const recheck: Millis = 5000;
 
 export function decidePodReadiness(
@@ -63,16 +67,16 @@ export function decidePodReadiness(
   now: Instant,
 ): Decision<undefined> {
   const idle = { actions: [], memory: undefined };
-  // After a gap the pod may be newer than the status of its board.
+  // After an outage, the cached pod may be newer than the cached status of its board.
   if (!link.live || heldUntil(link, gracePeriod, now)) return { ...idle, requeueAfter: recheck };
-  if (ready === "False") return { ...idle, actions: markNotReady(pod, undefined, now) };
-  const cause = { board, verdict: "unproven", rule: "came to a board that is Unknown" };
-  return { ...idle, actions: markNotReady(pod, cause, now) };
+  if (ready === "False") return { ...idle, actions: markNotReady(refTo(pods, pod), undefined, now) };
+  const cause = { board, verdict: "unproven", rule: "the pod arrived on a board that is Unknown" };
+  return { ...idle, actions: markNotReady(refTo(pods, pod), cause, now) };
 }
 
 /**
- * Only pods that were just bound or that newly appear on a board that is not ready. Older pods belong to the monitor,
- * or to a living kubelet.
+ * Keys of pods that were just bound to a board that is not ready, or that just appeared on one. Older pods are marked
+ * by the monitor pass or by a living kubelet.
  */
 function keysOfNew(
   { key, before, after }: Seen<Pod>,

@@ -1,15 +1,16 @@
 import { leases, nodes } from "../../api/resources.ts";
+import { forEachConcurrently } from "../../base/concurrency/for-each-concurrently.ts";
 import type { SiteView } from "../../loop/controller.ts";
-import { forEachConcurrently } from "./for-each-concurrently.ts";
 import { type Circumstances, type Examined, examine, type Sighting } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
 
-/** Most boards asked about per pass: if a watch has stalled unnoticed, every board seems silent. */
-const mostQuestions = 64;
+/** Maximum number of boards read from the API per pass: if a watch has stalled unnoticed, every board seems silent. */
+const mostRequests = 64;
 
 /**
- * Examines every board. If a board is about to count as silent and no watch proves it, its Lease is read from the API:
- * any answer is the proof. The Node is read too if the last sign of life came from its status, or if there is no Lease.
+ * Examines every board. If a board is about to count as silent and no watch proves its silence, its Lease is read from
+ * the API: any answer proves or refutes it. The Node is read too if the last sign of life came from its status, or if
+ * there is no Lease.
  */
 export async function readProofs(
   sightings: readonly Sighting[],
@@ -23,13 +24,13 @@ export async function readProofs(
   const found = sightings.map(examined);
   if (!link.live) return found;
   const open = [...found.entries()].filter(([, { verdict }]) => verdict.verdict === "unknown");
-  await forEachConcurrently(open.slice(0, mostQuestions), async ([index, board]) => {
-    found[index] = examined(await asked(board, site));
+  await forEachConcurrently(open.slice(0, mostRequests), async ([index, board]) => {
+    found[index] = examined(await reread(board, site));
   });
   return found;
 }
 
-async function asked({ sighting, health }: Examined, site: SiteView): Promise<Sighting> {
+async function reread({ sighting, health }: Examined, site: SiteView): Promise<Sighting> {
   const { name, uid } = sighting.node.metadata;
   const lease = await site.fetch(leases, `kube-node-lease/${name}`);
   const answer = { lease: lease?.metadata.resourceVersion };

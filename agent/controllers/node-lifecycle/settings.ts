@@ -3,9 +3,11 @@ import type { Config } from "../../config/settings.ts";
 import type { WatchLimits } from "../../informer/watch-health.ts";
 import type { Policy } from "../../judgement/verdict.ts";
 
-/** Settings for judging boards. Rates are boards per second and zone. */
+/** Settings for judging boards. Rates are boards per second in one zone. */
 export interface NodeLifecycleSettings extends WatchLimits {
   readonly policy: Policy;
+  /** The Node of the board that this agent runs on; undefined where the judge runs on none of the boards. */
+  readonly ownNode: string | undefined;
   readonly monitorPeriod: Millis;
   readonly gracePeriod: Millis;
   readonly startupGracePeriod: Millis;
@@ -13,16 +15,17 @@ export interface NodeLifecycleSettings extends WatchLimits {
   readonly secondaryRate: number;
   /** A zone with more boards than this counts as large. */
   readonly largeZone: number;
-  /** Share of boards that are not ready from which a zone counts as partly disrupted. */
+  /** Share of unready boards, between 0 and 1, from which a zone counts as partly disrupted. */
   readonly unhealthyZone: number;
   /** How long evictions go at the secondary rate after a quarantine. */
   readonly recovery: Millis;
 }
 
-/** The controller's slice of the configuration. */
-export const lifecycleSettings = ({ judgement, nodeLifecycle, link }: Config): NodeLifecycleSettings => ({
+/** The part of the configuration that concerns the judgement of boards. */
+export const lifecycleSettings = ({ board, judgement, nodeLifecycle, link }: Config): NodeLifecycleSettings => ({
   ...nodeLifecycle,
   ...judgement,
+  ownNode: board.node,
   stall: link.watchStall,
   blip: link.blip,
 });

@@ -1,22 +1,23 @@
-import { elapsed, type Instant, shifted } from "../../base/clock.ts";
+import { elapsed, type Instant, isAfter, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isPostponed } from "../../base/postponed.ts";
 import type { Outcome } from "../../execution/actions.ts";
 import { isHeld } from "../../judgement/link.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { withSpecTaints } from "./back.ts";
+import { dueTaints } from "./grounds.ts";
 import { taintRecord } from "./judge.ts";
 import { type BoardRecord, type SiteMemory, withEviction, type ZoneRecord } from "./memory.ts";
 import type { ActedPass, TaintWrite } from "./pass.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { runningTaint } from "./taints.ts";
 import { mayHaveTurn } from "./turn-writes.ts";
-import { failed, over, overtaken, spentAt, wantedAt } from "./turns.ts";
+import { failed, nextPassAt, over, overtaken, spentAt } from "./turns.ts";
 
-/** Monitor periods for which a turn stays paid, counted from its first conflict. */
+/** Number of monitor periods for which a turn stays paid (see `PaidTurn`), counted from its first conflict. */
 const paidPeriods = 3;
 
-/** Last round: records the outcomes of the writes and sets the time of the next pass. */
+/** The last round of a pass: records the outcomes of the writes and sets the time of the next pass. */
 export function settle(
   pass: ActedPass,
   outcomes: readonly Outcome[],
@@ -43,19 +44,25 @@ export function settle(
     if (zone && write.turn !== undefined) zones.set(write.turn, afterTurn(zone, write, outcome, { settings, now }));
   }
   const end = endOf(outcomes, pass.since);
-  return rest({ ...memory, boards, zones, unmarked, uncleared, pass: undefined }, pass, end);
+  return ended({ ...memory, boards, zones, unmarked, uncleared, pass: undefined }, pass, settings, end);
 }
 
 /** When the last outcome arrived. */
 export const endOf = (outcomes: readonly Outcome[], now: Instant): Instant =>
-  outcomes.reduce((last, { at }) => (at !== undefined && elapsed(last, at) > 0 ? at : last), now);
+  outcomes.reduce((last, { at }) => (at !== undefined && isAfter(at, last) ? at : last), now);
 
-/** Until the next monitor pass or the next turn, whichever comes first, counted from the end of this pass. */
-function rest(memory: SiteMemory, { link, holds }: ActedPass, now: Instant): Decision<SiteMemory> {
+/** Ends the pass. The next one is due at the next monitor pass or turn, whichever comes first. */
+function ended(
+  memory: SiteMemory,
+  { link, holds }: ActedPass,
+  settings: NodeLifecycleSettings,
+  now: Instant,
+): Decision<SiteMemory> {
   const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine), holds, now });
-  const wakes = [memory.monitorAt, ...[...memory.zones.values()].map((zone) => wantedAt(zone, may, now))];
+  const wakes = [memory.monitorAt, ...[...memory.zones.values()].map((zone) => nextPassAt(zone, may, now))];
   const requeueAfter = Math.min(...wakes.filter((at) => at !== undefined).map((at) => elapsed(now, at)));
-  return { actions: [], memory, requeueAfter: Math.max(0, requeueAfter) };
+  const due = dueTaints(memory, { link, holds, settings, now });
+  return { actions: [], memory, requeueAfter: Math.max(0, requeueAfter), due };
 }
 
 function afterTurn(
@@ -74,8 +81,8 @@ function afterTurn(
 }
 
 /**
- * The taint counts from `at`, the end of its write, not from the pass that decided on it: a successor counts toleration
- * times from there, and a write held up for 20 s would shorten them by as much.
+ * The record after a taint write. The taint runs from `at`, when its write ended, not from the pass that decided on it:
+ * otherwise the next leader would shorten toleration times by the duration of a slow write.
  */
 function withTaints(
   record: BoardRecord,

@@ -1,33 +1,33 @@
 import { withCondition } from "../../api/conditions.ts";
 import type { Node, NodeCondition } from "../../api/core.ts";
-import { type BoardHealth, readyOf } from "./health.ts";
-import { zoneLabels } from "./zones.ts";
+import { type NodeHealth, readyOf } from "./health.ts";
+import { zoneLabels } from "./zones/zones.ts";
 
 /**
- * The fields of a Node that a judgement needs: a third of the cached object. A pass holds all Nodes of the site at
- * once, and most of them are unchanged. Fields written as a whole (labels, all conditions) are read again when needed.
+ * The fields of a Node that a judgement needs, a third of the cached object: a pass holds all Nodes of the site at
+ * once. Labels and conditions are incomplete; before they are written, the whole Node is read again.
  *
- * Each read of the cache creates new strings. Where one equals a string already in memory, that one is used instead.
+ * Each read of the cache creates new strings. A string that `before` already has is taken from there.
  */
-export function slim({ metadata, spec, status }: Node, known: BoardHealth | undefined): Node {
+export function slim({ metadata, spec, status }: Node, before: NodeHealth | undefined): Node {
   const { name, uid, resourceVersion, creationTimestamp } = metadata;
   const labels = Object.entries(metadata.labels ?? {}).filter(([label]) => zoneLabels.includes(label));
   const ready = readyOf({ metadata, ...(status && { status }) });
   return {
     metadata: {
       name,
-      uid: shared(uid, known?.uid),
+      uid: shared(uid, before?.uid),
       resourceVersion,
-      // Only read for Nodes that never reported a status.
+      // The creationTimestamp is read only for Nodes that never reported a status.
       ...(creationTimestamp !== undefined && !ready && { creationTimestamp }),
       labels: Object.fromEntries(labels),
     },
     spec: spec?.taints || spec?.unschedulable !== undefined ? slimSpec(spec) : nothing,
-    status: ready ? { conditions: [slimCondition(ready, known?.ready)] } : nothing,
+    status: ready ? { conditions: [slimCondition(ready, before?.ready)] } : nothing,
   };
 }
 
-/** For nearly all boards of a healthy site. */
+/** One shared object for all boards with an empty spec or status. */
 const nothing = {};
 
 const slimSpec = ({ taints, unschedulable }: NonNullable<Node["spec"]>): NonNullable<Node["spec"]> => ({
@@ -37,10 +37,10 @@ const slimSpec = ({ taints, unschedulable }: NonNullable<Node["spec"]>): NonNull
 
 function slimCondition(
   { type, status, lastHeartbeatTime, lastTransitionTime }: NodeCondition,
-  known: BoardHealth["ready"],
+  before: NodeHealth["ready"],
 ): NodeCondition {
-  const heartbeat = shared(lastHeartbeatTime, known?.heartbeat);
-  const transition = shared(lastTransitionTime, known?.transition);
+  const heartbeat = shared(lastHeartbeatTime, before?.heartbeat);
+  const transition = shared(lastTransitionTime, before?.transition);
   return {
     type,
     status,
@@ -49,10 +49,10 @@ function slimCondition(
   };
 }
 
-const shared = <T extends string | undefined>(text: T, known: T | undefined): T =>
-  known !== undefined && text === known ? known : text;
+const shared = <T extends string | undefined>(text: T, before: T | undefined): T =>
+  before !== undefined && text === before ? before : text;
 
-/** The cached Node with newer parts applied: version, taints, and conditions by type. */
+/** The cached Node with newer parts applied: resourceVersion, taints, and conditions by type. */
 export function overlaid(cached: Node, newer: Node): Node {
   const conditions = (newer.status?.conditions ?? []).reduce<readonly NodeCondition[]>(
     withCondition,

@@ -12,13 +12,18 @@ import {
 import { timestamp } from "../../api/timestamps.ts";
 import type { Instant } from "../../base/clock.ts";
 
-/** The NoExecute taint that a board deserves by its readiness, and the one that it excludes. */
+/**
+ * The NoExecute taint that follows from a board's readiness, and the opposite one, which the board must not have then.
+ */
 export interface Deserved {
   readonly wanted: TaintName;
   readonly opposite: TaintName;
 }
 
-/** `undefined` for an unrecognised status: it says neither ready nor not ready. */
+/**
+ * The taint for a status of the Ready condition; undefined: the board is ready, or the status is missing or
+ * unrecognised.
+ */
 export function deservedBy(ready: string | undefined): Deserved | undefined {
   if (ready === "False") return { wanted: notReady, opposite: unreachable };
   if (ready === "Unknown") return { wanted: unreachable, opposite: notReady };
@@ -26,19 +31,19 @@ export function deservedBy(ready: string | undefined): Deserved | undefined {
 }
 
 /**
- * Swaps in one patch, so that a board never carries both or none. A board that carries both keeps the timeAdded of the
- * remaining taint: the pods' windows belong to it.
+ * The taints after swapping one of ours for the other, in one patch, so that a board never has both or none. If it has
+ * both, the remaining taint keeps its timeAdded, because the pods' windows belong to it.
  */
 export const swapped = (node: Node, { wanted, opposite }: Deserved, now: Instant): readonly Taint[] => {
   const timeAdded = taintOf(node, wanted)?.timeAdded ?? timestamp(now);
   return changeTaints(taintsOf(node), { add: [{ ...wanted, timeAdded }], remove: [opposite] });
 };
 
-/** The taints without ours; `undefined`: the board carries neither. */
+/** The taints without our NoExecute taints; undefined: the board has neither. */
 export const withoutNoExecute = (node: Node): readonly Taint[] | undefined =>
   runningTaint(node) && changeTaints(taintsOf(node), { remove: [unreachable, notReady] });
 
-/** The NoExecute taint of ours on a board. */
+/** Our NoExecute taint on a board; undefined: it has none. */
 export const runningTaint = (node: Node): Taint | undefined => taintOf(node, unreachable) ?? taintOf(node, notReady);
 
 const keysByCondition: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -51,7 +56,7 @@ const keysByCondition: Readonly<Record<string, Readonly<Record<string, string>>>
 
 const ownKeys: readonly string[] = Object.values(taintKeys);
 
-/** The whole list with the NoSchedule taints that follow from conditions and cordon; `undefined`: no change. */
+/** All taints, with the NoSchedule taints that follow from conditions and cordon; undefined: nothing changes. */
 export function scheduledTaints(node: Node, now: Instant): readonly Taint[] | undefined {
   const wanted = wantedKeys(node).map((key): TaintName => ({ key, effect: "NoSchedule" }));
   const present = taintsOf(node).filter(({ key, effect }) => effect === "NoSchedule" && ownKeys.includes(key));
@@ -75,7 +80,7 @@ const labelPairs: readonly (readonly [stable: string, beta: string])[] = [
   ["kubernetes.io/arch", "beta.kubernetes.io/arch"],
 ];
 
-/** The labels to set; `undefined`: none. */
+/** The beta labels to set; undefined: none. */
 export function laggingLabels({ metadata: { labels = {} } }: Node): Readonly<Record<string, string>> | undefined {
   const changes: Record<string, string> = {};
   for (const [stable, beta] of labelPairs) {

@@ -2,19 +2,20 @@ import { taintOf } from "../../api/taints.ts";
 import type { Instant } from "../../base/clock.ts";
 import { freezeOn, type Holds } from "../../holds/holds.ts";
 import type { Link } from "../../judgement/link.ts";
+import { type Known, taintGrounds } from "./grounds.ts";
 import { causeOf, type Judged } from "./judge.ts";
 import type { BoardRecord, ZoneRecord } from "./memory.ts";
 import type { TaintWrite } from "./pass.ts";
 import { deservedBy, swapped } from "./taints.ts";
 import { over, takeTurns } from "./turns.ts";
-import { zoneName } from "./zones.ts";
+import { zoneName } from "./zones/zones.ts";
 
 /** The fields of a board needed for its turn. */
-export type Candidate = Pick<Judged, "name" | "node" | "cached" | "ready" | "verdict">;
+export type TurnCandidate = Pick<Judged, "name" | "zone" | "node" | "cached" | "ready" | "verdict" | "health">;
 
 /**
- * Whether a board may have its turn, by its last examination, the state of the link, and the operators' holds;
- * otherwise it keeps waiting. A board that is gone may: its turn harms nothing.
+ * Whether a board may have its turn, by its last examination, the state of the link and the operators' holds; otherwise
+ * it keeps waiting. A board without a record may, because a turn without a Node writes nothing.
  */
 export const mayHaveTurn =
   (
@@ -34,20 +35,21 @@ export const mayHaveTurn =
   };
 
 /**
- * The taint writes that are due, in every zone. A board that is gone, or no longer deserves a taint, uses up its turn.
+ * The taint writes that are due in all zones. A board that is gone, or that needs no taint any more, uses up its turn.
  */
 export function planTurns(
   before: ReadonlyMap<string, ZoneRecord>,
-  boards: { may(name: string): boolean; board(name: string): Candidate | undefined },
-  now: Instant,
+  boards: { may(name: string): boolean; board(name: string): TurnCandidate | undefined },
+  known: Known,
 ): { readonly zones: ReadonlyMap<string, ZoneRecord>; readonly writes: ReadonlyMap<string, TaintWrite> } {
+  const { now } = known;
   const zones = new Map<string, ZoneRecord>();
   const writes = new Map<string, TaintWrite>();
   const version = (name: string): string | undefined => boards.board(name)?.node.metadata.resourceVersion;
   for (const [name, record] of before) {
     let { zone, names } = takeTurns(record, { may: boards.may, version }, now);
     for (const board of names) {
-      const write = taintOnTurn(boards.board(board), name, now);
+      const write = taintOnTurn(boards.board(board), { name, record }, known);
       if (write) writes.set(board, write);
       else zone = over(zone, board);
     }
@@ -56,10 +58,21 @@ export function planTurns(
   return { zones, writes };
 }
 
-function taintOnTurn(board: Candidate | undefined, turn: string, now: Instant): TaintWrite | undefined {
+function taintOnTurn(
+  board: TurnCandidate | undefined,
+  zone: { readonly name: string; readonly record: ZoneRecord },
+  known: Known,
+): TaintWrite | undefined {
   const deserved = deservedBy(board?.ready);
   if (board === undefined || deserved === undefined) return undefined;
   const { node, cached } = board;
   if (taintOf(node, deserved.wanted) && !taintOf(node, deserved.opposite)) return undefined;
-  return { node, cached, taints: swapped(node, deserved, now), cause: causeOf(board), turn };
+  return {
+    node,
+    cached,
+    taints: swapped(node, deserved, known.now),
+    cause: causeOf(board),
+    grounds: taintGrounds(board, zone.record, known),
+    turn: zone.name,
+  };
 }

@@ -1,19 +1,19 @@
-import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { type Instant, isAfter, type Millis, shifted } from "../../base/clock.ts";
 import { emptyBucket } from "../../base/token-bucket.ts";
-import { again, done, head, nextTurnAt, turn } from "./eviction-queue.ts";
 import type { PaidTurn, ZoneRecord } from "./memory.ts";
+import { again, done, head, nextTurnAt, turn } from "./zones/eviction-queue.ts";
 
-/** How often a paid turn checks whether the cache has moved on. */
+/** Interval between checks whether the cache shows a newer version of the Node of a paid turn. */
 const paidPause: Millis = 100;
 
-/** Which boards may have a turn, and the version of their Node that we know. */
+/** Which boards may have a turn, and the newest known version of their Nodes. */
 export interface Candidates {
   may(name: string): boolean;
-  /** `undefined`: the Node is gone. */
+  /** The newest known resourceVersion of the board's Node; `undefined`: the Node is gone. */
   version(name: string): string | undefined;
 }
 
-/** The boards whose turn it is now: those already paid, and at most one more for a token. */
+/** The boards whose turn it is now: those with a paid turn, and at most one more if there is a token. */
 export function takeTurns(
   before: ZoneRecord,
   candidates: Candidates,
@@ -28,8 +28,8 @@ export function takeTurns(
 }
 
 /**
- * Ends paid turns that expired or whose board may not go now, even if only for a moment: the next turn costs a token
- * again.
+ * Ends paid turns that expired, and those of boards that may not have a turn now, even if only for a moment: their next
+ * turn costs a token again.
  */
 function withoutEnded(zone: ZoneRecord, { may }: Candidates, now: Instant): ZoneRecord {
   let { queue, paid } = zone;
@@ -48,7 +48,7 @@ export function nextInTurn({ queue, paid }: ZoneRecord, may: (name: string) => b
 }
 
 /** When a zone needs a pass again; `undefined`: not before the next monitor pass. */
-export function wantedAt(
+export function nextPassAt(
   { queue, paid }: ZoneRecord,
   may: (name: string) => boolean,
   now: Instant,
@@ -59,27 +59,27 @@ export function wantedAt(
 }
 
 /**
- * Spends the token when its write is finished, not when it was decided: after a write that a slow link delayed for 10
- * s, or that was repeated after 5 s, the next one would otherwise follow at once.
+ * The zone whose token is spent at `at`, when its write has finished, and not when it was decided: after a write that a
+ * slow link delayed for 10 s, the next one would otherwise follow at once.
  */
 export const spentAt = (zone: ZoneRecord, at: Instant): ZoneRecord =>
-  elapsed(zone.queue.bucket.at, at) < 0 ? zone : { ...zone, queue: { ...zone.queue, bucket: emptyBucket(at) } };
+  isAfter(zone.queue.bucket.at, at) ? zone : { ...zone, queue: { ...zone.queue, bucket: emptyBucket(at) } };
 
-/** The board got its taint, or no longer deserves one. */
+/** The zone after a turn that is over: the board got its taint, or needs none any more. */
 export const over = (zone: ZoneRecord, name: string): ZoneRecord => ({
   ...zone,
   queue: done(zone.queue, name),
   paid: without(zone.paid, name),
 });
 
-/** The write failed, and its token is lost. */
+/** The zone after a turn whose write failed: the token is lost, and the board waits again. */
 export const failed = (zone: ZoneRecord, name: string, now: Instant): ZoneRecord => ({
   ...zone,
   queue: again(zone.queue, name, now),
   paid: without(zone.paid, name),
 });
 
-/** The write met a newer version of the Node. */
+/** The zone after a turn whose write met a conflict: it is repeated without another token. */
 export const overtaken = (zone: ZoneRecord, name: string, turn: PaidTurn): ZoneRecord => ({
   ...zone,
   paid: new Map([...zone.paid, [name, { version: turn.version, until: zone.paid.get(name)?.until ?? turn.until }]]),

@@ -5,7 +5,10 @@ import type { SiteView } from "../../loop/controller.ts";
 import { type Circumstances, examine } from "./health.ts";
 import type { BoardRecord } from "./memory.ts";
 
-/** The verdict that a monitor pass would give now: the board may have reported since the last one. */
+/**
+ * The verdict that a monitor pass would give now. It may differ from that of the last monitor pass, as the board may
+ * have reported since.
+ */
 export function verdictNow(
   node: Node,
   record: BoardRecord,

@@ -1,11 +1,13 @@
 import type { Node, Pod } from "../../api/core.ts";
-import { boardOf, isKeptByFinalizers, isTerminating } from "../../api/pods.ts";
+import { boardOf, hasEnded, isKeptByFinalizers, isTerminating } from "../../api/pods.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
 import { taintsOf } from "../../api/taints.ts";
 import type { Millis } from "../../base/clock.ts";
+import { forEachConcurrently } from "../../base/concurrency/for-each-concurrently.ts";
+import type { Steps } from "../../base/steps.ts";
 import type { Controller, SiteView } from "../../loop/controller.ts";
-import { type BoardVerdicts, type SightParts, sightOf } from "../board-verdicts.ts";
-import { forEachConcurrently } from "../node-lifecycle/for-each-concurrently.ts";
+import { barePod } from "../bare-pod.ts";
+import { type BoardVerdictDeps, type BoardVerdicts, boardVerdicts } from "../board-verdicts.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
 import {
   decide,
@@ -18,30 +20,33 @@ import {
   remember,
 } from "./decide.ts";
 import { firstToGo } from "./ended.ts";
+import { inTurns, type MissingBoard, missingBoards } from "./missing-boards.ts";
 
-export interface PodGcParts {
-  readonly sight: SightParts;
-  /** Number of terminated pods that are kept; 0: all. */
+export interface PodGcDeps {
+  readonly verdictDeps: BoardVerdictDeps;
+  /** Number of terminated pods that are kept; 0: all of them. */
   readonly terminatedThreshold: number;
 }
 
-/** The whole site is one key: garbage is found by a walk, not by a change. */
+/** The whole site is one key: garbage is found by a periodic pass over the site, not by changes. */
 const siteKey = "site";
 
-/** Most pods deleted per pass; the rest waits for the next one, so not all have to fit into memory. */
+/**
+ * Maximum number of pods deleted per pass; the others wait for the next one. Only the needed parts of each are kept in
+ * memory: a tenant may bind a thousand large pods to a board that never existed.
+ */
 const mostPods = 1000;
-/** Most boards per pass that the API is asked about. */
-const mostQuestions = 64;
+/** Maximum number of reads from the API: for boards in one pass, and for pods whose deletion met a conflict. */
+const mostRequests = 64;
 /** Tolerance for timers that fire early. */
 const early: Millis = 1;
 
 const outOfServiceTaint = "node.kubernetes.io/out-of-service";
 
 /**
- * Deletes pods that are no longer needed and that no kubelet will delete. Finds them by index: most pods are never
- * read.
+ * Deletes pods that are no longer needed and that no kubelet will delete. Finds them by index, and so reads few pods.
  */
-export const podGC = ({ sight, terminatedThreshold }: PodGcParts): Controller<GcState, GcMemory> => ({
+export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controller<GcState, GcMemory> => ({
   name: "pod-gc",
   reads: [nodes, leases, pods],
   restsOn: [nodes, pods],
@@ -52,20 +57,18 @@ export const podGC = ({ sight, terminatedThreshold }: PodGcParts): Controller<Gc
     const { now } = site;
     const isEarly = memory.passAt !== undefined && now.mono < memory.passAt.mono - early;
     if (isEarly && memory.overtaken.size === 0) return { kind: "early" };
-    const { held, freezeOn } = sightOf(sight, site);
+    const { held, freezeOn } = boardVerdicts(verdictDeps, site);
     if (held !== undefined) return { kind: "held", why: held };
     if (isEarly) return { kind: "again", ...(await stillToGo(memory.overtaken, freezeOn, site)) };
-    const missing = [...site.lister(pods).indexValues("byNode")].filter(
-      (board) => site.lister(nodes).get(board) === undefined,
-    );
-    // The longest waiting first: a tenant's pods that name boards which never existed must not take the turns of
-    // others.
+    const missing = await site.inTurns(missingBoards(site));
+    // The boards that wait longest come first, and namespaces take turns: invented boards must not delay the others.
     const due = missing
-      .filter((board) => isDue(memory.waiting.get(board), now) && freezeOn(board) === undefined)
-      .sort((a, b) => dueSince(memory, a) - dueSince(memory, b))
-      .slice(0, mostQuestions);
-    const fates = await fatesOf(due, site);
-    return { kind: "pass", ...podsToGo(site, terminatedThreshold, fates), missing, fates };
+      .filter(({ name }) => isDue(memory.waiting.get(name), now) && freezeOn(name) === undefined)
+      .sort((a, b) => dueSince(memory, a.name) - dueSince(memory, b.name));
+    const next = inTurns(due).slice(0, mostRequests);
+    const fates = await fatesOf(names(next), site);
+    const toGo = await site.inTurns(podsToGo(site, terminatedThreshold, fates));
+    return { kind: "pass", ...toGo, missing: names(missing), fates };
   },
   decide,
   remember,
@@ -73,7 +76,9 @@ export const podGC = ({ sight, terminatedThreshold }: PodGcParts): Controller<Gc
 
 const dueSince = ({ waiting }: GcMemory, board: string): Millis => waiting.get(board)?.mono ?? 0;
 
-/** Errors are not reported here: the loops of the link report why the API does not answer. */
+const names = (boards: readonly MissingBoard[]): readonly string[] => boards.map(({ name }) => name);
+
+/** Reads the Nodes of missing boards from the API. Errors are not reported here: the link's own checks report them. */
 async function fatesOf(boards: readonly string[], site: SiteView): Promise<GcPass["fates"]> {
   const fates = new Map<string, "deleted" | "exists" | "unanswered">(boards.map((board) => [board, "unanswered"]));
   await forEachConcurrently(boards, async (board) => {
@@ -82,17 +87,20 @@ async function fatesOf(boards: readonly string[], site: SiteView): Promise<GcPas
   return fates;
 }
 
-/** Of the overtaken pods, those that still have to be deleted, as read from the API: the cache may still be behind. */
+/**
+ * The pods whose deletion met a conflict and that still have to be deleted, read from the API because the cache may be
+ * behind.
+ */
 async function stillToGo(
   overtaken: ReadonlySet<string>,
   freezeOn: BoardVerdicts["freezeOn"],
   site: SiteView,
 ): Promise<Pick<GcPass, "outOfService" | "orphans">> {
   const live: { readonly pod: Pod; readonly board: string }[] = [];
-  await forEachConcurrently([...overtaken].slice(0, mostQuestions), async (key) => {
+  await forEachConcurrently([...overtaken].slice(0, mostRequests), async (key) => {
     const pod = await site.fetch(pods, key);
     const board = pod && boardOf(pod);
-    if (pod && board !== undefined && freezeOn(board) === undefined) live.push({ pod, board });
+    if (pod && board !== undefined && freezeOn(board) === undefined) live.push({ pod: barePod(pod), board });
   });
   const lost = new Set(live.map(({ board }) => board).filter((board) => site.lister(nodes).get(board) === undefined));
   const fates = await fatesOf([...lost], site);
@@ -106,49 +114,54 @@ async function stillToGo(
   };
 }
 
-function podsToGo(
+function* podsToGo(
   site: SiteView,
   threshold: number,
   fates: GcPass["fates"],
-): Pick<GcPass, "ended" | "outOfService" | "orphans" | "unbound"> {
+): Steps<Pick<GcPass, "ended" | "outOfService" | "orphans" | "unbound">> {
   const cached = site.lister(pods);
   const budget = new Budget(mostPods);
-  const excess = threshold > 0 ? cached.countByIndex("byEnd", "ended") - threshold : 0;
+  const isAbove = threshold > 0 && cached.countByIndex("byEnd", "ended") > threshold;
+  const candidates = isAbove ? cached.byIndex("byEnd", "ended") : [];
   const ended: Pod[] = [];
-  for (const key of excess > 0 ? firstToGo(cached.byIndex("byEnd", "ended"), excess) : []) {
+  for (const key of yield* firstToGo(candidates, { threshold, most: mostPods })) {
     const pod = cached.get(key);
-    if (pod && !isKeptByFinalizers(pod) && budget.take(1) === 1) ended.push(pod);
+    // The index was read in several steps, so the key may belong to another pod now.
+    if (pod && hasEnded(pod) && !isKeptByFinalizers(pod) && budget.takeOne()) ended.push(barePod(pod));
+    yield;
   }
   const outOfService: Pod[] = [];
   const unbound: Pod[] = [];
   for (const pod of cached.byIndex("byEnd", "terminating")) {
+    yield;
     if (isKeptByFinalizers(pod)) continue;
     const board = boardOf(pod);
-    const into =
-      board === undefined ? unbound : isOutOfService(site.lister(nodes).get(board)) ? outOfService : undefined;
-    if (into && budget.take(1) === 1) into.push(pod);
+    if (board !== undefined && !isOutOfService(site.lister(nodes).get(board))) continue;
+    if (budget.takeOne()) (board === undefined ? unbound : outOfService).push(barePod(pod));
   }
   const orphans: Orphans[] = [];
   for (const [board, fate] of fates) {
-    if (fate === "deleted") orphans.push(orphansOf(board, cached.byIndex("byNode", board), budget));
+    if (fate === "deleted") orphans.push(yield* orphansOf(board, cached.byIndex("byNode", board), budget));
   }
   return { ended, outOfService, orphans, unbound };
 }
 
-function orphansOf(board: string, onBoard: Iterable<Pod>, budget: Budget): Orphans {
+function* orphansOf(board: string, onBoard: Iterable<Pod>, budget: Budget): Steps<Orphans> {
   const found: Pod[] = [];
   for (const pod of onBoard) {
+    yield;
     if (isKeptByFinalizers(pod)) continue;
-    if (budget.take(1) === 0) return { board, pods: found, isPart: true };
-    found.push(pod);
+    if (!budget.takeOne()) return { board, pods: found, isPart: true };
+    found.push(barePod(pod));
   }
   return { board, pods: found, isPart: false };
 }
 
-/** An operator marked the Node out of service; ignored while it reports itself ready. */
+/** Whether an operator marked the Node out of service; the mark is ignored while the Node is ready. */
 const isOutOfService = (node: Node | undefined): boolean =>
   node !== undefined && readyOf(node)?.status !== "True" && taintsOf(node).some(({ key }) => key === outOfServiceTaint);
 
+/** Counts the pods that a pass may still delete. */
 class Budget {
   #left: number;
 
@@ -156,10 +169,10 @@ class Budget {
     this.#left = left;
   }
 
-  /** Takes up to `wanted` of what is left, and returns how many. */
-  take(wanted: number): number {
-    const taken = Math.min(wanted, this.#left);
-    this.#left -= taken;
-    return taken;
+  /** Returns false once the budget is used up. */
+  takeOne(): boolean {
+    if (this.#left <= 0) return false;
+    this.#left--;
+    return true;
   }
 }

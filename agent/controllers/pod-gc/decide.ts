@@ -1,28 +1,32 @@
 import type { Pod } from "../../api/core.ts";
-import { isFinished } from "../../api/pods.ts";
+import { boardOf, isFinished } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
+import type { Because } from "../../decisions/grounds.ts";
 import { type Action, anyStateOf, type Cause, type Outcome, overtakenBy, refTo } from "../../execution/actions.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
 
 /** Memory between passes. */
 export interface GcMemory {
-  /** Boards that pods name and the cache lacks, with the time from which the API is asked about them. */
+  /** Boards that pods name and that have no Node in the cache, each with the time from which the API is asked. */
   readonly waiting: ReadonlyMap<string, Instant>;
+  /** When the next pass is due; undefined: none has run. */
   readonly passAt: Instant | undefined;
-  /** Keys of pods that changed between our read and their deletion, which then met a conflict. */
+  /** Keys of pods whose deletion met a conflict, because they changed after we read them. */
   readonly overtaken: ReadonlySet<string>;
 }
 
 export const firstGcMemory: GcMemory = { waiting: new Map(), passAt: undefined, overtaken: new Set() };
 
 export type GcState =
-  /** The key was processed between two passes: nothing is due. */
+  /** The key was enqueued between two passes: nothing is due. */
   | { readonly kind: "early" }
-  /** Nothing may be deleted now, and why: the link is down, or an outage ended just now. */
+  /** Nothing may be deleted now. `why`: the reason, such as an outage of the link. */
   | { readonly kind: "held"; readonly why: string }
-  /** Between two passes: overtaken pods that still have to be deleted, as read from the API. */
+  /**
+   * Between two passes: the pods whose deletion met a conflict and that still have to be deleted, as read from the API.
+   */
   | ({ readonly kind: "again" } & Pick<GcPass, "outOfService" | "orphans">)
   | GcPass;
 
@@ -32,9 +36,9 @@ export interface GcPass {
   readonly ended: readonly Pod[];
   /** Terminating pods on boards that are out of service. */
   readonly outOfService: readonly Pod[];
-  /** Boards that pods name and the cache lacks. */
+  /** Boards that pods name and that have no Node in the cache. */
   readonly missing: readonly string[];
-  /** The API's answers about the missing boards that are due. */
+  /** For each missing board that is due, whether the API has its Node; "unanswered": the API did not answer. */
   readonly fates: ReadonlyMap<string, "deleted" | "exists" | "unanswered">;
   /** Pods of the boards that were deleted. */
   readonly orphans: readonly Orphans[];
@@ -45,15 +49,17 @@ export interface GcPass {
 export interface Orphans {
   readonly board: string;
   readonly pods: readonly Pod[];
-  /** More of them exist than fit into this pass. */
+  /** The board has more pods than fit into this pass. */
   readonly isPart: boolean;
 }
 
-/** Values of kube-controller-manager. */
+/** Interval between passes, and the time that a board must be missing first; both as in kube-controller-manager. */
 const period: Millis = 20_000;
 const quarantine: Millis = 40_000;
+/** Puts a board behind all others that are due now. */
+const behind: Millis = 1;
 
-/** Whether it is time to ask about a board. */
+/** Whether the API may be asked about a missing board; `from`: the time in `waiting`. */
 export const isDue = (from: Instant | undefined, now: Instant): boolean => from !== undefined && from.mono <= now.mono;
 
 export function decide(state: GcState, memory: GcMemory, now: Instant): Decision<GcMemory> {
@@ -81,8 +87,8 @@ const untilPass = ({ passAt }: GcMemory, now: Instant): Millis =>
   Math.max(1, passAt === undefined ? 0 : elapsed(now, passAt));
 
 /**
- * Failed deletions are repeated in the next pass if still needed. Conflicts are repeated with the retry of the key: a
- * pod that changes constantly is tried no more often than the loop's backoff permits.
+ * Remembers the conflicts, which are repeated with the key's retry: a pod that changes constantly is tried no more
+ * often than the loop's backoff permits. Other failed deletions are repeated in the next pass, if still needed.
  */
 export const remember = (decision: Decision<GcMemory>, outcomes: readonly Outcome[]): Decision<GcMemory> => ({
   ...decision,
@@ -91,25 +97,27 @@ export const remember = (decision: Decision<GcMemory>, outcomes: readonly Outcom
 });
 
 /**
- * A board waits from the pass that first missed it. Once asked about, it waits again from this pass as long as pods
- * name it: pods that could not be deleted, and boards without an answer, are due one quarantine later.
+ * The waiting times of the boards that are missing now. A board waits for `quarantine` from the pass that first missed
+ * it, and again from each pass that asked the API about it, as long as pods name it. A board whose pods did not all fit
+ * into this pass stays due; if some did, the boards that are due already come before it.
  */
 function nextWaiting(
   { missing, fates, orphans }: GcPass,
   memory: GcMemory,
   now: Instant,
 ): ReadonlyMap<string, Instant> {
-  const unfinished = new Set(orphans.filter(({ isPart }) => isPart).map(({ board }) => board));
+  const unfinished = new Map(orphans.filter(({ isPart }) => isPart).map(({ board, pods }) => [board, pods.length]));
   const waiting = new Map<string, Instant>();
   for (const board of missing) {
     const from = memory.waiting.get(board);
-    const goesOn = from !== undefined && (!fates.has(board) || unfinished.has(board));
-    waiting.set(board, goesOn ? from : shifted(now, quarantine));
+    const deleted = unfinished.get(board);
+    if (from !== undefined && (!fates.has(board) || deleted === 0)) waiting.set(board, from);
+    else waiting.set(board, deleted === undefined ? shifted(now, quarantine) : shifted(now, behind));
   }
   return waiting;
 }
 
-/** In kube-controller-manager's order. A pod found by two rules is deleted by the first. */
+/** The deletions, in kube-controller-manager's order. A pod that two rules found is deleted by the first. */
 function collect(
   { ended, outOfService, orphans, unbound }: Pick<GcPass, "ended" | "outOfService" | "orphans" | "unbound">,
   now: Instant,
@@ -124,37 +132,43 @@ function collect(
     }
   };
   remove(ended, { anyState: true });
-  remove(outOfService, { anyState: false });
-  for (const { board, pods: found } of orphans) remove(found, { anyState: false, orphanedBy: board });
+  remove(outOfService, { anyState: false, because: { kind: "out-of-service" } });
+  for (const { pods: found } of orphans) remove(found, { anyState: false, because: { kind: "node-deleted" } });
   remove(unbound, { anyState: true });
   return actions;
 }
 
-/**
- * `anyState`: the pod cannot come back to life, so its uid is enough as a precondition. A pod deleted because of its
- * board's state is named with its resourceVersion: the board may be back and its kubelet have written before the
- * request arrives.
- */
+/** Why a pod is deleted. */
 interface Why {
+  /**
+   * The pod can never run again, so its uid is enough as a precondition. Otherwise the pod is deleted because of its
+   * board's state, and only in the version that was read: the board may return before the request arrives.
+   */
   readonly anyState: boolean;
-  readonly orphanedBy?: string;
+  /** The state of the pod's board that is the reason; absent: the pod's own state is. */
+  readonly because?: Because;
 }
 
 /**
- * Sets the phase Failed before the deletion, so that controllers that count pods never take it for a running one; no
- * kubelet is left to set it. If that write fails the pod is not deleted: the executor skips the actions that follow a
+ * Sets the phase Failed before the deletion, so that controllers that count pods do not count it as running; no kubelet
+ * is left to set the phase. If that write fails the pod is not deleted: the executor skips the actions that follow a
  * failed one on the same object.
  */
-function failAndDelete(pod: Pod, { anyState, orphanedBy }: Why, now: Instant): readonly Action[] {
+function failAndDelete(pod: Pod, { anyState, because }: Why, now: Instant): readonly Action[] {
   const target = anyState ? anyStateOf(refTo(pods, pod)) : refTo(pods, pod);
-  const cause: { readonly cause?: Cause } =
-    orphanedBy === undefined
-      ? {}
-      : { cause: { board: orphanedBy, verdict: "deleted", rule: "its Node no longer exists" } };
-  const deletion: Action = { do: "delete", target, gracePeriodSeconds: 0, ...cause };
+  const board = boardOf(pod) ?? "";
+  const isOrphan = because?.kind === "node-deleted";
+  const cause: Cause = { board, verdict: "deleted", rule: "its Node no longer exists" };
+  const deletion: Action = {
+    do: "delete",
+    target,
+    gracePeriodSeconds: 0,
+    ...(isOrphan && { cause }),
+    ...(because && { grounds: { act: "pod-collected", board, because } }),
+  };
   if (isFinished(pod)) return [deletion];
   const { generation } = pod.metadata;
-  const condition = orphanedBy === undefined ? undefined : disruptionTarget(pod, whyOrphaned, now);
+  const condition = isOrphan ? disruptionTarget(pod, whyOrphaned, now) : undefined;
   const status = {
     phase: "Failed",
     ...(generation !== undefined && { observedGeneration: generation }),

@@ -2,13 +2,13 @@ import type { Pod, Service } from "../../api/core.ts";
 import { isFinished, isTerminating, podCondition } from "../../api/pods.ts";
 import { type Address, parseAddress } from "./ip.ts";
 
-/** Whether we write the endpoints of a service: not for ExternalName, and not without a selector. */
+/** Whether we write the endpoints of the service: it has a selector and is not of type ExternalName. */
 export const isManaged = ({ spec }: Service): boolean => spec?.type !== "ExternalName" && spec?.selector !== undefined;
 
-/** On Endpoints used by old leader elections: they never had a service and are not mirrored. */
+/** Annotation of the Endpoints that old leader elections use. They have no service and are not mirrored. */
 export const leaderElection = "control-plane.alpha.kubernetes.io/leader";
 
-/** Without a cluster IP: only DNS leads to its pods. */
+/** Whether the service has no cluster IP: clients find its pods by DNS only. */
 export const isHeadless = ({ spec }: Service): boolean => (spec?.clusterIP ?? "") === "" || spec?.clusterIP === "None";
 
 /** Whether a selected pod can be an endpoint of its service (docs/kubernetes-rules.md#endpoints, #endpoint-slices). */
@@ -27,6 +27,6 @@ export function hostnameOf(pod: Pod, service: Service): string | undefined {
   return hostname && isOfService ? hostname : undefined;
 }
 
-/** The addresses of a pod in its order, without unparsable ones. */
+/** The addresses of a pod in the order of its status, without those that cannot be parsed. */
 export const addressesOf = ({ status }: Pod): readonly Address[] =>
   (status?.podIPs ?? []).flatMap(({ ip }) => parseAddress(ip) ?? []);

@@ -1,9 +1,8 @@
 import type { EndpointSlice, Endpoints } from "../../api/core.ts";
 
 /*
- * kube-controller-manager orders the subsets of Endpoints, and the ports of subsets and slices, by a hash of their
- * printed Go structs. To get the same order, these functions print them the same way: Go's types and members, in their
- * order, on one line.
+ * kube-controller-manager orders the subsets of Endpoints, and the ports of subsets and slices, by a hash of their Go
+ * structs as Go prints them. To get the same order, these functions print the same text: types and members on one line.
  */
 
 export type Subset = NonNullable<Endpoints["subsets"]>[number];

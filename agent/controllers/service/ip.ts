@@ -19,11 +19,13 @@ export function parseAddress(text: string): Address | undefined {
   if (groups === undefined) return undefined;
   const [high = 0, low = 0] = groups.slice(6);
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
-  if (!isMapped) return { family: "IPv6", text: written(groups) };
+  if (!isMapped) return { family: "IPv6", text: textOfGroups(groups) };
   return { family: "IPv4", text: [high >> 8, high & 255, low >> 8, low & 255].join(".") };
 }
 
-/** Invalid addresses count as IPv4: that is the family of a pod or service that has no address yet. */
+/**
+ * The family of an address. A missing or invalid one counts as IPv4, as for a pod or service without an address yet.
+ */
 export const familyOf = (text: string | undefined): Family =>
   (text === undefined ? undefined : parseAddress(text))?.family ?? "IPv4";
 
@@ -32,19 +34,19 @@ function octetsOf(text: string): readonly number[] | undefined {
   return octets.length === 4 && octets.every((octet) => octet <= 255) ? octets : undefined;
 }
 
-/** The eight 16-bit groups. "::" stands for at least one group of zeros. */
+/** The eight 16-bit groups of an IPv6 address. "::" stands for at least one group of zeros. */
 function groupsOf(text: string): readonly number[] | undefined {
   const halves = text.split("::");
   if (halves.length > 2) return undefined;
-  const [head, tail] = halves.map((half, index) => half16(half, index === halves.length - 1));
+  const [head, tail] = halves.map((half, index) => groupsInPart(half, index === halves.length - 1));
   if (head === undefined) return undefined;
   if (halves.length === 1) return head.length === 8 ? head : undefined;
   if (tail === undefined || head.length + tail.length > 7) return undefined;
   return [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail];
 }
 
-/** The groups of a part without "::"; the last one may be in IPv4 form. */
-function half16(text: string, isLast: boolean): readonly number[] | undefined {
+/** The groups of a part without "::". The end of the last part of an address may be in IPv4 form. */
+function groupsInPart(text: string, isLast: boolean): readonly number[] | undefined {
   if (text === "") return [];
   const parts = text.split(":");
   const groups: number[] = [];
@@ -61,8 +63,8 @@ function half16(text: string, isLast: boolean): readonly number[] | undefined {
   return groups;
 }
 
-/** The longest run of zero groups, the first of equal ones, becomes "::"; a single zero group does not. */
-function written(groups: readonly number[]): string {
+/** Formats an IPv6 address as in RFC 5952: "::" replaces the first of the longest runs of two or more zero groups. */
+function textOfGroups(groups: readonly number[]): string {
   let [from, length] = [0, 1];
   for (let start = 0; start < groups.length; start++) {
     let end = start;

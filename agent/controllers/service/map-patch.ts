@@ -1,5 +1,20 @@
 type Texts = Readonly<Record<string, string>>;
 
+/**
+ * `mapPatch` for many objects that share their maps: each pair of maps is compared once, because a map may have a
+ * thousand names.
+ */
+export function sharedMapPatch(): typeof mapPatch {
+  const made = new Map<Texts | undefined, Map<Texts, ReturnType<typeof mapPatch>>>();
+  return (before, after) => {
+    const ofBefore = made.get(before) ?? new Map<Texts, ReturnType<typeof mapPatch>>();
+    made.set(before, ofBefore);
+    const patch = ofBefore.get(after) ?? mapPatch(before, after);
+    ofBefore.set(after, patch);
+    return patch;
+  };
+}
+
 /** The merge patch that turns one map of strings into another; null removes a member. */
 export const mapPatch = (before: Texts | undefined, after: Texts): Readonly<Record<string, string | null>> => ({
   ...Object.fromEntries(
@@ -8,9 +23,12 @@ export const mapPatch = (before: Texts | undefined, after: Texts): Readonly<Reco
   ...Object.fromEntries(Object.entries(after).filter(([name, value]) => before?.[name] !== value)),
 });
 
-/** A missing map equals an empty one. */
+/** Whether two maps of strings are equal. A missing map equals an empty one. */
 export const isSameMap = (a: Texts | undefined, b: Texts | undefined): boolean =>
   Object.keys(mapPatch(a, b ?? {})).length === 0;
+
+export const pick = (map: Texts, ...names: readonly string[]): Texts =>
+  Object.fromEntries(Object.entries(map).filter(([name]) => names.includes(name)));
 
 export const without = (map: Texts | undefined, ...names: readonly string[]): Texts =>
   Object.fromEntries(Object.entries(map ?? {}).filter(([name]) => !names.includes(name)));

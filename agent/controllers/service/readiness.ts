@@ -5,31 +5,31 @@ import { type Policy, permitsHarm, type Verdict } from "../../judgement/verdict.
 import { isReady } from "./eligible.ts";
 
 /** The silent boards of a service's pods. */
-export interface Silence {
+export interface SilentBoards {
   readonly policy: Policy;
   /** Why no harmful act may be based on a verdict now; undefined: it may. */
   readonly held: string | undefined;
-  /** Boards whose Ready condition is Unknown, with our verdict; undefined: no controller judges boards here. */
+  /** The boards whose Ready condition is Unknown, each with our verdict; undefined: this agent judges no boards. */
   readonly boards: ReadonlyMap<string, Verdict | undefined>;
 }
 
 export interface Readiness {
   /** uids of the ready pods, and of those whose endpoint is held ready because the state of their board is unknown. */
   readonly ready: ReadonlySet<string>;
-  /** At least one of them is held. */
+  /** At least one endpoint is held ready. */
   readonly isHeld: boolean;
-  /** Cause of the first endpoint that became unready because of its silent board. */
+  /** The cause of the first endpoint that a silent board made unready; undefined: there is no such endpoint. */
   readonly cause: Cause | undefined;
 }
 
 /**
- * The pods that count as ready (docs/judgement.md#harmful-acts). When a board falls silent its pods are marked not
- * ready. An endpoint that was ready then goes only because of our verdict, and stays until the verdict permits it. A
- * terminating pod, and a pod whose board is not silent, counts by its own status.
+ * The pods that count as ready (docs/judgement.md#harmful-acts). The pods of a silent board are marked not ready. A
+ * ready endpoint of such a pod is nevertheless held ready until our verdict on the board permits its removal.
+ * Terminating pods, and pods of boards that are not silent, count by their own status.
  *
  * `wasReady`: uids of the pods whose endpoints are stored as ready.
  */
-export function readinessOf(pods: readonly Pod[], silence: Silence, wasReady: ReadonlySet<string>): Readiness {
+export function readinessOf(pods: readonly Pod[], silence: SilentBoards, wasReady: ReadonlySet<string>): Readiness {
   const ready = new Set<string>();
   let isHeld = false;
   let cause: Cause | undefined;
@@ -44,7 +44,11 @@ export function readinessOf(pods: readonly Pod[], silence: Silence, wasReady: Re
         ready.add(uid);
         isHeld = true;
       } else {
-        cause ??= { board, verdict: verdict?.verdict ?? "unproven", rule: verdict?.rule ?? "its Node is Unknown" };
+        cause ??= {
+          board,
+          verdict: verdict?.verdict ?? "unproven",
+          rule: verdict?.rule ?? "the Ready condition of its Node is Unknown",
+        };
       }
     }
   }

@@ -2,13 +2,13 @@ import { dispositionOf } from "../../base/errors.ts";
 import type { Outcome } from "../../execution/actions.ts";
 
 /**
- * The API's message about the first of these writes that it refused, for an Event. Not for conflicts (the next pass
- * reads the other client's change), for missing answers, or for a terminating namespace, which is visible by itself.
+ * The API's message about the first write that it refused, for an Event; undefined: it refused none. Conflicts, missing
+ * answers and refusals because the namespace is terminating are not reported.
  */
 export const refusalOf = (outcomes: readonly Outcome[]): string | undefined =>
-  outcomes.flatMap((outcome) => (!outcome.ok && isWorthTelling(outcome.error) ? [outcome.error.message] : [])).at(0);
+  outcomes.flatMap((outcome) => (!outcome.ok && isReported(outcome.error) ? [outcome.error.message] : [])).at(0);
 
-function isWorthTelling(error: Error): boolean {
+function isReported(error: Error): boolean {
   const answered = "status" in error && typeof error.status === "number" && error.status > 0;
   return answered && dispositionOf(error) !== "refresh" && !isEndOfNamespace(error);
 }

@@ -5,20 +5,31 @@ export type ServicePort = NonNullable<NonNullable<Service["spec"]>["ports"]>[num
 type NamedPort = ServicePort & { readonly targetPort: string };
 type Container = NonNullable<Pod["spec"]>["containers"][number];
 
-/**
- * The pod's port for a service port (docs/kubernetes-rules.md#named-ports). A number is used as it is, even if no
- * container exposes it; a name is that of the first container port with this name and protocol. `undefined`: the pod
- * has no such port.
- */
-export function targetPortOf(pod: Pod, { port, targetPort, protocol = "TCP" }: ServicePort): number | undefined {
-  if (targetPort === undefined) return port;
-  if (typeof targetPort === "number") return targetPort;
+/** Numbers of the ports that a pod names, by protocol and name. */
+export type OfferedPorts = ReadonlyMap<string, number>;
+
+/** The named ports of a pod. If two have the same name and protocol, the first counts. */
+export function offeredBy(pod: Pod): OfferedPorts {
+  const offered = new Map<string, number>();
   for (const container of servingContainers(pod)) {
-    for (const known of container.ports ?? []) {
-      if (known.name === targetPort && (known.protocol ?? "TCP") === protocol) return known.containerPort;
+    for (const { name, protocol = "TCP", containerPort } of container.ports ?? []) {
+      const key = `${protocol} ${name}`;
+      if (name !== undefined && !offered.has(key)) offered.set(key, containerPort);
     }
   }
-  return undefined;
+  return offered;
+}
+
+/**
+ * The pod's port for a service port (docs/kubernetes-rules.md#named-ports). A number is used as it is, even if no
+ * container exposes it. `undefined`: the pod has no such port.
+ */
+export function targetPortOf(
+  offered: OfferedPorts,
+  { port, targetPort, protocol = "TCP" }: ServicePort,
+): number | undefined {
+  if (targetPort === undefined) return port;
+  return typeof targetPort === "number" ? targetPort : offered.get(`${protocol} ${targetPort}`);
 }
 
 /** The service's ports that name a port of the pods instead of a number. */
@@ -31,16 +42,17 @@ export const namedPortsOf = ({ spec }: Service): readonly NamedPort[] =>
  */
 export function perPod<T>(service: Service, of: (pod: Pod) => Steps<T>): (pod: Pod) => Steps<T> {
   const named = namedPortsOf(service);
-  const known = new Map<string, { readonly it: T }>();
+  const results = new Map<string, { readonly value: T }>();
   return function* (pod) {
-    const numbers = (yield* mapped(named, (port) => targetPortOf(pod, port) ?? "")).join();
-    const one = known.get(numbers) ?? { it: yield* of(pod) };
-    known.set(numbers, one);
-    return one.it;
+    const offered = offeredBy(pod);
+    const numbers = (yield* mapped(named, (port) => targetPortOf(offered, port) ?? "")).join();
+    const result = results.get(numbers) ?? { value: yield* of(pod) };
+    results.set(numbers, result);
+    return result.value;
   };
 }
 
-/** Sidecars (init containers that restart always) serve too. */
+/** The containers that may serve: sidecars (init containers that always restart) do too. */
 const servingContainers = ({ spec }: Pod): readonly Container[] => [
   ...(spec?.containers ?? []),
   ...(spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always"),

@@ -1,22 +1,23 @@
 import type { Pod, Service } from "../../api/core.ts";
 import { podCondition } from "../../api/pods.ts";
 
-/** When the change that caused the last update of the endpoints happened. */
+/** Annotation with the time of the change that caused the last update of the endpoints. */
 export const triggerAnnotation = "endpoints.kubernetes.io/last-change-trigger-time";
 
 /**
- * State of a service at its last sync: when it was created, and since when each pod is ready or not. Timestamps of the
- * API are UTC texts of one length: they are compared as text, never read as time.
+ * Times of a service at its last sync: its creation, and the last change of each pod's readiness. Timestamps of the API
+ * are UTC texts of the same length: they are compared as text, never parsed.
  */
 export interface TriggerTimes {
+  /** The creation time of the service. */
   readonly service: string;
-  /** By pod name. */
+  /** The last change of readiness, by pod name. */
   readonly pods: ReadonlyMap<string, string>;
 }
 
 /**
- * The time to report (docs/kubernetes-rules.md#trigger-time): at the first sync the service's creation, later the
- * earliest of the times that moved forward. `undefined`: none did, and the annotation is removed.
+ * The time to report (docs/kubernetes-rules.md#trigger-time): at the first sync the service's creation, afterwards the
+ * earliest of the times that moved forward. `at` undefined: none did, and the annotation is removed.
  */
 export function triggerTime(
   before: TriggerTimes | undefined,

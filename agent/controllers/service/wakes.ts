@@ -8,14 +8,16 @@ import type { Steps } from "../../base/steps.ts";
 import { type Seen, type SiteView, wakeOnChange } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
 import { isReady } from "./eligible.ts";
+import { SharedPorts } from "./shared-ports.ts";
 import { namedPortsOf } from "./target-port.ts";
 
 /**
- * The pods that a service selects, by key. Reads indices instead of scanning: if all pods share one label of the
- * selector, another one tells them apart. It always continues with the label that has yielded the fewest other pods,
- * and ends when one label is exhausted. Counting first would read every pod on sites limited to some namespaces.
+ * The pods that a service selects, by key. Reads the index of each label of the selector in turn, always the one that
+ * has returned the fewest pods that do not match, and ends when one index is exhausted: all pods may share one of the
+ * labels, but rarely all. Counting the pods of each label first would read every pod on sites limited to some
+ * namespaces.
  *
- * In steps, and of each pod only what endpoints are made of: a tenant's pods may be many, and large.
+ * Works in steps, and keeps only the parts of a pod that endpoints need: a tenant's pods may be many, and large.
  */
 export function* selectedPods(service: Service, site: SiteView): Steps<readonly Pod[]> {
   const { namespace = "" } = service.metadata;
@@ -23,37 +25,46 @@ export function* selectedPods(service: Service, site: SiteView): Steps<readonly 
   const lookUps = mayMatchEach(namespace, selector).map((value) => ({
     rest: site.lister(pods).byIndex("byLabel", value),
     found: [] as Pod[],
-    strangers: 0,
+    mismatches: 0,
   }));
   const portNames = new Set(namedPortsOf(service).map(({ targetPort }) => targetPort));
+  const ports = new SharedPorts(service);
   for (;;) {
-    const best = lookUps.reduce((a, b) => (b.strangers < a.strangers ? b : a));
-    const next = best.rest.next();
-    if (next.done) return best.found;
-    if (matchesLabels(selector, next.value.metadata.labels)) best.found.push(barePod(next.value, portNames));
-    else best.strangers++;
+    const best = lookUps.reduce((a, b) => (b.mismatches < a.mismatches ? b : a));
+    if (!readNext(best)) return best.found;
     yield;
+  }
+
+  /** Not part of the loop: a generator that waits keeps its variables, and so the whole pod. */
+  function readNext(lookUp: (typeof lookUps)[number]): boolean {
+    const { done, value: pod } = lookUp.rest.next();
+    if (done) return false;
+    if (matchesLabels(selector, pod.metadata.labels)) lookUp.found.push(ports.of(barePod(pod, portNames)));
+    else lookUp.mismatches++;
+    return true;
   }
 }
 
 /**
- * Enqueues the services that a change of a pod concerns (docs/kubernetes-rules.md#endpoint-triggers). A sweep of pods
- * enqueues none: the sweep of services enqueues each.
+ * Enqueues the services that a change of a pod concerns (docs/kubernetes-rules.md#endpoint-triggers). A sweep over all
+ * pods enqueues no service, because the sweep over services enqueues all of them.
  */
 export const podWake = (batch: Millis) => wakeOnChange(pods, keysOfPod, batch);
 
 function* keysOfPod({ before, after }: Seen<Pod>, site: SiteView): Generator<string | undefined> {
-  const is = after ?? before;
-  if (is === undefined) return;
-  const isNew = before === undefined || after === undefined || hasChanged(before, after);
-  const was = before && after && !isSameSelection(before, after) ? before : undefined;
-  if (was !== undefined) {
-    for (const service of mayBeServicesOf(was, site)) {
-      yield selects(service, was) && (isNew || !selects(service, is)) ? keyOf(service) : undefined;
+  const pod = after ?? before;
+  if (pod === undefined) return;
+  const isChanged = before === undefined || after === undefined || hasChanged(before, after);
+  // The pod before its labels changed: some services may no longer select it, others may select it now.
+  const relabelled = before && after && !isSameSelection(before, after) ? before : undefined;
+  if (relabelled !== undefined) {
+    for (const service of mayBeServicesOf(relabelled, site)) {
+      yield selects(service, relabelled) && (isChanged || !selects(service, pod)) ? keyOf(service) : undefined;
     }
-  } else if (!isNew) return;
-  for (const service of mayBeServicesOf(is, site)) {
-    yield selects(service, is) && (was === undefined || !selects(service, was)) ? keyOf(service) : undefined;
+  } else if (!isChanged) return;
+  for (const service of mayBeServicesOf(pod, site)) {
+    const isLeft = relabelled === undefined || !selects(service, relabelled);
+    yield selects(service, pod) && isLeft ? keyOf(service) : undefined;
   }
 }
 
@@ -66,7 +77,7 @@ function* mayBeServicesOf({ metadata: { namespace = "", labels } }: Pod, site: S
   for (const value of mayBeSelectedBy(namespace, labels)) yield* site.lister(services).byIndex("bySelector", value);
 }
 
-/** No selector selects nothing, an empty one everything. */
+/** Whether the service selects the pod. A missing selector selects nothing, an empty one everything. */
 const selects = ({ spec }: Service, { metadata: { labels } }: Pod): boolean =>
   spec?.selector !== undefined && matchesLabels(labelSelectorOf({ matchLabels: spec.selector }), labels);
 
@@ -76,8 +87,8 @@ const isSameSelection = (a: Pod, b: Pod): boolean =>
   a.spec?.subdomain === b.spec?.subdomain;
 
 /**
- * As in kube-controller-manager 1.36: every update of a terminating pod counts, and a finished pod shows by its
- * readiness. A recreated pod of the same name counts as changed.
+ * Whether a change of a pod may change endpoints, as in kube-controller-manager 1.36: every update of a terminating pod
+ * does, and a pod that finishes becomes unready. A recreated pod of the same name counts as changed.
  */
 const hasChanged = (a: Pod, b: Pod): boolean =>
   a.metadata.uid !== b.metadata.uid ||

@@ -8,32 +8,33 @@ import type { TriggerTimes } from "../service/trigger-time.ts";
 
 /** Memory of a service's slices between syncs. */
 export interface SliceMemory {
-  /** Trigger times already written; after a failed write the next one reports the same change. */
-  readonly told: TriggerTimes | undefined;
-  /** Trigger times of the current decision. */
-  readonly telling: TriggerTimes | undefined;
+  /** Trigger times of the last successful sync; after a failed write the next sync reports the same change. */
+  readonly reported: TriggerTimes | undefined;
+  /** Trigger times of the current decision, until its writes have succeeded. */
+  readonly reporting: TriggerTimes | undefined;
   /**
    * Our writes that the cache does not show yet; until it does, no decision is based on it
    * (docs/kubernetes-rules.md#endpoint-slices).
    */
   readonly expected: Expectations;
-  /** How often in a row the cache was behind. */
+  /** Number of passes in a row in which the cache did not show our writes. */
   readonly waits: number;
   /**
-   * Pods left out: the text of the last event about them, their number of tries in a row, and the time of the next one.
+   * Pods left out because their Node is missing: the text of the last Event about them, the number of tries in a row,
+   * and the time of the next try. undefined: none is left out.
    */
   readonly missed: { readonly text: string; readonly times: number; readonly until: Instant } | undefined;
-  /** Whether the last sync shared the endpoints among the zones; a change emits an event. */
+  /** Whether the last sync shared the endpoints among the zones; a change is reported by an Event. */
   readonly isShared: boolean;
-  /** Subject of the Event about a refused write. */
+  /** The service, for an Event about a refused write; undefined: not synced yet. */
   readonly about: ObjectRef | undefined;
-  /** Writes of the current decision that wait for the success of the ones before. */
+  /** Writes of the current decision that follow once the ones before have succeeded. */
   readonly parts: readonly (readonly Action[])[];
 }
 
 export const noMemory: SliceMemory = {
-  told: undefined,
-  telling: undefined,
+  reported: undefined,
+  reporting: undefined,
   expected: nothingExpected,
   waits: 0,
   missed: undefined,
@@ -42,7 +43,7 @@ export const noMemory: SliceMemory = {
   parts: [],
 };
 
-/** Backoff in ms for checking whether the cache shows our writes; usually it does within moments. */
+/** Backoff in ms for checking whether the cache shows our writes. */
 const catchUp = { first: 50, most: 2000 };
 
 export function waitForCache(memory: SliceMemory, expected: Expectations): Decision<SliceMemory> {
@@ -50,7 +51,7 @@ export function waitForCache(memory: SliceMemory, expected: Expectations): Decis
   return { actions: [], memory: { ...memory, expected, waits }, requeueAfter: backoff(waits, catchUp) };
 }
 
-/** Returns the first part as actions and remembers the others. */
+/** Returns the first part as actions, and keeps the others in the memory. */
 export function inParts(
   parts: readonly (readonly Action[])[],
   memory: SliceMemory,
@@ -59,7 +60,7 @@ export function inParts(
   return { actions, memory: { ...memory, parts: rest } };
 }
 
-/** After each part: the next one, or the actions of `complain` if a write failed. */
+/** Called after each part: returns the next one, or the actions of `complain` if a write failed. */
 export function afterPart(
   { memory, actions: _done, ...rest }: Decision<SliceMemory>,
   outcomes: readonly Outcome[],
@@ -68,12 +69,12 @@ export function afterPart(
 ): Decision<SliceMemory> {
   const expected = expecting(memory.expected, endpointSlices, outcomes, now);
   if (!outcomes.every(({ ok }) => ok)) {
-    return { ...rest, actions: complain(), memory: { ...memory, expected, telling: undefined, parts: [] } };
+    return { ...rest, actions: complain(), memory: { ...memory, expected, reporting: undefined, parts: [] } };
   }
   if (memory.parts.length > 0) return { ...rest, ...inParts(memory.parts, { ...memory, expected }) };
   return {
     ...rest,
     actions: [],
-    memory: { ...memory, expected, told: memory.telling ?? memory.told, telling: undefined },
+    memory: { ...memory, expected, reported: memory.reporting ?? memory.reported, reporting: undefined },
   };
 }

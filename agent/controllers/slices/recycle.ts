@@ -2,9 +2,9 @@ import { isOwnedBy, type SlicePlan } from "./slice.ts";
 import type { SliceOwner } from "./write.ts";
 
 /**
- * Reuses slices to be deleted for slices to be created (docs/kubernetes-rules.md#endpoint-slices): fewer writes, and
- * watchers receive one change instead of two. Only for slices of the same owner and address type, starting with the
- * last new one.
+ * Replaces the deletion of one slice and the creation of another by one update
+ * (docs/kubernetes-rules.md#endpoint-slices): watchers receive one change instead of two. Only slices of the same owner
+ * and address type are reused. The last of the new slices is the first to get one.
  */
 export function recycled(
   { create, update, remove }: SlicePlan,
@@ -16,7 +16,7 @@ export function recycled(
     if (slice && content && slice.addressType === content.addressType && isOwnedBy(slice, reference)) {
       left.pop();
       removals.splice(index, 1);
-      updates.push({ slice, content, madeOver: "kept" });
+      updates.push({ slice, content, reuse: "keep generateName" });
     } else {
       index++;
     }

@@ -20,8 +20,11 @@ export interface SliceContent {
 export interface SliceUpdate {
   readonly slice: EndpointSlice;
   readonly content: SliceContent;
-  /** The slice is reused in place of a new one: only its name stays. renamed: its generateName is removed too. */
-  readonly madeOver?: "kept" | "renamed";
+  /**
+   * The slice is reused in place of a new one: its name stays, and with "keep generateName" its generateName too; all
+   * other content is new.
+   */
+  readonly reuse?: "keep generateName" | "drop generateName";
 }
 
 export interface SlicePlan {
@@ -33,11 +36,11 @@ export interface SlicePlan {
 export const serviceNameLabel = "kubernetes.io/service-name";
 export const managedByLabel = "endpointslice.kubernetes.io/managed-by";
 
-/** Empty lists are null on the wire. */
+/** The endpoints of a slice; the API sends an empty list as null. */
 export const endpointsOf = (slice: EndpointSlice): readonly SliceEndpoint[] => slice.endpoints ?? [];
 export const portsOf = (slice: EndpointSlice): readonly SlicePort[] => slice.ports ?? [];
 
-/** Sorted by hash, as in kube-controller-manager. */
+/** The ports sorted by hash, as in kube-controller-manager. */
 export const sortedPorts = (ports: readonly SlicePort[]): Steps<readonly SlicePort[]> => byHash(ports, slicePortText);
 
 /** Key of a set of ports: endpoints share slices only if they have the same ports, in any order. */
@@ -53,7 +56,7 @@ export function* portMapOf(ports: readonly SlicePort[]): Steps<string> {
 export const identityOf = ({ addresses, hostname = "", targetRef }: SliceEndpoint): string =>
   JSON.stringify([[...addresses].sort(), hostname, targetRef?.namespace ?? "", targetRef?.name ?? ""]);
 
-/** Whether two endpoints of one identity are equal otherwise. Hints are derived and do not count. */
+/** Whether two endpoints of the same identity are equal. Hints are ignored, because they are derived. */
 export function isSameEndpoint(a: SliceEndpoint, b: SliceEndpoint): boolean {
   const [left, right] = [a.conditions ?? {}, b.conditions ?? {}];
   return (
@@ -66,7 +69,7 @@ export function isSameEndpoint(a: SliceEndpoint, b: SliceEndpoint): boolean {
   );
 }
 
-/** The target without its resourceVersion, which is that of an old version of the pod. */
+/** The target as text, without its resourceVersion: that changes with every write to the pod. */
 const targetText = ({ targetRef }: SliceEndpoint): string =>
   targetRef === undefined
     ? ""
@@ -84,5 +87,5 @@ export const isOwnedBy = (slice: EndpointSlice, { apiVersion, kind, uid }: Owner
     (owner) => owner.uid === uid && owner.kind === kind && owner.apiVersion === apiVersion,
   ) ?? false;
 
-/** The generateName of slices; a name has at most 253 characters. */
+/** The generateName of an owner's slices; a name may have at most 253 characters. */
 export const prefixOf = (name: string): string => (name.length < 253 ? `${name}-` : name);

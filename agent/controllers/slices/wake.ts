@@ -3,35 +3,99 @@ import { serviceOf } from "../../api/index-values.ts";
 import { isSameJson } from "../../api/json.ts";
 import { endpointSlices } from "../../api/resources.ts";
 import type { Millis } from "../../base/clock.ts";
+import type { Steps } from "../../base/steps.ts";
 import { type Seen, type SiteView, wake } from "../../loop/controller.ts";
-import { managedByLabel } from "./slice.ts";
+import { pick } from "../service/map-patch.ts";
+import { managedByLabel, serviceNameLabel } from "./slice.ts";
 
 export const isManagedBy = (slice: EndpointSlice | undefined, controller: string): boolean =>
   slice?.metadata.labels?.[managedByLabel] === controller;
 
-/** The slices of a service managed by this controller, by name. */
-export const slicesOf = (service: string, controller: string, site: SiteView): readonly EndpointSlice[] =>
-  [...site.lister(endpointSlices).byIndex("byService", service)].filter((slice) => isManagedBy(slice, controller));
-
-/** Shortest interval between corrections of another writer's changes. */
-const least: Millis = 1000;
+/** The slices of a service managed by this controller, by name, one at a time. */
+export function* eachSlice(service: string, controller: string, site: SiteView): Generator<EndpointSlice> {
+  for (const slice of site.lister(endpointSlices).byIndex("byService", service)) {
+    if (isManagedBy(slice, controller)) yield slice;
+  }
+}
 
 /**
- * A change of a slice that this controller manages, or managed, enqueues the service that it belongs to and the one it
- * belonged to. Our own writes come back this way; their pass finds nothing to do. Changed annotations and owners
- * enqueue nothing, as in kube-controller-manager: they stay until the next other change.
+ * Maximum length, in characters, of all different labels and annotations kept for one service's slices: three times
+ * what the API server permits for one object. Usually all slices have the labels of their service.
+ */
+const mostMetadata = 1_000_000;
+
+/**
+ * The slices that `eachSlice` returns, as a list read in steps. Values that several slices share are kept once: each
+ * slice may have 20 000 ports, and 360 KB of labels.
+ */
+export function* slicesOf(service: string, controller: string, site: SiteView): Steps<readonly EndpointSlice[]> {
+  const found: EndpointSlice[] = [];
+  const [ports, owners, texts] = [new Shared(), new Shared(), new Shared()];
+  for (const { ports: own, metadata: all, ...slice } of eachSlice(service, controller, site)) {
+    const { labels = {}, annotations = {}, ownerReferences = [], ...rest } = all;
+    found.push({
+      ...slice,
+      ...(own !== undefined && { ports: ports.of(own) }),
+      metadata: {
+        ...rest,
+        // If the other labels do not fit, the slice seems relabelled: this pass writes its labels again, and a later
+        // pass removes the old ones.
+        labels: texts.within(mostMetadata, labels) ?? pick(labels, managedByLabel, serviceNameLabel),
+        annotations: texts.within(mostMetadata, annotations) ?? {},
+        ownerReferences: owners.of(ownerReferences),
+      },
+    });
+    yield;
+  }
+  return found;
+}
+
+/** Keeps one copy of equal values. */
+class Shared {
+  readonly #copies = new Map<string, unknown>();
+  #length = 0;
+
+  /** The copy to use in place of this value. */
+  of<T>(value: T): T {
+    return this.#copy(JSON.stringify(value), value);
+  }
+
+  /**
+   * The copy to use; undefined if the value is new, and with it the kept values would be longer than `most`, as JSON.
+   */
+  within<T>(most: number, value: T): T | undefined {
+    const text = JSON.stringify(value);
+    return this.#copies.has(text) || this.#length + text.length <= most ? this.#copy(text, value) : undefined;
+  }
+
+  #copy<T>(text: string, value: T): T {
+    if (this.#copies.has(text)) return this.#copies.get(text) as T;
+    this.#length += text.length;
+    this.#copies.set(text, value);
+    return value;
+  }
+}
+
+/** Shortest interval between corrections of another writer's changes. */
+const correctionPause: Millis = 1000;
+
+/**
+ * A change of a slice that this controller manages, or managed before the change, enqueues the slice's service (if
+ * another service owns the slice now, both). Our own writes enqueue too; their pass finds nothing to do. Changes of
+ * annotations and owners alone enqueue nothing, as in kube-controller-manager, and are corrected with the next change
+ * of another kind.
  */
 export const sliceWake = (controller: string, batch: Millis) => {
   const keysOf = ({ before, after }: Seen<EndpointSlice>): readonly string[] => {
-    if (isSameButForNotes(before, after)) return [];
+    if (isSameContent(before, after)) return [];
     const concerned = [before, after].filter((slice) => isManagedBy(slice, controller));
     return concerned.flatMap((slice) => (slice && serviceOf(slice)) ?? []);
   };
-  return wake(endpointSlices, keysOf, Math.max(least, batch));
+  return wake(endpointSlices, keysOf, Math.max(correctionPause, batch));
 };
 
-/** Labels are compared as well: not every API server counts a change of labels as a generation. */
-const isSameButForNotes = (a: EndpointSlice | undefined, b: EndpointSlice | undefined): boolean =>
+/** Whether generation and labels are equal. Not every API server increments the generation when labels change. */
+const isSameContent = (a: EndpointSlice | undefined, b: EndpointSlice | undefined): boolean =>
   a !== undefined &&
   b !== undefined &&
   a.metadata.uid === b.metadata.uid &&

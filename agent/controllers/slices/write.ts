@@ -3,14 +3,14 @@ import type { KubeObject, OwnerReference } from "../../api/meta.ts";
 import { controlledBy } from "../../api/owners.ts";
 import { endpointSlices, newObject, type Resource } from "../../api/resources.ts";
 import { type Action, type Cause, refTo } from "../../execution/actions.ts";
-import { mapPatch } from "../service/map-patch.ts";
+import { mapPatch, sharedMapPatch } from "../service/map-patch.ts";
 import { prefixOf, type SliceContent, type SlicePlan } from "./slice.ts";
 
 export interface SliceOwner {
   readonly namespace: string;
   readonly name: string;
   readonly reference: OwnerReference;
-  /** The owner is being deleted: its garbage collection must not meet new slices. */
+  /** The owner is being deleted: no slices are created, since its garbage collection might miss them. */
   readonly isTerminating: boolean;
 }
 
@@ -25,8 +25,8 @@ export const sliceOwner = (resource: Resource<KubeObject>, object: KubeObject): 
 export type AnnotationsOf = (before: EndpointSlice | undefined) => Readonly<Record<string, string>>;
 
 /**
- * The writes of a plan in parts: endpoints appear in new slices before they leave old ones, and slices are deleted
- * last. A part follows only if all writes of the one before succeeded.
+ * The writes of a plan in parts: first creations, then updates, then deletions, so that an endpoint appears in its new
+ * slice before it leaves the old one. A part follows only if all writes of the one before succeeded.
  */
 export function partsOf(
   { create, update, remove }: SlicePlan,
@@ -37,15 +37,16 @@ export function partsOf(
   const creates = owner.isTerminating
     ? []
     : create.map((content) => creation(content, owner, annotationsOf(undefined)));
-  const updates = update.map(({ slice, content, madeOver }): Action => {
-    const before = madeOver ? undefined : slice;
+  const labelsPatch = sharedMapPatch();
+  const updates = update.map(({ slice, content, reuse }): Action => {
+    const before = reuse ? undefined : slice;
     const metadata = {
-      labels: mapPatch(slice.metadata.labels, content.labels),
+      labels: labelsPatch(slice.metadata.labels, content.labels),
       annotations: mapPatch(slice.metadata.annotations, annotationsOf(before)),
-      ...(madeOver && {
+      ...(reuse && {
         ownerReferences: [owner.reference],
-        // As left by kube-controller-manager, which replaces the whole object.
-        generateName: madeOver === "renamed" ? null : prefixOf(owner.name),
+        // Gives the same result as kube-controller-manager, which replaces the whole object.
+        generateName: reuse === "drop generateName" ? null : prefixOf(owner.name),
       }),
     };
     const patch = { metadata, ports: content.ports, endpoints: content.endpoints };
@@ -64,5 +65,5 @@ function creation(
   return { do: "create", resource: endpointSlices, object: newObject(endpointSlices, { ...content, metadata }) };
 }
 
-/** Deletes only the version that was read: a late request must not delete a slice that is in use again. */
+/** Requires the resourceVersion that was read: a delayed request must not delete a slice that is in use again. */
 export const removal = (slice: EndpointSlice): Action => ({ do: "delete", target: refTo(endpointSlices, slice) });

@@ -1,50 +1,54 @@
-import type { Node, Pod } from "../../api/core.ts";
+import type { Node, Pod, Taint } from "../../api/core.ts";
 import { keyOf } from "../../api/meta.ts";
 import { boardOf } from "../../api/pods.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
 import { noExecuteTaints } from "../../api/taints.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import { type Holds, noHolds } from "../../holds/holds.ts";
+import { isInStep } from "../../informer/watch-health.ts";
 import { linkOf } from "../../judgement/link.ts";
 import type { Verdict } from "../../judgement/verdict.ts";
 import { type Controller, type Seen, type SiteView, wake } from "../../loop/controller.ts";
-import { asItIsNow } from "../as-it-is-now.ts";
-import type { Budget } from "../node-lifecycle/budget.ts";
+import { barePod } from "../bare-pod.ts";
+import { livePod } from "../live-pod.ts";
 import { type Circumstances, readyOf } from "../node-lifecycle/health.ts";
-import type { BoardRecord, RunningTaint } from "../node-lifecycle/memory.ts";
+import type { BoardRecord } from "../node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { verdictNow } from "../node-lifecycle/verdict-now.ts";
+import type { Budget, RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import { decide, type PodState, remember } from "./decide.ts";
 import { Thaw } from "./thaw.ts";
-import { deadlineOf, durableTimers, type Timer } from "./timer.ts";
-import { identityOf } from "./window.ts";
+import { deadlineOf, durableTimers, type EvictionTimer } from "./timer.ts";
+import { decisive, identityOf } from "./window.ts";
 
-export interface TaintEvictionParts {
+export interface TaintEvictionDeps {
   readonly settings: NodeLifecycleSettings;
-  /** Identifies the current boot of the board. */
+  /** Identifies the current boot of this board. */
   readonly boot: string;
-  /** The former leader's budget. */
+  /** The former leader's budget; undefined: there is none. */
   readonly inherited: () => Budget | undefined;
-  /** The judging controller's record of a board; `undefined`: none yet. */
-  readonly judged: (board: string) => BoardRecord | "by nobody" | undefined;
-  /** The operators' holds; default: none. */
+  /**
+   * The node lifecycle controller's record of a board; undefined: none yet; "no judge": that controller is turned off.
+   */
+  readonly recordOf: (board: string) => BoardRecord | "no judge" | undefined;
+  /** The operators' holds at this time; by default none. */
   readonly holds?: (now: Instant) => Holds;
 }
 
 /**
- * Pods seen within this time from the start of a term were on their board before, so the taint's running time reported
- * by the former leader applies to them. For later pods the time starts when they arrive.
+ * Pods seen within this time after the start of a term were on their board before it, so that the running time of the
+ * taint, as the former leader recorded it, applies to them. For later pods the time starts when they arrive.
  */
-const young: Millis = 60_000;
+const inheritWithin: Millis = 60_000;
 
 /** Deletes pods whose tolerations of their board's NoExecute taints have expired. */
 export const taintEviction = ({
   settings,
   boot,
   inherited,
-  judged,
+  recordOf,
   holds: holdsAt = () => noHolds,
-}: TaintEvictionParts): Controller<PodState, Timer | undefined> => {
+}: TaintEvictionDeps): Controller<PodState, EvictionTimer | undefined> => {
   const thaw = new Thaw(settings);
   return {
     name: "taint-eviction",
@@ -54,33 +58,37 @@ export const taintEviction = ({
     initialMemory: undefined,
     durable: durableTimers(boot),
     async observe(key, site, memory) {
-      const cached = site.lister(pods).get(key);
-      if (cached === undefined) {
+      const seen = seenOf(key, site);
+      if (seen === undefined) {
         const released = memory !== undefined && (await isReleased(key, memory, site));
         return memory && { kind: "gone", pod: refOfKey(key, memory.uid), released };
       }
-      const board = boardOf(cached);
-      if (board === undefined) return memory && { kind: "unbound", pod: cached };
+      const { board, node } = seen;
+      if (board === undefined) return memory && { kind: "unbound", pod: seen.pod };
       const link = linkOf({ nodes: site.watch(nodes), leases: site.watch(leases) }, settings, site.now);
-      const node = site.lister(nodes).get(board);
       const holds = holdsAt(site.now);
-      const heldUntil = thaw.heldUntil(holds, { board, node }, site);
-      const pod = memory?.overtaken && link.live ? await asItIsNow(cached, site) : cached;
+      const hold = thaw.holdOn(holds, { board, node }, site);
+      const isDoubted = memory?.doubted === true;
+      const taints = node && isDoubted ? noExecuteTaints((await site.fetch(nodes, board)) ?? node) : seen.taints;
+      const isRead = isDoubted || (memory?.overtaken === true && link.live);
+      const pod = isRead ? reduced(await livePod(seen.pod, site), taints) : seen.pod;
       if (node === undefined)
-        return memory && { kind: "orphan", pod, board, fate: await fateOf(board, memory, site), link, heldUntil };
-      const taints = noExecuteTaints(node);
+        return memory && { kind: "orphan", pod, board, fate: await fateOf(board, memory, site), link, hold };
       if (taints.length === 0 && memory === undefined) return undefined;
       const ready = readyOf(node)?.status;
-      const verdict = verdictOn(node, judged(board), site, { link, holds, settings });
+      const record = recordOf(board);
+      const verdict = verdictOn(node, record, site, { link, holds, settings });
       return {
         kind: "bound",
         pod,
         board,
         taints,
+        isInStep: isDoubted || [nodes, pods].every((resource) => isInStep(site.watch(resource), settings, site.now)),
         ready,
         link,
         verdict,
-        heldUntil,
+        silentSince: record === "no judge" ? undefined : record?.health.probe,
+        hold,
         inherited: runningTaint(inherited(), board, site),
       };
     },
@@ -89,24 +97,49 @@ export const taintEviction = ({
   };
 };
 
-function verdictOn(
-  node: Node,
-  record: BoardRecord | "by nobody" | undefined,
-  site: SiteView,
-  circumstances: Omit<Circumstances, "now">,
-): Verdict | undefined {
-  if (record === "by nobody") return undefined;
-  if (record === undefined) return notJudged;
-  return verdictNow(node, record, site, circumstances);
+interface SeenPod {
+  readonly pod: Pod;
+  readonly board: string | undefined;
+  readonly node: Node | undefined;
+  readonly taints: readonly Taint[];
 }
 
-const notJudged: Verdict = { verdict: "alive", rule: "was not looked at yet" };
+/** The cached pod with its board, reduced to the needed parts: a pass holds it while it waits for the API. */
+function seenOf(key: string, site: SiteView): SeenPod | undefined {
+  const cached = site.lister(pods).get(key);
+  if (cached === undefined) return undefined;
+  const board = boardOf(cached);
+  const node = board === undefined ? undefined : site.lister(nodes).get(board);
+  const taints = node === undefined ? [] : noExecuteTaints(node);
+  return { pod: reduced(cached, taints), board, node, taints };
+}
+
+/** The parts of a pod that an eviction needs, with the tolerations that decide. */
+function reduced(pod: Pod, taints: readonly Taint[]): Pod {
+  const bare = barePod(pod);
+  const tolerations = decisive(pod.spec?.tolerations, taints);
+  return tolerations.length === 0 ? bare : { ...bare, spec: { containers: [], ...bare.spec, tolerations } };
+}
+
+function verdictOn(
+  node: Node,
+  record: BoardRecord | "no judge" | undefined,
+  site: SiteView,
+  context: Omit<Circumstances, "now">,
+): Verdict | undefined {
+  if (record === "no judge") return undefined;
+  if (record === undefined) return notJudged;
+  return verdictNow(node, record, site, context);
+}
+
+const notJudged: Verdict = { verdict: "alive", rule: "the board has not been checked yet" };
 
 /**
- * A board that leaves the site takes its pods along. While its Node is in the cache, a pod that vanished was deleted.
+ * Whether a pod left the cache because its board left the site. While the board's Node is in the cache, the pod was
+ * deleted.
  */
-async function isReleased(key: string, { board, uid, asked }: Timer, site: SiteView): Promise<boolean> {
-  if (asked !== undefined || site.lister(nodes).get(board) !== undefined) return false;
+async function isReleased(key: string, { board, uid, sentAt }: EvictionTimer, site: SiteView): Promise<boolean> {
+  if (sentAt !== undefined || site.lister(nodes).get(board) !== undefined) return false;
   return (await site.fetch(pods, key))?.metadata.uid === uid;
 }
 
@@ -117,16 +150,22 @@ const refOfKey = (key: string, uid: string) => ({
   uid,
 });
 
-/** Asks the API only once the timer has expired, when the answer decides over a pod. */
-async function fateOf(board: string, timer: Timer, site: SiteView): Promise<"not asked" | "released" | "deleted"> {
+/** Whether the API still has the Node of a board. Asked only once the timer has expired, when the answer matters. */
+async function fateOf(
+  board: string,
+  timer: EvictionTimer,
+  site: SiteView,
+): Promise<"not asked" | "released" | "deleted"> {
   if (deadlineOf(timer).mono > site.now.mono) return "not asked";
   return (await site.fetch(nodes, board)) === undefined ? "deleted" : "released";
 }
 
 const runningTaint = (budget: Budget | undefined, board: string, { now }: SiteView): RunningTaint | undefined =>
-  budget !== undefined && elapsed(budget.readAt, now) <= young ? budget.taints.get(board) : undefined;
+  budget !== undefined && elapsed(budget.readAt, now) <= inheritWithin ? budget.taints.get(board) : undefined;
 
-/** Most pods have no timer and are on a board without taints: they are not enqueued. */
+/**
+ * Enqueues a pod if its timer may change. Most pods have none and are on a board without taints: they are not enqueued.
+ */
 function podKeys({ key, before, after }: Seen<Pod>, site: SiteView): readonly string[] {
   if (after === undefined) return [key];
   const board = boardOf(after);
@@ -139,12 +178,12 @@ function podKeys({ key, before, after }: Seen<Pod>, site: SiteView): readonly st
 }
 
 /**
- * A deleted Node counts too: it may come back without the taints to which its pods' timers belong. One pod at a time:
- * together they may be larger than the heap.
+ * Enqueues the pods of a Node that was deleted or whose NoExecute taints changed. A deleted Node may be recreated
+ * without the taints that its pods' timers belong to. Reads no pod: together they may be larger than the heap.
  */
 function* keysOnBoard({ key, before, after }: Seen<Node>, site: SiteView): Generator<string> {
   if (isSameText(taintIdentities(before), taintIdentities(after))) return;
-  for (const pod of site.lister(pods).byIndex("byNode", key)) yield keyOf(pod);
+  for (const pod of site.lister(pods).referencesByIndex("byNode", key)) yield keyOf(pod);
 }
 
 const taintIdentities = (node: Node | undefined): readonly string[] =>

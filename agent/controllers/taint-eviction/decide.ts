@@ -3,8 +3,10 @@ import { isTerminating } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
 import { taintKeys } from "../../api/taints.ts";
 import { backoff } from "../../base/backoff.ts";
-import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { elapsed, type Instant, isAfter, type Millis, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
+import type { Grounds, Restraint, SilenceFacts } from "../../decisions/grounds.ts";
+import { becauseText } from "../../decisions/sentences.ts";
 import {
   type Action,
   anyStateOf,
@@ -13,29 +15,34 @@ import {
   type ObjectRef,
   type Outcome,
   refTo,
+  subjectOf,
 } from "../../execution/actions.ts";
 import { heldUntil, type Link } from "../../judgement/link.ts";
-import { permitsHarm, type Verdict } from "../../judgement/verdict.ts";
+import { isSilent, permitsHarm, type Verdict } from "../../judgement/verdict.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
-import type { RunningTaint } from "../node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
-import { deadlineOf, type Timer } from "./timer.ts";
-import { identityOf, keyOfIdentity, limited, shortest, type Window, windowOf } from "./window.ts";
+import type { RunningTaint } from "../node-lifecycle/zones/budget.ts";
+import { setCondition } from "../set-condition.ts";
+import type { EvictionHold } from "./thaw.ts";
+import { deadlineOf, type EvictionTimer } from "./timer.ts";
+import { identityOf, isDated, keyOfIdentity, limited, shortest, type Window, windowOf } from "./window.ts";
 
 /** A pod and the state of its board. */
 export type PodState =
-  /** `released`: the pod left the site with its board, so its events belong to another site. */
+  /** The pod is not in the cache. `released`: it left the site with its board, so another site emits its Events. */
   | { readonly kind: "gone"; readonly pod: ObjectRef; readonly released: boolean }
   | { readonly kind: "unbound"; readonly pod: Pod }
-  /** The board's Node is not in the cache; `fate`: the API's answer about it, asked only once it matters. */
+  /**
+   * The board's Node is not in the cache. `fate`: whether the API still has it, which is asked only once it matters.
+   */
   | {
       readonly kind: "orphan";
       readonly pod: Pod;
       readonly board: string;
       readonly fate: "not asked" | "released" | "deleted";
       readonly link: Link;
-      readonly heldUntil: Instant | undefined;
+      readonly hold: EvictionHold | undefined;
     }
   | {
       readonly kind: "bound";
@@ -43,43 +50,49 @@ export type PodState =
       readonly board: string;
       /** The NoExecute taints of its board. */
       readonly taints: readonly Taint[];
-      /** Status of the board's Ready condition. */
+      /** The cached pod and taints are up to date, except for changes of the last moments. */
+      readonly isInStep: boolean;
+      /** Status of the board's Ready condition; undefined: there is none. */
       readonly ready: string | undefined;
       readonly link: Link;
-      /** The current verdict on the board; `undefined`: no controller judges boards here. */
+      /** The current verdict on the board; undefined: this agent judges no boards. */
       readonly verdict: Verdict | undefined;
-      /** The pod is not evicted before this time: a freeze, or its board's turn after one. */
-      readonly heldUntil: Instant | undefined;
-      /** How long the former leader saw the board's taint run; only early in a term. */
+      /** Since when the board's silence counts; undefined: not known. */
+      readonly silentSince: Instant | undefined;
+      /** A freeze, or the wait for the board's turn after one; undefined: neither. */
+      readonly hold: EvictionHold | undefined;
+      /**
+       * The board's taint as the former leader recorded it; undefined: not recorded, or no longer early in the term.
+       */
       readonly inherited: RunningTaint | undefined;
     };
 
 type EvictionSettings = Pick<NodeLifecycleSettings, "policy" | "gracePeriod">;
 
-/** How soon a held deletion is checked again if its end is unknown. */
+/** How soon a held deletion is checked again if the end of the hold is unknown. */
 const recheck: Millis = 5000;
-/** The time within which an accepted deletion shows in the cache. */
+/** How long an accepted deletion may take to show in the cache; then it is sent again. */
 const patience: Millis = 60_000;
 /**
- * Backoff in ms after a refused deletion. Retried for as long as it is due, since the reason of the refusal may go away
+ * Backoff in ms after a refused deletion. It is retried as long as it is due, since the reason of the refusal may end
  * (docs/kubernetes-rules.md#eviction-timers).
  */
 const refusedRetry = { first: 5, most: 1_000_000 };
-/** Backoff in ms after a conflict: the pod is read from the API and decided on again, soon at first. */
+/** Backoff in ms after a conflict, when the pod is read from the API and decided on again. */
 const overtakenRetry = { first: 20, most: 5000 };
-/** Conflicts in a row, about 14 s, after which an event reports them. */
-const tellAfter = 10;
+/** Number of conflicts in a row, within about 14 s, after which an Event reports them. */
+const reportAfter = 10;
 
 export function decide(
   state: PodState,
-  memory: Timer | undefined,
+  memory: EvictionTimer | undefined,
   settings: EvictionSettings,
   now: Instant,
-): Decision<Timer | undefined> {
+): Decision<EvictionTimer | undefined> {
   switch (state.kind) {
     case "gone": {
-      // One more pass, to drop the key.
-      const isCancelled = memory !== undefined && memory.asked === undefined && !state.released;
+      // One more pass without memory drops the key.
+      const isCancelled = memory !== undefined && memory.sentAt === undefined && !state.released;
       return { ...(isCancelled ? cancelled(state.pod) : forgotten), requeueAfter: 0 };
     }
     case "unbound":
@@ -87,47 +100,56 @@ export function decide(
     case "orphan":
       return decideOrphan(state, memory, settings, now);
     case "bound":
-      return decideBound(state, memory?.uid === state.pod.metadata.uid ? memory : undefined, settings, now);
+      return decideBound(
+        state,
+        memory?.uid === state.pod.metadata.uid ? withoutDoubt(memory) : undefined,
+        settings,
+        now,
+      );
     default:
       return state satisfies never;
   }
 }
 
 /**
- * After a failed write the deletion is still due. No change of the object will announce the end of a refusal, so the
- * time of the retry is set here, as it is after a conflict; other failures are left to the loop's backoff.
+ * After a failed write the deletion is still due. After a refusal or a conflict the time of the retry is set here,
+ * since the end of a refusal changes no object that would enqueue the pod. Other failures are left to the loop's
+ * backoff.
  */
 export function remember(
-  decision: Decision<Timer | undefined>,
+  decision: Decision<EvictionTimer | undefined>,
   outcomes: readonly Outcome[],
-): Decision<Timer | undefined> {
+): Decision<EvictionTimer | undefined> {
   const failures = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.error]));
   const rest = { ...decision, actions: [] };
   if (decision.memory === undefined || failures.length === 0) return rest;
   const tries = decision.memory.tries + 1;
   const isRefused = failures.some((error) => dispositionOf(error) === "drop");
   const overtaken = failures.some(isConflict);
-  const memory: Timer = { ...decision.memory, asked: undefined, tries, overtaken };
+  const memory: EvictionTimer = { ...decision.memory, sentAt: undefined, tries, overtaken };
   if (isRefused) return { ...rest, memory, requeueAfter: backoff(tries, refusedRetry) };
   if (!overtaken) return { ...rest, memory };
-  const told = tries === tellAfter ? outcomes.flatMap(tooBusy) : [];
-  return { ...rest, memory, actions: told, requeueAfter: backoff(tries, overtakenRetry) };
+  const events = tries === reportAfter ? outcomes.flatMap(tooBusy) : [];
+  return { ...rest, memory, actions: events, requeueAfter: backoff(tries, overtakenRetry) };
 }
 
 const tooBusy = ({ action, ...outcome }: Outcome): readonly Action[] =>
   "target" in action && !outcome.ok && isConflict(outcome.error)
-    ? [say(anyStateOf(action.target), `Written more often than it can be deleted, after ${tellAfter} tries: Pod`)]
+    ? [eventOn(anyStateOf(action.target), `Changes too often to be deleted, after ${reportAfter} tries: Pod`)]
     : [];
+
+/** The timer without its doubt: this pass read from the API what the caches might not show. */
+const withoutDoubt = (timer: EvictionTimer): EvictionTimer => (timer.doubted ? { ...timer, doubted: false } : timer);
 
 type Bound = Extract<PodState, { kind: "bound" }>;
 type Orphan = Extract<PodState, { kind: "orphan" }>;
 
 function decideBound(
   state: Bound,
-  memory: Timer | undefined,
+  memory: EvictionTimer | undefined,
   settings: EvictionSettings,
   now: Instant,
-): Decision<Timer | undefined> {
+): Decision<EvictionTimer | undefined> {
   const { pod, taints } = state;
   const windows = taints.map((taint) => windowOf(taint, pod.spec?.tolerations));
   const length = shortest(windows);
@@ -136,42 +158,66 @@ function decideBound(
   if (deadlineOf(timer).mono > now.mono) return waiting(timer, now);
   const due = windows.filter(({ length }) => deadlineOf({ ...timer, length }).mono <= now.mono);
   const ofLifecycle = due.every(({ taint }) => isLifecycleKey(taint.key));
-  if (ofLifecycle && isHeld(state, now)) return held(timer, state, now);
-  if (ofLifecycle && timer.former && isBack(state)) return { actions: [], memory: timer, requeueAfter: recheck };
+  const { link, verdict, isInStep } = state;
+  const keys = due.map(({ taint }) => taint.key);
+  const grounds = groundsOf(timer, keys, silenceOf(state, now), now);
+  const hold = ofLifecycle ? holdAt(state, now) : undefined;
+  if (hold) return heldBack(pod, timer, { grounds, ...hold }, elapsed(now, hold.until));
+  if (ofLifecycle && timer.former && verdict && isBack(state)) {
+    return heldBack(pod, timer, { grounds, restraint: { why: "verdict", ...verdict } }, recheck);
+  }
   const cause = due.every(({ taint }) => isOurs(taint.key, state.ready)) ? causeOf(state, due) : undefined;
-  return evict(pod, timer, { ofLifecycle, cause, link: state.link, verdict: state.verdict, settings }, now);
+  return evict(pod, timer, { ofLifecycle, isInStep, cause, grounds, link, verdict, settings }, now);
 }
 
 /**
  * The timer of a pod. A window keeps its start as long as one of its taints is still there; its length may change.
- * Other taints, or another board, start a new window, except when unreachable and not-ready swap: the board is still
- * lost then. A pod that does not tolerate its taint has a window of length 0.
+ * Other taints, or another board, start a new window. A swap between unreachable and not-ready does not: the board is
+ * still lost. A pod that does not tolerate its taint has a window of length 0.
+ *
+ * A window stored in an earlier term continues only for a taint with `timeAdded`. A taint without it, as kubectl sets
+ * one, may have been removed and set again between the terms, and looks the same.
  */
 function timerOf(
   { pod, board, inherited }: Bound,
   windows: readonly Window[],
   length: Millis,
-  memory: Timer | undefined,
+  memory: EvictionTimer | undefined,
   now: Instant,
-): Timer {
+): EvictionTimer {
   const taints = windows.map(({ taint }) => identityOf(taint));
-  const goesOn = (timer: Timer): boolean =>
-    taints.some((taint) => timer.taints.includes(taint)) || (!timer.loaded && isExchanged(timer.taints, taints));
-  const same = memory !== undefined && memory.board === board && goesOn(memory);
-  const known = same && !memory.carried ? undefined : runningSince(inherited, windows);
-  const starts = [same ? memory.start : now, known ?? now];
+  const keepsStart = (timer: EvictionTimer): boolean =>
+    taints.some((taint) => timer.taints.includes(taint) && (!timer.loaded || isDated(taint))) ||
+    (!timer.loaded && isExchanged(timer.taints, taints));
+  const same = memory !== undefined && memory.board === board && keepsStart(memory);
+  const inheritedStart = same && !memory.carried ? undefined : runningSince(inherited, windows);
+  const starts = [same ? memory.start : now, inheritedStart ?? now];
   const start = starts.reduce((first, other) => (other.mono < first.mono ? other : first));
   const isUnchanged = same && !memory.carried && memory.length === length && isSameSet(memory.taints, taints);
   if (isUnchanged) return memory.loaded ? { ...memory, loaded: false } : memory;
   const { uid } = pod.metadata;
-  const anew = { former: known !== undefined, asked: undefined, tries: 0, overtaken: false };
-  const { former, asked, tries, overtaken } = same ? memory : anew;
-  return { uid, board, start, length, taints, at: now, loaded: false, carried: false, former, asked, tries, overtaken };
+  const anew = { former: inheritedStart !== undefined, sentAt: undefined, tries: 0, overtaken: false, doubted: false };
+  const { former, sentAt, tries, overtaken, doubted } = same ? memory : anew;
+  return {
+    uid,
+    board,
+    start,
+    length,
+    taints,
+    at: now,
+    loaded: false,
+    carried: false,
+    former,
+    sentAt,
+    tries,
+    overtaken,
+    doubted,
+  };
 }
 
 /**
- * Whether one of our two taints was swapped for the other. Not used between two terms, when it may have gone and come
- * back many times.
+ * Whether one of our two taints was swapped for the other. Not used between two terms, in which taints may have been
+ * removed and added many times.
  */
 function isExchanged(before: readonly string[], after: readonly string[]): boolean {
   const ours = (taints: readonly string[]): readonly string[] => taints.map(keyOfIdentity).filter(isLifecycleKey);
@@ -179,7 +225,7 @@ function isExchanged(before: readonly string[], after: readonly string[]): boole
   return had.length > 0 && has.length > 0 && !has.some((key) => had.includes(key));
 }
 
-/** Only for the same taint that the former leader saw. */
+/** When the taint began according to the former leader; undefined: it recorded no taint, or another one. */
 const runningSince = (inherited: RunningTaint | undefined, windows: readonly Window[]): Instant | undefined =>
   inherited !== undefined &&
   windows.some(({ taint, length }) => length > 0 && taint.timeAdded === inherited.added && isLifecycleKey(taint.key))
@@ -190,128 +236,149 @@ const isSameSet = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((entry) => b.includes(entry));
 
 /**
- * Decides on a pod whose Node is not in the cache. Its timer keeps running, as in kube-controller-manager; when it
+ * Decides on a pod whose Node is not in the cache. Its timer keeps running, as in kube-controller-manager. When it
  * expires the API is asked, because a Node that only left the site took its pods along.
  */
 function decideOrphan(
   state: Orphan,
-  memory: Timer | undefined,
+  memory: EvictionTimer | undefined,
   settings: EvictionSettings,
   now: Instant,
-): Decision<Timer | undefined> {
+): Decision<EvictionTimer | undefined> {
   const { pod, board, fate, link } = state;
   if (memory === undefined || memory.uid !== pod.metadata.uid || memory.board !== board) return forgotten;
   if (fate === "released") return forgotten;
-  // The Node may be back before that without the taint, so check more often.
+  // The Node may be recreated without the taint before the timer expires, so the pod is checked more often.
   if (deadlineOf(memory).mono > now.mono) {
     return { actions: [], memory, requeueAfter: Math.min(recheck, elapsed(now, deadlineOf(memory))) };
   }
   if (fate === "not asked") return { actions: [], memory, requeueAfter: recheck };
   const ofLifecycle = memory.taints.length > 0 && memory.taints.every((taint) => isLifecycleKey(keyOfIdentity(taint)));
-  if (ofLifecycle && isHeld(state, now)) return held(memory, state, now);
+  const grounds = groundsOf(memory, memory.taints.map(keyOfIdentity), undefined, now);
+  const hold = ofLifecycle ? holdAt(state, now) : undefined;
+  if (hold) return heldBack(pod, memory, { grounds, ...hold }, elapsed(now, hold.until));
   const cause = ofLifecycle
-    ? { board, verdict: "unproven", rule: "its time ran out after the Node was deleted" }
+    ? { board, verdict: "unproven", rule: "the toleration time ended after the Node was deleted" }
     : undefined;
-  return evict(pod, memory, { ofLifecycle, cause, link, verdict: undefined, settings }, now);
+  // The Node's deletion was confirmed by the API.
+  const isInStep = true;
+  return evict(pod, memory, { ofLifecycle, isInStep, cause, grounds, link, verdict: undefined, settings }, now);
 }
 
-/** Only for our own taints: those of other clients are deliberate and are not held. */
-const isHeld = ({ heldUntil }: Bound | Orphan, now: Instant): boolean =>
-  heldUntil !== undefined && elapsed(now, heldUntil) > 0;
+/**
+ * What holds back evictions because of our own taints now; undefined: nothing. Taints of other clients are deliberate
+ * and not held.
+ */
+const holdAt = ({ hold }: Bound | Orphan, now: Instant): EvictionHold | undefined =>
+  hold && isAfter(hold.until, now) ? hold : undefined;
 
 /**
- * The kubelet reports ready and no evidence contradicts it: the next monitor pass removes the taint. A new
- * kube-controller-manager removes it too, and starts a new window if the taint returns. If no controller judges boards
- * here, none removes it either.
+ * Whether the kubelet reports ready and no evidence contradicts it: the next monitor pass then removes the taint. A new
+ * kube-controller-manager would remove it too, and start a new window if it returned. False if this agent judges no
+ * boards, as nothing would remove the taint.
  */
 const isBack = ({ ready, verdict }: Bound): boolean =>
   ready === "True" && verdict !== undefined && !permitsHarm(verdict, "evidence");
 
-/** Waits for the end of the hold; a freeze that is lifted early enqueues the key. */
-const held = (timer: Timer, { heldUntil = timer.at }: Bound | Orphan, now: Instant): Decision<Timer> => ({
+/**
+ * The eviction is held back; it counts as due unless the pod is being deleted already. A freeze that is lifted early
+ * enqueues the key.
+ */
+const heldBack = (
+  pod: Pod,
+  timer: EvictionTimer,
+  { grounds, restraint }: { readonly grounds: Grounds; readonly restraint: Restraint },
+  requeueAfter: Millis,
+): Decision<EvictionTimer> => ({
   actions: [],
   memory: timer,
-  requeueAfter: Math.max(1, elapsed(now, heldUntil)),
+  requeueAfter,
+  due: timer.sentAt === undefined && !isTerminating(pod) ? [{ on: subjectOf(refOf(pod)), grounds, restraint }] : [],
 });
 
 /** Deletes the pod, unless our own verdict is the reason and the link or the verdict does not permit it now. */
 function evict(
   pod: Pod,
-  timer: Timer,
+  timer: EvictionTimer,
   {
     ofLifecycle,
+    isInStep,
     cause,
+    grounds,
     link,
     verdict,
     settings,
   }: {
-    /** Only the unreachable and not-ready taints cause it, not a taint set by a person or another controller. */
+    /** Only the unreachable and not-ready taints are the reason, not a taint of another client. */
     readonly ofLifecycle: boolean;
+    readonly isInStep: boolean;
     readonly cause: Cause | undefined;
+    readonly grounds: Grounds;
     readonly link: Link;
     readonly verdict: Verdict | undefined;
     readonly settings: EvictionSettings;
   },
   now: Instant,
-): Decision<Timer | undefined> {
+): Decision<EvictionTimer | undefined> {
   if (cause !== undefined) {
-    if (!link.live) return { actions: [], memory: timer, requeueAfter: recheck };
-    const held = heldUntil(link, settings.gracePeriod, now);
-    if (held !== undefined) return { actions: [], memory: timer, requeueAfter: Math.max(1, elapsed(now, held)) };
-    if (verdict && !permitsHarm(verdict, settings.policy)) return { actions: [], memory: timer, requeueAfter: recheck };
+    const because = (restraint: Restraint, requeueAfter: Millis = recheck) =>
+      heldBack(pod, timer, { grounds, restraint }, requeueAfter);
+    if (!link.live) return because({ why: "not-live" });
+    const quarantine = heldUntil(link, settings.gracePeriod, now);
+    if (quarantine !== undefined) return because({ why: "quarantine" }, Math.max(1, elapsed(now, quarantine)));
+    if (verdict && !permitsHarm(verdict, settings.policy)) return because({ why: "verdict", ...verdict });
   }
-  if (timer.asked !== undefined && elapsed(timer.asked, now) < patience) {
-    return { actions: [], memory: timer, requeueAfter: elapsed(now, shifted(timer.asked, patience)) };
+  if (timer.sentAt !== undefined && elapsed(timer.sentAt, now) < patience) {
+    return { actions: [], memory: timer, requeueAfter: elapsed(now, shifted(timer.sentAt, patience)) };
   }
-  const isFirst = timer.asked === undefined && timer.tries === 0;
-  const told = isFirst ? [say(refOf(pod), "Marking for deletion Pod")] : [];
+  // The deletion would require only the pod's uid, and the taint may be gone: read both from the API first.
+  if (!ofLifecycle && !isInStep) return { actions: [], memory: { ...timer, doubted: true }, requeueAfter: 0 };
+  const isFirst = timer.sentAt === undefined && timer.tries === 0;
+  const events = isFirst ? [eventOn(refOf(pod), "Marking for deletion Pod", becauseText(grounds))] : [];
   /*
-   * A request may arrive long after it was sent, under another leader. With our own taints the target is therefore the
-   * version that was read: a pod written since then survives. A taint set by another client applies to every version,
-   * and a busy pod cannot escape it.
+   * A request may arrive long after it was sent, under another leader. With our own taints the target is therefore only
+   * the version that was read: a pod changed since then survives. A taint of another client applies to every version, so
+   * that a pod which changes constantly does not escape it.
    */
   const target = ofLifecycle ? refTo(pods, pod) : refOf(pod);
-  const marks = [...told, ...markDisrupted(pod, target, cause, now)];
-  // The pod is being deleted already: it gets the condition all the same, as in kube-controller-manager 1.36.
-  if (isTerminating(pod)) return { actions: marks, memory: { ...timer, asked: now } };
-  return { actions: [...marks, remove(target, cause)], memory: { ...timer, asked: now }, requeueAfter: patience };
+  const marks = [...events, ...markDisrupted(pod, target, cause, now)];
+  // A pod that is being deleted already still gets the condition, as in kube-controller-manager 1.36.
+  if (isTerminating(pod)) return { actions: marks, memory: { ...timer, sentAt: now } };
+  return {
+    actions: [...marks, remove(target, cause, grounds)],
+    memory: { ...timer, sentAt: now },
+    requeueAfter: patience,
+    // If the deletion meets a conflict, the story of an eviction that was held back goes on.
+    due: [{ on: subjectOf(target), grounds, restraint: undefined }],
+  };
 }
 
 /** Sets the DisruptionTarget condition, which must be written before the deletion. */
 function markDisrupted(pod: Pod, target: ObjectRef, cause: Cause | undefined, now: Instant): readonly Action[] {
   const message = "Taint manager: deleting due to NoExecute taint";
   const condition = disruptionTarget(pod, { reason: "DeletionByTaintManager", message }, now);
-  if (condition === undefined) return [];
-  return [
-    {
-      do: "patch",
-      target,
-      type: "strategic",
-      patch: { status: { conditions: [condition] } },
-      subresource: "status",
-      ...(cause && { cause }),
-    },
-  ];
+  return condition === undefined ? [] : [setCondition(target, condition, cause)];
 }
 
-const remove = (target: ObjectRef, cause: Cause | undefined): Action => ({
+const remove = (target: ObjectRef, cause: Cause | undefined, grounds: Grounds): Action => ({
   do: "delete",
   target,
+  grounds,
   ...(cause && { cause }),
 });
 
-const say = (about: ObjectRef, what: string): Action => ({
+const eventOn = (about: ObjectRef, what: string, why?: string): Action => ({
   do: "event",
   about,
   severity: "Normal",
   reason: "TaintManagerEviction",
-  message: `${what} ${about.namespace}/${about.name}`,
+  message: `${what} ${about.namespace}/${about.name}${why === undefined ? "" : `: ${why}`}`,
 });
 
-/** Reference to the pod in any version, for events and for deletions that do not depend on its state. */
+/** A reference to the pod in any version, for Events and for deletions that do not depend on its state. */
 export const refOf = (pod: Pod): ObjectRef => anyStateOf(refTo(pods, pod));
 
-const waiting = (timer: Timer, now: Instant): Decision<Timer> => ({
+const waiting = (timer: EvictionTimer, now: Instant): Decision<EvictionTimer> => ({
   actions: [],
   memory: timer,
   requeueAfter: elapsed(now, deadlineOf(timer)),
@@ -320,22 +387,46 @@ const waiting = (timer: Timer, now: Instant): Decision<Timer> => ({
 const forgotten: Decision<undefined> = { actions: [], memory: undefined };
 
 const cancelled = (pod: ObjectRef): Decision<undefined> => ({
-  actions: [say(pod, "Cancelling deletion of Pod")],
+  actions: [eventOn(pod, "Cancelling deletion of Pod")],
   memory: undefined,
 });
 
-/** No taint limits the pod's stay any more. */
-const released = (memory: Timer | undefined, pod: Pod): Decision<undefined> =>
-  memory === undefined || memory.asked !== undefined ? forgotten : cancelled(refOf(pod));
+/** Ends the timer: no taint limits the pod's stay any more. */
+const released = (memory: EvictionTimer | undefined, pod: Pod): Decision<undefined> =>
+  memory === undefined || memory.sentAt !== undefined ? forgotten : cancelled(refOf(pod));
 
 const isLifecycleKey = (key: string): boolean => key === taintKeys.unreachable || key === taintKeys.notReady;
 
-/** unreachable is always our verdict; not-ready may be the board's own report, unless it has fallen silent since. */
+/** The facts for the record of an eviction. `taints`: the keys of those that the pod no longer tolerates. */
+const groundsOf = (
+  { board, start, length }: EvictionTimer,
+  taints: readonly string[],
+  silence: SilenceFacts | undefined,
+  now: Instant,
+): Grounds => ({
+  act: "pod-evicted",
+  board,
+  because: {
+    kind: "taints",
+    taints,
+    toleratedMs: length,
+    ranMs: Math.round(elapsed(start, now)),
+    ...(silence && { silence }),
+  },
+});
+
+const silenceOf = ({ verdict, silentSince }: Bound, now: Instant): SilenceFacts | undefined =>
+  verdict && {
+    ...verdict,
+    ...(silentSince && isSilent(verdict) && { silentMs: Math.round(elapsed(silentSince, now)) }),
+  };
+
+/** Whether a taint is our verdict: unreachable always, not-ready only if the board has fallen silent since. */
 const isOurs = (key: string, ready: string | undefined): boolean =>
   key === taintKeys.unreachable || (key === taintKeys.notReady && ready === "Unknown");
 
 const causeOf = ({ board, verdict }: Bound, due: readonly Window[]): Cause => ({
   board,
   verdict: verdict?.verdict ?? "unproven",
-  rule: `does not tolerate ${due.map(({ taint }) => taint.key).join(", ")} any longer`,
+  rule: `the pod no longer tolerates ${due.map(({ taint }) => taint.key).join(", ")}`,
 });

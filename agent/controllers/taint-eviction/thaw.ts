@@ -1,48 +1,58 @@
 import type { Node } from "../../api/core.ts";
 import { nodes } from "../../api/resources.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
-import { inTextOrder } from "../../base/text-order.ts";
+import { inTextOrder } from "../../base/text/text-order.ts";
+import type { Restraint } from "../../decisions/grounds.ts";
 import { type Freeze, type Holds, slowAfter } from "../../holds/holds.ts";
 import type { SiteView } from "../../loop/controller.ts";
 import { freezeOnBoard } from "../board-verdicts.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { runningTaint } from "../node-lifecycle/taints.ts";
-import { zoneName, zoneOf } from "../node-lifecycle/zones.ts";
+import { zoneName, zoneOf } from "../node-lifecycle/zones/zones.ts";
+import { frozen } from "../restraints.ts";
 
 type Rates = Pick<NodeLifecycleSettings, "evictionRate" | "secondaryRate">;
 
-/** How long the order of boards is reused: sorting them again for every pod would cost too much. */
+/** Holds evictions back until `until`, because of `restraint`. */
+export interface EvictionHold {
+  readonly until: Instant;
+  readonly restraint: Restraint;
+}
+
+/** How long the sorted boards are reused: sorting them for every pod would cost too much. */
 const freshness: Millis = 1000;
 
 /**
- * Spreads evictions after a freeze, when the windows of many pods have expired. The boards that carry our taint take
+ * Spreads the evictions after a freeze, when the windows of many pods have expired. The boards with our taint take
  * turns: at the secondary rate until the freeze's `slowEnd`, then at the usual rate.
  */
 export class Thaw {
   readonly #rates: Rates;
-  #lined: { readonly at: Instant; readonly boards: readonly string[] } | undefined;
+  #order: { readonly at: Instant; readonly boards: readonly string[] } | undefined;
 
   constructor({ evictionRate, secondaryRate }: Rates) {
     this.#rates = { evictionRate, secondaryRate };
   }
 
-  /** When the pod may be evicted; undefined: now. */
-  heldUntil(
+  /** What holds back evictions from the board; undefined: nothing. */
+  holdOn(
     holds: Holds,
     { board, node }: { readonly board: string; readonly node: Node | undefined },
     site: SiteView,
-  ): Instant | undefined {
+  ): EvictionHold | undefined {
     if (holds.freezes.size === 0) return undefined;
     const { now } = site;
     const freeze = freezeOnBoard(holds, board, node, now);
-    if (freeze) return freeze.end;
+    if (freeze) return { until: freeze.end, restraint: frozen(freeze, now) };
     const slow = node && slowAfter(holds, zoneName(zoneOf(node)), now);
-    return slow && turnAfter(slow, this.#line(site).indexOf(board), this.#rates);
+    if (slow === undefined) return undefined;
+    const until = turnAfter(slow, this.#boardsInOrder(site).indexOf(board), this.#rates);
+    return { until, restraint: { why: "turn", leftMs: Math.round(elapsed(now, until)) } };
   }
 
-  /** The tainted boards by timeAdded, where it is set: texts from one server, compared and never read as time. */
-  #line(site: SiteView): readonly string[] {
-    if (this.#lined && elapsed(this.#lined.at, site.now) < freshness) return this.#lined.boards;
+  /** The boards with our taint, sorted by its timeAdded. These are texts of one server, compared and never parsed. */
+  #boardsInOrder(site: SiteView): readonly string[] {
+    if (this.#order && elapsed(this.#order.at, site.now) < freshness) return this.#order.boards;
     const tainted: { readonly name: string; readonly added: string }[] = [];
     for (const node of site.lister(nodes).list()) {
       const taint = runningTaint(node);
@@ -50,14 +60,14 @@ export class Thaw {
     }
     tainted.sort((a, b) => inTextOrder(a.added, b.added) || inTextOrder(a.name, b.name));
     const boards = tainted.map(({ name }) => name);
-    this.#lined = { at: site.now, boards };
+    this.#order = { at: site.now, boards };
     return boards;
   }
 }
 
 /**
- * The turn of the board at this place in the line. A secondary rate of 0 gives only the first board a turn before
- * `slowEnd`.
+ * When the board at this place in the order has its turn. With a secondary rate of 0 only the first board has one
+ * before `slowEnd`.
  */
 function turnAfter({ end, slowEnd }: Freeze, place: number, { evictionRate, secondaryRate }: Rates): Instant {
   const window = elapsed(end, slowEnd);

@@ -2,30 +2,32 @@ import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts
 import type { Durable } from "../../loop/controller.ts";
 
 /** The time that a pod may still stay on its tainted board. */
-export interface Timer {
+export interface EvictionTimer {
   readonly uid: string;
   readonly board: string;
   readonly start: Instant;
   readonly length: Millis;
-  /** Identities of the taints that started the window. */
+  /** Identities of the taints that the window belongs to. */
   readonly taints: readonly string[];
-  /** When it was last computed. */
+  /** When the timer was last computed. */
   readonly at: Instant;
-  /** Loaded from an earlier term, and not computed again since. */
+  /** The timer was stored in an earlier term, and has not been computed since. */
   readonly loaded: boolean;
-  /** It comes from an earlier boot: the time between the boots is unknown. */
+  /** The timer was stored before a reboot: how long the board was off is unknown. */
   readonly carried: boolean;
-  /** It began in an earlier term, on this board or another; changes between the terms are unknown. */
+  /** The timer began in an earlier term of any board; what changed between the terms is unknown. */
   readonly former: boolean;
-  /** When the API accepted the deletion of the pod. */
-  readonly asked: Instant | undefined;
+  /** When the deletion of the pod was sent; undefined: not sent, or it failed. */
+  readonly sentAt: Instant | undefined;
   /** Failed attempts to delete the pod. */
   readonly tries: number;
-  /** The pod changed between our last read and its deletion: the next read goes past the cache. */
+  /** The deletion met a conflict: the next pass reads the pod from the API. */
   readonly overtaken: boolean;
+  /** The timer expired while the caches were out of date: the next pass reads pod and taints from the API. */
+  readonly doubted: boolean;
 }
 
-export const deadlineOf = ({ start, length }: Timer): Instant => shifted(start, length);
+export const deadlineOf = ({ start, length }: EvictionTimer): Instant => shifted(start, length);
 
 export interface TimerCounts {
   /** Timers still running. */
@@ -34,10 +36,10 @@ export interface TimerCounts {
   readonly due: number;
 }
 
-export function countTimers(timers: Iterable<Timer | undefined>, now: Instant): TimerCounts {
+export function countTimers(timers: Iterable<EvictionTimer | undefined>, now: Instant): TimerCounts {
   let [waiting, due] = [0, 0];
   for (const timer of timers) {
-    if (timer === undefined || timer.asked !== undefined) continue;
+    if (timer === undefined || timer.sentAt !== undefined) continue;
     if (deadlineOf(timer).mono > now.mono) waiting++;
     else due++;
   }
@@ -45,12 +47,12 @@ export function countTimers(timers: Iterable<Timer | undefined>, now: Instant): 
 }
 
 /**
- * Stores a timer as text. Its start is monotonic, valid for one boot of one board; after a reboot only the time it had
- * run when it was written remains.
+ * Stores timers as text. A timer's start is on the monotonic clock, which is valid for one boot of one board; after a
+ * reboot, only the time counts that the timer had run when it was stored.
  */
-export const durableTimers = (boot: string): Durable<Timer | undefined> => ({
+export const durableTimers = (boot: string): Durable<EvictionTimer | undefined> => ({
   save(timer) {
-    if (timer === undefined || timer.asked !== undefined) return undefined;
+    if (timer === undefined || timer.sentAt !== undefined) return undefined;
     const { uid, board, start, length, taints, at } = timer;
     return JSON.stringify({ v: 1, boot, uid, board, start: start.mono, ran: elapsed(start, at), length, taints });
   },
@@ -61,7 +63,7 @@ export const durableTimers = (boot: string): Durable<Timer | undefined> => ({
     const carried = written.boot !== boot;
     const ran = carried ? written.ran : now.mono - written.start;
     const start = shifted(now, -Math.max(0, ran));
-    const anew = { asked: undefined, tries: 0, overtaken: false };
+    const anew = { sentAt: undefined, tries: 0, overtaken: false, doubted: false };
     return { uid, board, start, length, taints, at: now, loaded: true, carried, former: true, ...anew };
   },
 });

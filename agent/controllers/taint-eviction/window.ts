@@ -2,33 +2,50 @@ import type { Taint, Toleration } from "../../api/core.ts";
 import { tolerates } from "../../api/taints.ts";
 import type { Millis } from "../../base/clock.ts";
 
-/** How long a pod may stay on a board with one taint. 0: not tolerated. Infinity: tolerated for good. */
+/**
+ * How long a pod may stay on a board with this taint. 0: it does not tolerate the taint. Infinity: it stays for good.
+ */
 export interface Window {
   readonly taint: Taint;
   readonly length: Millis;
 }
 
 /**
- * The first matching toleration decides, even if a later one would allow a longer stay. An unparsable tolerationSeconds
- * counts as absent: never evict because of a value we cannot parse.
+ * The window for a taint. The first matching toleration decides, even if a later one allows a longer stay. An
+ * unparsable tolerationSeconds counts as absent: no pod is evicted because of a value that we cannot parse.
  */
 export function windowOf(taint: Taint, tolerations: readonly Toleration[] | undefined): Window {
-  const matching = tolerations?.find((toleration) => tolerates(toleration, taint));
+  const matching = firstFor(taint, tolerations);
   if (matching === undefined) return { taint, length: 0 };
   const seconds = matching.tolerationSeconds;
   return { taint, length: Number.isFinite(seconds) ? Math.max(0, Number(seconds)) * 1000 : Number.POSITIVE_INFINITY };
 }
 
-/** Infinity without taints. */
+/** The first matching toleration for each taint, in the pod's order; the others change no window. */
+export function decisive(
+  tolerations: readonly Toleration[] | undefined,
+  taints: readonly Taint[],
+): readonly Toleration[] {
+  const first = new Set(taints.map((taint) => firstFor(taint, tolerations)));
+  return tolerations?.filter((toleration) => first.has(toleration)) ?? [];
+}
+
+const firstFor = (taint: Taint, tolerations: readonly Toleration[] | undefined): Toleration | undefined =>
+  tolerations?.find((toleration) => tolerates(toleration, taint));
+
+/** The length of the shortest window; Infinity if there is none. */
 export const shortest = (windows: readonly Window[]): Millis =>
   windows.reduce((least, { length }) => Math.min(least, length), Number.POSITIVE_INFINITY);
 
-/** Windows that end. A pod's timer belongs to these: its start does not depend on the others. */
+/** The windows that end. A pod's timer belongs to these; the others do not affect its start. */
 export const limited = (windows: readonly Window[]): readonly Window[] =>
   windows.filter(({ length }) => Number.isFinite(length));
 
-/** Tells a taint from one of the same name that was added at another time. */
+/** Identifies a taint, also among taints of the same name that were added at another time. */
 export const identityOf = ({ key, value, effect, timeAdded }: Taint): string =>
   `${key}=${value ?? ""}:${effect}@${timeAdded ?? ""}`;
+
+/** Whether the taint with this identity had a timeAdded. */
+export const isDated = (identity: string): boolean => !identity.endsWith("@");
 
 export const keyOfIdentity = (identity: string): string => identity.slice(0, identity.indexOf("="));

@@ -4,10 +4,10 @@ import { pods } from "../api/resources.ts";
 import type { SiteView } from "../loop/controller.ts";
 
 /**
- * Reads a pod past the cache whose deletion met a newer version; the cache might still be behind. A pod that is gone or
- * was recreated is returned as cached: the watch will deliver the change.
+ * Reads a pod from the API after its deletion met a conflict, since the cache may still be behind. Returns the cached
+ * pod if it is gone or was recreated: the watch will deliver that change.
  */
-export async function asItIsNow(cached: Pod, site: SiteView): Promise<Pod> {
+export async function livePod(cached: Pod, site: SiteView): Promise<Pod> {
   const live = await site.fetch(pods, keyOf(cached));
   return live?.metadata.uid === cached.metadata.uid ? live : cached;
 }

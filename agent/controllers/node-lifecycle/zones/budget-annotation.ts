@@ -1,40 +1,20 @@
-import { elapsed, type Instant, shifted } from "../../base/clock.ts";
-import { asRecord, type Foreign, recordIn } from "../../base/json.ts";
-import { filled } from "../../base/token-bucket.ts";
-import { evictionsWithin, type RunningTaint, type SiteMemory } from "./memory.ts";
+import { elapsed, type Instant, shifted } from "../../../base/clock.ts";
+import { asRecord, type Foreign, recordIn } from "../../../base/json.ts";
+import { evictionsWithin, type SiteMemory } from "../memory.ts";
+import type { Budget, RunningTaint, ZoneBudget } from "./budget.ts";
+import { levelAt } from "./eviction-queue.ts";
 import type { ZoneState } from "./zones.ts";
 
 /**
- * State that a leader hands to its successor in an annotation of the site's Lease, because the eviction allowances
- * belong to the site, not to a process. It holds durations, never points in time: no two boards share a clock.
- */
-export interface Budget {
-  readonly zones: ReadonlyMap<string, ZoneBudget>;
-  /** By board; `since` is on the reader's clock. */
-  readonly taints: ReadonlyMap<string, RunningTaint>;
-  readonly readAt: Instant;
-  readonly foreign: Foreign;
-}
-
-export interface ZoneBudget {
-  readonly state: ZoneState;
-  /** Level of the token bucket, between 0 and 1. */
-  readonly level: number;
-  /** Boards tainted within the last hour. */
-  readonly evictions: number;
-  readonly foreign: Foreign;
-}
-
-/**
- * Limits of the annotation: all annotations of an object share 256 KiB, and a Lease above that can no longer be
- * renewed. A board left out gets its toleration times anew, a zone left out starts like a new one, and a text longer
- * than `longestText` is ignored.
+ * Limits of the annotation, in boards and bytes: all annotations of an object share 256 KiB, and a Lease above that
+ * could not be renewed. The toleration times of a board left out start anew, and a zone left out starts like a new one.
+ * A text longer than `longestText` is ignored.
  */
 const mostBoards = 500;
 const mostOfEach = 48 * 1024;
 const longestText = 96 * 1024;
 
-/** Encodes how long each taint has been running, in whole seconds, rounded down. */
+/** Encodes the zones, and how long each taint has been running, in whole seconds, rounded down. */
 export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instant): string {
   const running = [...boards]
     .flatMap(([name, { taint }]) => (taint === undefined ? [] : [{ name, ...taint }]))
@@ -49,7 +29,7 @@ export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instan
         {
           ...foreign,
           state,
-          level: Math.round(filled(queue.bucket, queue.rate, now).level * 1000) / 1000,
+          level: Math.round(levelAt(queue, now) * 1000) / 1000,
           evictions: evictionsWithin(evictions, now),
         },
       ]),
@@ -63,6 +43,7 @@ export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instan
   });
 }
 
+/** As many of the first entries as fit into `mostOfEach`. */
 function fitting(entries: readonly (readonly [name: string, value: object])[]): Foreign {
   let rest = mostOfEach;
   return Object.fromEntries(

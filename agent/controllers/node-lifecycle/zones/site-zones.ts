@@ -1,20 +1,20 @@
-import type { Instant } from "../../base/clock.ts";
-import { emptyBucket, fullBucket } from "../../base/token-bucket.ts";
-import { confirmedBy, type Holds, slowAfter } from "../../holds/holds.ts";
-import { isRecovering } from "../../judgement/link.ts";
+import type { Instant } from "../../../base/clock.ts";
+import { emptyBucket, fullBucket } from "../../../base/token-bucket.ts";
+import { confirmedBy, type Holds, slowAfter } from "../../../holds/holds.ts";
+import { isRecovering } from "../../../judgement/link.ts";
+import type { Judged } from "../judge.ts";
+import type { SiteMemory, ZoneRecord } from "../memory.ts";
+import type { NodeLifecycleSettings } from "../settings.ts";
+import { runningTaint } from "../taints.ts";
 import type { Budget } from "./budget.ts";
 import { newQueue, withRate } from "./eviction-queue.ts";
-import type { Judged } from "./judge.ts";
-import type { SiteMemory, ZoneRecord } from "./memory.ts";
-import type { NodeLifecycleSettings } from "./settings.ts";
-import { runningTaint } from "./taints.ts";
 import {
   counting,
   type Disruption,
   disruption,
   evictionRate,
   isCounted,
-  nobody,
+  noBoards,
   type ZoneCount,
   type ZoneState,
   zoneName,
@@ -29,8 +29,8 @@ export interface JudgedZones {
 /**
  * All zones that have a board, with the state and rate that follow from this pass.
  *
- * A zone without a countable board keeps its record and allowance. kube-controller-manager forgets such a zone, and so
- * gives it a full allowance in the next pass.
+ * A zone without a countable board keeps its record and its bucket. kube-controller-manager forgets such a zone, and so
+ * gives it a full bucket in the next pass.
  */
 export function judgeZones(
   boards: readonly Judged[],
@@ -55,7 +55,8 @@ export function judgeZones(
     before.set(zone, memory.zones.get(zone) ?? firstZone(zone, first, { settings, inherited, now }));
   }
   const kind = whatChanges(before, states, settings);
-  // A dark site has no evictions; a zone confirmed to be dead resumes them at the secondary rate.
+  // While no board of the site is ready, evictions stop. In a zone that an operator confirmed to be dead they resume at
+  // the secondary rate.
   const confirmedRate = (zone: string): number | undefined => {
     if (holds.confirmed.size === 0 || states.get(zone) !== "full") return undefined;
     return confirmedBy(holds, zoneName(zone), now) === undefined ? undefined : settings.secondaryRate;
@@ -80,14 +81,15 @@ function count(boards: readonly Judged[]): ReadonlyMap<string, ZoneCount> {
   for (const board of boards) {
     if ((board.unsettled && !board.unwritten) || !isCounted(board.node)) continue;
     const ready = board.unwritten ? "Unknown" : board.ready;
-    counts.set(board.zone, counting(counts.get(board.zone) ?? nobody, ready));
+    counts.set(board.zone, counting(counts.get(board.zone) ?? noBoards, ready));
   }
   return counts;
 }
 
 /**
- * In kube-controller-manager, a dark site does not resume if the board that came back is in a zone never seen before:
- * the other zones stay stopped until their own state changes. Policy `evidence` resumes.
+ * The change of the site. In kube-controller-manager, a site without a ready board does not resume if the board that
+ * came back is in a zone never seen before: the other zones stay stopped until their own state changes. Policy
+ * `evidence` resumes.
  */
 function whatChanges(
   before: ReadonlyMap<string, ZoneRecord>,
@@ -101,17 +103,17 @@ function whatChanges(
   return known.size > 0 && disruption(states, known) === "all-silent" ? "resumed" : kind;
 }
 
-/** Boards tainted after the former leader last wrote its budget, which does not include their cost. */
+/** Number of boards tainted after the former leader last wrote its budget, which does not include these. */
 const spentSince = (boards: readonly Judged[], zone: string, { taints }: Budget): number =>
   boards.filter((board) => {
     const taint = board.zone === zone ? runningTaint(board.node) : undefined;
-    const known = taints.get(board.name);
-    return taint !== undefined && (known === undefined || known.added !== taint.timeAdded);
+    const recorded = taints.get(board.name);
+    return taint !== undefined && (recorded === undefined || recorded.added !== taint.timeAdded);
   }).length;
 
 /**
- * The zone as the former leader left it. Without one, policy `evidence` starts with an empty bucket: the first board
- * waits for its token.
+ * The zone as the former leader left it. Without a former leader, policy `evidence` starts with an empty bucket, so
+ * that the first board waits for its token.
  */
 function firstZone(
   name: string,
@@ -121,20 +123,20 @@ function firstZone(
   const base = { paid: new Map<string, never>(), evictions: [], foreign: {} };
   const left = inherited?.zones.get(name);
   if (inherited === undefined || left === undefined) {
-    const bucket = settings.policy === "kubernetes" ? fullBucket(now) : emptyBucket(now);
+    const bucket = settings.policy === "kubernetes" ? fullBucket(now, 1) : emptyBucket(now);
     const rate = settings.evictionRate;
     return { ...base, state: "initial", rate, queue: newQueue(rate, bucket) };
   }
   const { state, level, evictions, foreign } = left;
-  const stoodStill = [...inherited.zones.values()].every((zone) => zone.state === "full");
-  const rate = stoodStill ? 0 : evictionRate(state, size, settings);
+  const wasDark = [...inherited.zones.values()].every((zone) => zone.state === "full");
+  const rate = wasDark ? 0 : evictionRate(state, size, settings);
   const count = evictions + spent;
   const past = count > 0 ? [{ at: now, count }] : [];
   const rest = rate > 0 ? Math.max(0, level - spent) : 0;
   return { ...base, state, rate, queue: newQueue(rate, { level: rest, at: now }), evictions: past, foreign };
 }
 
-/** The transition table of a zone. */
+/** The zone after this pass: the transitions of its state and rate. */
 function next(
   zone: ZoneRecord,
   seen: { state: ZoneState | undefined; size: number; kind: Disruption; counted: boolean },
@@ -143,7 +145,7 @@ function next(
   const state = seen.state ?? zone.state;
   switch (seen.kind) {
     case "all-silent":
-      // Under policy `kubernetes` a lost zone that was being tainted goes on when the only living zone vanishes:
+      // Under policy `kubernetes` the tainting of a lost zone continues when the only zone with a ready board vanishes:
       // kube-controller-manager sees no change there.
       return settings.policy === "kubernetes" || !seen.counted ? zone : { ...zone, state, rate: 0 };
     case "silenced":

@@ -1,7 +1,7 @@
-import type { Node } from "../../api/core.ts";
-import type { NodeLifecycleSettings } from "./settings.ts";
+import type { Node } from "../../../api/core.ts";
+import type { NodeLifecycleSettings } from "../settings.ts";
 
-/** initial: not judged yet. full: no board of the zone is ready. */
+/** initial: not judged yet. partial: too many boards are not ready. full: no board of the zone is ready. */
 export type ZoneState = "initial" | "normal" | "partial" | "full";
 
 export interface ZoneCount {
@@ -11,7 +11,7 @@ export interface ZoneCount {
 
 const excluded = "node.kubernetes.io/exclude-disruption";
 
-/** The beta labels come first: if present they win over the stable ones, even when empty. */
+/** Label names in order of precedence: a beta label that is present overrides the stable one, even if it is empty. */
 const names = {
   zone: ["failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"],
   region: ["failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"],
@@ -31,13 +31,16 @@ export function zoneOf({ metadata: { labels = {} } }: Node): string {
 /** The name shown to people: "east/plant7", "plant7", or "default" for boards without zone labels. */
 export const zoneName = (zone: string): string => zone.replace(":\u0000:", "/").replace(/^\//, "") || "default";
 
-export const nobody: ZoneCount = { ready: 0, notReady: 0 };
+export const noBoards: ZoneCount = { ready: 0, notReady: 0 };
 
-/** Counts one more board by the status of its Ready condition; without one it is not ready. */
+/** Counts one more board by the status of its Ready condition. A board without this condition is not ready. */
 export const counting = ({ ready, notReady }: ZoneCount, status: string | undefined): ZoneCount =>
   status === "True" ? { ready: ready + 1, notReady } : { ready, notReady: notReady + 1 };
 
-/** Boards that are expected to come and go carry this label; its value does not matter. */
+/**
+ * Whether a board counts in its zone. Boards that are expected to come and go have the label `excluded`, with any
+ * value.
+ */
 export const isCounted = ({ metadata: { labels = {} } }: Node): boolean => !(excluded in labels);
 
 type ZoneLimits = Pick<
@@ -51,15 +54,16 @@ export function zoneState({ ready, notReady }: ZoneCount, limits: ZoneLimits): Z
 }
 
 /**
- * More than two boards, and a share compared with the float precision of kube-controller-manager. Policy `evidence`
- * counts two boards of three or four as partial: small zones would otherwise never be protected.
+ * Whether so many boards are not ready that evictions slow down: more than two, and at least the share `unhealthyZone`,
+ * in the float precision of kube-controller-manager. For policy `evidence` two boards of three or four are enough:
+ * small zones would otherwise never be protected.
  */
 function isPartial(size: number, notReady: number, { unhealthyZone, policy }: ZoneLimits): boolean {
   if (policy === "evidence" && (size === 3 || size === 4)) return notReady >= 2;
   return notReady > 2 && Math.fround(Math.fround(notReady) / Math.fround(size)) >= Math.fround(unhealthyZone);
 }
 
-/** Boards per second that may be tainted in a zone. 0: none, as in a small zone that is partly disrupted. */
+/** Boards per second that may be tainted in a zone; 0, for example, in a small zone that is partly disrupted. */
 export function evictionRate(state: ZoneState, size: number, limits: ZoneLimits): number {
   switch (state) {
     case "initial":
@@ -76,13 +80,17 @@ export function evictionRate(state: ZoneState, size: number, limits: ZoneLimits)
 /**
  * The change of a site between two passes.
  *
- * all-silent: no zone has a ready board, as before; nothing is done. silenced: this is new in this pass. We are more
- * likely cut off than every board dead, so all NoExecute taints of ours are removed and evictions stop. resumed: some
- * zone has a ready board again; every board gets a fresh grace period. usual: each zone by itself.
+ * silenced: no zone has a ready board any more. It is more likely that we are cut off than that every board is dead, so
+ * all our NoExecute taints are removed and evictions stop. all-silent: still no zone has a ready board; nothing is
+ * done. resumed: some zone has a ready board again; every board gets a fresh grace period. usual: none of these; each
+ * zone is treated by its own state.
  */
 export type Disruption = "all-silent" | "silenced" | "resumed" | "usual";
 
-/** Zones without a counted board are ignored; a zone seen for the first time was not full before. */
+/**
+ * Compares the zone states of two passes. Zones without a counted board are ignored. A zone that is new in this
+ * pass counts as not "full" (no ready board) before.
+ */
 export function disruption(before: ReadonlyMap<string, ZoneState>, after: ReadonlyMap<string, ZoneState>): Disruption {
   const zones = [...after.keys()];
   const allAreFull = zones.every((zone) => after.get(zone) === "full");

@@ -1,10 +1,11 @@
-import type { Instant } from "../../base/clock.ts";
-import { nextToken, type TokenBucket, take } from "../../base/token-bucket.ts";
+import type { Instant } from "../../../base/clock.ts";
+import { filled, nextToken, type Rate, type TokenBucket, take } from "../../../base/token-bucket.ts";
 
 /** A board waiting for its NoExecute taint. */
-export interface Waiting {
+export interface QueuedBoard {
   readonly name: string;
   readonly addedAt: Instant;
+  /** When the board may have its turn at the earliest. */
   readonly due: Instant;
 }
 
@@ -13,9 +14,9 @@ export interface Waiting {
  * function returns the new queue, or the same one if nothing changed.
  */
 export interface EvictionQueue {
-  /** In order of arrival. */
-  readonly waiting: ReadonlyMap<string, Waiting>;
-  /** Boards added so far. They are not added again, not even after their turn, until they are removed. */
+  /** The boards that wait, in order of arrival. */
+  readonly waiting: ReadonlyMap<string, QueuedBoard>;
+  /** Boards added so far. None of them is added again, not even after its turn, until it is removed. */
   readonly seen: ReadonlySet<string>;
   /** Boards per second. 0: only the tokens left in the bucket are used. */
   readonly rate: number;
@@ -29,7 +30,13 @@ export const newQueue = (rate: number, bucket: TokenBucket): EvictionQueue => ({
   bucket,
 });
 
-/** Takes a list because every change copies the queue: one copy per pass. */
+/** The rate of the bucket. With a burst of 1, at most one board has its turn at once. */
+const rateOf = ({ rate }: EvictionQueue): Rate => ({ perSecond: rate, burst: 1 });
+
+/** The level of the bucket, between 0 and 1. */
+export const levelAt = (queue: EvictionQueue, now: Instant): number => filled(queue.bucket, rateOf(queue), now).level;
+
+/** Adds boards at the end. Takes a list, because every change copies the queue. */
 export function addAll(queue: EvictionQueue, names: readonly string[], now: Instant): EvictionQueue {
   const fresh = names.filter((name) => !queue.seen.has(name));
   if (fresh.length === 0) return queue;
@@ -39,18 +46,18 @@ export function addAll(queue: EvictionQueue, names: readonly string[], now: Inst
 }
 
 export function removeAll(queue: EvictionQueue, names: readonly string[]): EvictionQueue {
-  const known = names.filter((name) => queue.seen.has(name));
-  if (known.length === 0) return queue;
+  const present = names.filter((name) => queue.seen.has(name));
+  if (present.length === 0) return queue;
   const waiting = new Map(queue.waiting);
   const seen = new Set(queue.seen);
-  for (const name of known) {
+  for (const name of present) {
     waiting.delete(name);
     seen.delete(name);
   }
   return { ...queue, waiting, seen };
 }
 
-/** Moves those of them that wait ahead of all others. */
+/** Moves these boards ahead of all others, as far as they wait. */
 export function putFirst(queue: EvictionQueue, names: readonly string[]): EvictionQueue {
   const due = head(queue, () => true)?.due;
   const entries = names.flatMap((name) => queue.waiting.get(name) ?? []);
@@ -69,8 +76,8 @@ export function done(queue: EvictionQueue, name: string): EvictionQueue {
 }
 
 /**
- * After a failed turn: the board may go again at `due`, behind those that are due earlier. A removed board stays
- * removed.
+ * Queues a board again after a failed turn: its next turn is at `due` at the earliest, behind boards that are due
+ * before. A board that was removed meanwhile stays removed.
  */
 export function again(queue: EvictionQueue, name: string, due: Instant): EvictionQueue {
   const entry = queue.waiting.get(name);
@@ -80,9 +87,9 @@ export function again(queue: EvictionQueue, name: string, due: Instant): Evictio
   return { ...queue, waiting: waiting.set(name, { ...entry, due }) };
 }
 
-/** The first board that may have a turn: earliest `due`, then order of arrival. */
-export function head(queue: EvictionQueue, may: (name: string) => boolean): Waiting | undefined {
-  let first: Waiting | undefined;
+/** The first board that may have a turn: the one with the earliest `due`, or of equal ones the first that arrived. */
+export function head(queue: EvictionQueue, may: (name: string) => boolean): QueuedBoard | undefined {
+  let first: QueuedBoard | undefined;
   for (const entry of queue.waiting.values()) {
     if (may(entry.name) && (first === undefined || entry.due.mono < first.due.mono)) first = entry;
   }
@@ -92,7 +99,7 @@ export function head(queue: EvictionQueue, may: (name: string) => boolean): Wait
 export interface Turn {
   readonly queue: EvictionQueue;
   /** The board whose turn it is. It stays in `waiting` until `done` or `again` is called for it. */
-  readonly entry: Waiting | undefined;
+  readonly entry: QueuedBoard | undefined;
 }
 
 /**
@@ -102,7 +109,7 @@ export interface Turn {
 export function turn(queue: EvictionQueue, may: (name: string) => boolean, now: Instant): Turn {
   const entry = head(queue, may);
   if (entry === undefined) return { queue, entry: undefined };
-  const [granted, bucket] = take(queue.bucket, queue.rate, now);
+  const [granted, bucket] = take(queue.bucket, rateOf(queue), now);
   return { queue: { ...queue, bucket }, entry: granted && entry.due.mono <= now.mono ? entry : undefined };
 }
 
@@ -110,17 +117,17 @@ export function turn(queue: EvictionQueue, may: (name: string) => boolean, now: 
 export function nextTurnAt(queue: EvictionQueue, may: (name: string) => boolean, now: Instant): Instant | undefined {
   const entry = head(queue, may);
   if (entry === undefined) return undefined;
-  const token = nextToken(queue.bucket, queue.rate, now);
+  const token = nextToken(queue.bucket, rateOf(queue), now);
   return token !== undefined && token.mono < entry.due.mono ? entry.due : token;
 }
 
 /**
- * Changes the rate. The new bucket is full only if the old one has a token now, so that a change of state never grants
- * an extra one. A stopped queue has no token, and resumes without one. Kubernetes differs: a stopped queue there
- * reports a rate of 1, and so never resumes if its new rate is 1.
+ * Changes the rate. The new bucket is full only if the old one has a token now, so that a change never grants an extra
+ * token. A stopped queue resumes without a token. In kube-controller-manager a stopped queue reports a rate of 1, and
+ * so never resumes if its new rate is 1.
  */
 export function withRate(queue: EvictionQueue, rate: number, now: Instant): EvictionQueue {
   if (rate === queue.rate) return queue;
-  const [granted] = queue.rate > 0 ? take(queue.bucket, queue.rate, now) : [false];
+  const [granted] = queue.rate > 0 ? take(queue.bucket, rateOf(queue), now) : [false];
   return { ...queue, rate: Math.max(0, rate), bucket: { level: granted && rate > 0 ? 1 : 0, at: now } };
 }

@@ -1,0 +1,21 @@
+import type { KubeObject } from "../api/meta.ts";
+import type { Resource } from "../api/resources.ts";
+import { isOfOneObject } from "../base/errors.ts";
+import type { SiteView } from "../loop/controller.ts";
+
+/**
+ * Like `fetch`; "unreadable": the object exists, and nothing else is known of it. For passes over several objects: one
+ * that is unreadable must not end the pass.
+ */
+export async function fetchReadable<T extends KubeObject>(
+  site: SiteView,
+  resource: Resource<T>,
+  key: string,
+): Promise<T | undefined | "unreadable"> {
+  try {
+    return await site.fetch(resource, key);
+  } catch (error) {
+    if (isOfOneObject(error)) return "unreadable";
+    throw error;
+  }
+}

@@ -1,0 +1,34 @@
+import type { Instant } from "../../../base/clock.ts";
+import type { Foreign } from "../../../base/json.ts";
+import type { ZoneState } from "./zones.ts";
+
+/**
+ * The state that a leader passes to its successor in an annotation of the site's Lease, because eviction limits belong
+ * to the site, not to a process. In the annotation it has durations instead of times: no two boards share a clock.
+ */
+export interface Budget {
+  readonly zones: ReadonlyMap<string, ZoneBudget>;
+  /** Our taints, by board; `since` is on the reader's clock. */
+  readonly taints: ReadonlyMap<string, RunningTaint>;
+  readonly readAt: Instant;
+  /** Unknown fields, written by a newer program; passed on unchanged. */
+  readonly foreign: Foreign;
+}
+
+export interface ZoneBudget {
+  readonly state: ZoneState;
+  /** Level of the token bucket, between 0 and 1. */
+  readonly level: number;
+  /** Boards tainted within the last hour. */
+  readonly evictions: number;
+  readonly foreign: Foreign;
+}
+
+/** One of our NoExecute taints. */
+export interface RunningTaint {
+  /** timeAdded of the taint, which identifies it among taints of the same name; only compared, never read as a time. */
+  readonly added: string | undefined;
+  /** When the taint was added, on our clock. */
+  readonly since: Instant;
+  readonly foreign: Foreign;
+}

@@ -1,0 +1,43 @@
+import { placeOf } from "../../api/index-values.ts";
+import { nodes, pods } from "../../api/resources.ts";
+import { endsStep, type Steps } from "../../base/steps.ts";
+import type { SiteView } from "../../loop/controller.ts";
+
+/** A board that pods name and that has no Node in the cache. */
+export interface MissingBoard {
+  readonly name: string;
+  /** The namespaces of its pods. */
+  readonly namespaces: readonly string[];
+}
+
+/** The boards without a Node that pods name. Pods that only finalizers keep do not count: they are never deleted. */
+export function* missingBoards(site: SiteView): Steps<readonly MissingBoard[]> {
+  const missing: { readonly name: string; readonly namespaces: string[] }[] = [];
+  let index = 0;
+  for (const value of site.lister(pods).indexValues("byPlace")) {
+    const { board, namespace } = placeOf(value);
+    const last = missing.at(-1);
+    if (last?.name === board) last.namespaces.push(namespace);
+    else if (site.lister(nodes).get(board) === undefined) missing.push({ name: board, namespaces: [namespace] });
+    if (endsStep(index++)) yield;
+  }
+  return missing;
+}
+
+/**
+ * The same boards, reordered so that the namespaces of their pods take turns: a tenant may invent any number of boards.
+ * A board with pods in several namespaces comes at the earliest turn of one of them; boards with the same turn keep
+ * their order.
+ */
+export function inTurns(boards: readonly MissingBoard[]): readonly MissingBoard[] {
+  const turns = new Map<string, number>();
+  const turnOf = (namespace: string): number => turns.get(namespace) ?? 0;
+  return boards
+    .map((board) => {
+      const turn = board.namespaces.reduce((least, namespace) => Math.min(least, turnOf(namespace)), Number.MAX_VALUE);
+      for (const namespace of board.namespaces) turns.set(namespace, turnOf(namespace) + 1);
+      return { board, turn };
+    })
+    .sort((a, b) => a.turn - b.turn)
+    .map(({ board }) => board);
+}

@@ -1,0 +1,14 @@
+import { services } from "../../api/resources.ts";
+import type { SiteView } from "../../loop/controller.ts";
+
+/** Maximum length of an ordinary service's ports and labels, in characters of JSON; most have some hundred. */
+const mostText = 4096;
+
+/**
+ * Whether a pass over the service may hold megabytes: its ports and labels are repeated in each slice, and for each
+ * different list of its pods' ports.
+ */
+export function isLargeService(key: string, site: SiteView): boolean {
+  const service = site.lister(services).get(key);
+  return service !== undefined && JSON.stringify([service.spec?.ports, service.metadata.labels]).length > mostText;
+}

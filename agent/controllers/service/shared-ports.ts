@@ -1,0 +1,36 @@
+import type { Pod, Service } from "../../api/core.ts";
+
+/**
+ * Limits for the port lists kept for one service: the service's ports times the number of different lists that its pods
+ * have, and the length of their text in characters. A tenant may give each of hundreds of pods other numbers for the
+ * thousands of ports of one service, and each port 300 characters. A pass holds the text several times over.
+ */
+const mostPorts = 20_000;
+const mostText = 2_000_000;
+
+/**
+ * Keeps one copy of each list of ports for all pods of a service that have this list, as pods of one template do. A pod
+ * whose list would exceed the limits counts as a pod without named ports.
+ */
+export class SharedPorts {
+  /** Maximum number of different lists of ports that are kept. */
+  readonly #mostLists: number;
+  readonly #lists = new Map<string, Pick<NonNullable<Pod["spec"]>, "containers" | "initContainers">>();
+
+  constructor({ spec }: Service) {
+    const ports = spec?.ports ?? [];
+    this.#mostLists = Math.min(mostPorts / (ports.length || 1), mostText / JSON.stringify(ports).length);
+  }
+
+  of({ spec, ...rest }: Pod): Pod {
+    const { containers = [], initContainers, ...place } = spec ?? {};
+    const text = JSON.stringify([containers, initContainers]);
+    let ports = this.#lists.get(text);
+    if (ports === undefined && this.#lists.size > 0 && this.#lists.size + 1 > this.#mostLists) {
+      return { ...rest, spec: { ...place, containers: [] } };
+    }
+    ports ??= { containers, ...(initContainers && { initContainers }) };
+    this.#lists.set(text, ports);
+    return { ...rest, spec: { ...place, ...ports } };
+  }
+}

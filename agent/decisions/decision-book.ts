@@ -1,0 +1,325 @@
+import type { DecisionBound, DecisionLog } from "../../storage/decision-log.ts";
+import type { Ambient } from "../base/ambient.ts";
+import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
+import { WakeSignal } from "../base/concurrency/wake-signal.ts";
+import { sentenceOf } from "../base/errors.ts";
+import { isFatal } from "../base/reaction.ts";
+import { isoTime } from "../base/time/iso-time.ts";
+import {
+  type DecisionRecord,
+  type DueAct,
+  type StoredMoment,
+  type StoryState,
+  type Subject,
+  subjectText,
+} from "./decision-record.ts";
+import type { Grounds, Restraint } from "./grounds.ts";
+
+/** An act as a controller decided it. */
+export interface DecidedAct {
+  readonly on: Subject;
+  readonly grounds: Grounds;
+  readonly by: string;
+  readonly term: number;
+}
+
+/** The pass that holds acts back. */
+interface DecidingPass {
+  /** Name of the controller. */
+  readonly by: string;
+  readonly key: string;
+  readonly term: number;
+}
+
+/** Records what became of decided acts. Implemented by DecisionBook. */
+export interface Decisions {
+  /** Records an act that was done or, with an error, that failed. */
+  acted(act: DecidedAct, error?: Error): void;
+  /**
+   * Records the acts that are due after a pass and not done. Acts that were held back after the pass before and that are
+   * not among them have lapsed.
+   */
+  due(pass: DecidingPass, acts: readonly DueAct[]): void;
+}
+
+/** The number of acts that were held back for a reason. */
+interface HeldCount {
+  readonly why: Restraint["why"];
+  /** Acts that are held back now. */
+  readonly now: number;
+  /** Acts since this process began. An act that is held for a second reason counts for both. */
+  readonly total: number;
+}
+
+type DecisionStore = Pick<DecisionLog, "write" | "newest">;
+
+/** A decision record of the present term, which may still change. */
+interface Story {
+  /** The id of the record's row; undefined: not stored yet. */
+  id: number | undefined;
+  /** Why the act is held back now; undefined: nothing holds it back. */
+  heldBy: Restraint["why"] | undefined;
+  record: DecisionRecord;
+  /** When something last happened in it, be it only another failure. */
+  movedAt: Instant;
+  /** True: it has failed again, and the stored number of failures is too low. */
+  isBehind: boolean;
+}
+
+/** Limits of the stored records. A record takes about half a kilobyte, so some 400 are kept. */
+export const decisionBound: DecisionBound = { rows: 500, bytes: 256 * 1024 };
+
+/** Changes are collected for this long and stored in one transaction, to spare the flash. */
+const pause: Millis = 5000;
+/** Interval between attempts after a failure to store changes. */
+const retry: Millis = 60_000;
+/**
+ * Maximum number of open stories (records that may still change). At this limit, a hold takes the place of a failed
+ * story and a failure that of one that is over; if there is none, no further story begins.
+ */
+const mostOpen = 256;
+/** A failed story is over when the act was not tried for this long; another attempt begins a new one. */
+const longestRest: Millis = 3_600_000;
+/** Maximum number of stories that wait to be stored. */
+const mostWaiting = 256;
+/** In characters: longer error messages are cut, as a server may answer with any text. */
+const longestError = 256;
+
+/**
+ * Writes the decision records of this board: a log line at once, and a row in state.db within seconds. No act waits for
+ * the row; a power cut may cost the rows of the last seconds.
+ */
+export class DecisionBook implements Decisions {
+  readonly #ambient: Ambient;
+  readonly #log: DecisionStore;
+  readonly #board: string;
+  readonly #boot: string;
+  readonly #bell: WakeSignal;
+  /** Stories of the present term that have not ended, by act and object. */
+  readonly #open = new Map<string, Story>();
+  /** The stories that were due after the last pass over a key, by controller and key. */
+  readonly #due = new Map<string, ReadonlySet<string>>();
+  readonly #totals = new Map<Restraint["why"], number>();
+  readonly #waiting = new Set<Story>();
+  #term: number | undefined;
+  #isFailing = false;
+
+  constructor(
+    ambient: Ambient,
+    { log, board, bootId }: { readonly log: DecisionStore; readonly board: string; readonly bootId: string },
+  ) {
+    this.#ambient = ambient;
+    this.#log = log;
+    this.#board = board;
+    this.#boot = bootId;
+    this.#bell = new WakeSignal(ambient.clock);
+  }
+
+  acted(act: DecidedAct, error?: Error): void {
+    this.#begin(act.term);
+    const id = storyId(act);
+    const story = this.#present(id) ?? this.#begun(act, undefined);
+    const { failures, state } = story.record;
+    const { because } = act.grounds;
+    if (error === undefined) {
+      this.#open.delete(id);
+      story.record = { ...story.record, because };
+      this.#change(story, "done");
+    } else if (this.#isOpened(id, story, (other) => this.#isOver(other))) {
+      const failed = { failures: failures + 1, error: sentenceOf(error).slice(0, longestError) };
+      story.heldBy = undefined;
+      story.record = { ...story.record, because, ...failed };
+      if (failures === 0 || state !== "failed") this.#change(story, "failed");
+      else {
+        story.movedAt = this.#ambient.clock.now();
+        story.isBehind = true;
+      }
+    }
+  }
+
+  due({ by, key, term }: DecidingPass, acts: readonly DueAct[]): void {
+    this.#begin(term);
+    const place = `${by} ${key}`;
+    const before = this.#due.get(place);
+    if (before === undefined && acts.length === 0) return;
+    const now = new Set<string>();
+    for (const { restraint, ...act } of acts) {
+      const id = storyId(act);
+      const open = this.#present(id);
+      if (open) open.heldBy = restraint?.why;
+      else if (restraint === undefined) continue;
+      const story = open ?? this.#begun({ ...act, by, term }, restraint?.why);
+      if (!this.#isOpened(id, story, hasFailed)) continue;
+      now.add(id);
+      if (restraint) this.#restrain(story, restraint);
+    }
+    for (const id of before ?? []) if (!now.has(id)) this.#lapse(id);
+    if (now.size === 0) this.#due.delete(place);
+    else this.#due.set(place, now);
+  }
+
+  /** Stores changes in batches until the signal aborts; call `flush` after the last act. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#ambient;
+    while (!signal.aborted) {
+      await this.#bell.wait(signal);
+      await sleep(clock, this.#isFailing ? retry : pause, signal);
+      this.flush();
+    }
+  }
+
+  /**
+   * Stores all changes now, in the order in which they happened, with the present numbers of failures. Throws only an
+   * error that ends the process; any other is logged and tried again. The changes wait on in both cases.
+   */
+  flush(): void {
+    const behind = [...this.#open.values()].filter(({ isBehind }) => isBehind);
+    const stories = [...new Set([...this.#waiting, ...behind])].sort((a, b) => elapsed(b.movedAt, a.movedAt));
+    if (stories.length === 0) return;
+    const entries = stories.map(({ id, record }) => {
+      const { on, board } = record;
+      return { id, subject: subjectText(on), board, text: JSON.stringify(record) };
+    });
+    try {
+      const ids = this.#log.write(entries);
+      stories.forEach((story, index) => {
+        story.id = ids[index];
+        story.isBehind = false;
+      });
+      this.#waiting.clear();
+      this.#isFailing = false;
+    } catch (error) {
+      if (isFatal(error)) throw error;
+      if (!this.#isFailing) this.#ambient.log.warn("decision records not stored", { waiting: stories.length, error });
+      this.#isFailing = true;
+      this.#bell.ring();
+    }
+  }
+
+  /** How many acts were and are held back, by reason; the present ones by their present reason. */
+  heldCounts(): readonly HeldCount[] {
+    const now = new Map<Restraint["why"], number>();
+    for (const { heldBy } of this.#open.values()) {
+      if (heldBy !== undefined) now.set(heldBy, (now.get(heldBy) ?? 0) + 1);
+    }
+    return [...this.#totals].map(([why, total]) => ({ why, now: now.get(why) ?? 0, total }));
+  }
+
+  /** The newest records, oldest first, as JSON: of an object, of a board and its pods, or without a subject, of all. */
+  newest(subject: string | undefined, most: number): readonly string[] {
+    try {
+      this.flush();
+    } catch {
+      // Records can be read from a full disk, too. `run` fails with this error itself.
+    }
+    return this.#log.newest(subject, most);
+  }
+
+  /** A new term begins without open stories: what another leader did meanwhile is not known here. */
+  #begin(term: number): void {
+    // A write of the term before may end after this one began.
+    if (this.#term !== undefined && term <= this.#term) return;
+    this.#term = term;
+    for (const [id, story] of this.#open) this.#leave(id, story);
+    this.#due.clear();
+  }
+
+  /** The open story of an act. One that is over is left. */
+  #present(id: string): Story | undefined {
+    const story = this.#open.get(id);
+    if (story === undefined || !this.#isOver(story)) return story;
+    this.#leave(id, story);
+    return undefined;
+  }
+
+  #isOver(story: Story): boolean {
+    return hasFailed(story) && elapsed(story.movedAt, this.#ambient.clock.now()) > longestRest;
+  }
+
+  /** Follows a story no longer. */
+  #leave(id: string, story: Story): void {
+    this.#open.delete(id);
+    if (story.isBehind) this.#keep(story);
+  }
+
+  /**
+   * Adds the story to the open ones. Without room the oldest that `givesWay` is left; if there is none, the story is not
+   * added. Returns whether it is open now.
+   */
+  #isOpened(id: string, story: Story, givesWay: (other: Story) => boolean): boolean {
+    if (!this.#open.has(id) && this.#open.size >= mostOpen) {
+      const other = [...this.#open].find(([, one]) => givesWay(one));
+      if (other === undefined) return false;
+      this.#leave(...other);
+    }
+    this.#open.set(id, story);
+    return true;
+  }
+
+  #restrain(story: Story, restraint: Restraint): void {
+    const { restraints, state } = story.record;
+    const isKnown = restraints.some(({ why }) => why === restraint.why);
+    const isHeld = state === "held" && restraints.length > 0;
+    if (isHeld && isKnown) return;
+    if (!isKnown) {
+      story.record = { ...story.record, restraints: [...restraints, { ...restraint, since: this.#now() }] };
+      this.#totals.set(restraint.why, (this.#totals.get(restraint.why) ?? 0) + 1);
+    }
+    if (isHeld) {
+      story.movedAt = this.#ambient.clock.now();
+      this.#keep(story);
+    } else this.#change(story, "held");
+  }
+
+  /** Records that the act is no longer due after it was held back. A story that has failed since stays as it is. */
+  #lapse(id: string): void {
+    const story = this.#open.get(id);
+    if (story?.record.state !== "held") return;
+    this.#open.delete(id);
+    this.#change(story, "lapsed");
+  }
+
+  #begun({ on, by, term, grounds }: DecidedAct, heldBy: Story["heldBy"]): Story {
+    const { act, board, because } = grounds;
+    const now = this.#now();
+    const begun = { first: now, last: now, restraints: [], failures: 0 } as const;
+    const record = { v: 1, act, on, board, by, leader: this.#board, term, because, state: "held", ...begun } as const;
+    return { id: undefined, heldBy, record, movedAt: this.#ambient.clock.now(), isBehind: false };
+  }
+
+  #change(story: Story, state: StoryState): void {
+    story.record = { ...story.record, state, last: this.#now() };
+    story.movedAt = this.#ambient.clock.now();
+    const { act, on, board, by, term, because, restraints, error } = story.record;
+    const why = state === "held" ? restraints.at(-1)?.why : undefined;
+    const fields = { act, object: subjectText(on), board, by, term, ...because, why, error };
+    if (state === "failed") this.#ambient.log.warn(sentences[state], fields);
+    else this.#ambient.log.info(sentences[state], fields);
+    this.#keep(story);
+  }
+
+  /** Marks the story to be stored with the next batch. */
+  #keep(story: Story): void {
+    // Without room (the disk fails, or more happens than it can store) the oldest is dropped; it stays in the log.
+    const [oldest] = this.#waiting;
+    if (!this.#waiting.has(story) && this.#waiting.size >= mostWaiting && oldest) this.#waiting.delete(oldest);
+    this.#waiting.add(story);
+    this.#bell.ring();
+  }
+
+  #now(): StoredMoment {
+    const { mono, wall } = this.#ambient.clock.now();
+    return { at: isoTime(wall), boot: this.#boot, mono: Math.round(mono) };
+  }
+}
+
+const hasFailed = ({ record }: Story): boolean => record.state === "failed";
+
+const storyId = ({ on, grounds }: Pick<DecidedAct, "on" | "grounds">): string => `${grounds.act} ${on.uid}`;
+
+const sentences: Readonly<Record<StoryState, string>> = {
+  held: "harmful act held",
+  lapsed: "harmful act no longer due",
+  done: "harmful act done",
+  failed: "harmful act failed",
+};

@@ -1,0 +1,94 @@
+import type { Millis } from "../base/clock.ts";
+import { asRecord } from "../base/json.ts";
+import type { Because, Grounds, RecordedAct, Restraint } from "./grounds.ts";
+
+/** The object of an act. */
+export interface Subject {
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** A moment as stored: the board's clock may have been wrong then, and `mono` is comparable within its boot only. */
+export interface StoredMoment {
+  /** The time by the board's clock, in RFC 3339. */
+  readonly at: string;
+  readonly boot: string;
+  readonly mono: Millis;
+}
+
+/** A recorded act that is due and not done. */
+export interface DueAct {
+  readonly on: Subject;
+  readonly grounds: Grounds;
+  /** Why it is held back; undefined: it only waits for its turn, so that no story begins with it. */
+  readonly restraint: Restraint | undefined;
+}
+
+/** The state of a story. */
+export type StoryState =
+  /** The act is due and held back; if the term is over, it was held back when the term ended. */
+  | "held"
+  /** The act was held back, and was no longer due when the hold ended. */
+  | "lapsed"
+  /** The act was done. */
+  | "done"
+  /** The API server refused the act, or did not answer; it is tried again while it is due. */
+  | "failed";
+
+/**
+ * The story of one act on one object in one term, from the first decision to its end: a single record, however often
+ * the act was tried. It is this board's own memory; another leader has its own records.
+ */
+export interface DecisionRecord {
+  readonly v: 1;
+  readonly act: RecordedAct;
+  readonly on: Subject;
+  /** The Node of the board that the act is about. */
+  readonly board: string;
+  /** The controller that decided. */
+  readonly by: string;
+  /** The board that led, and its term. */
+  readonly leader: string;
+  readonly term: number;
+  readonly because: Because;
+  readonly state: StoryState;
+  /** When the act was first decided. */
+  readonly first: StoredMoment;
+  /** When the state of the story last changed. */
+  readonly last: StoredMoment;
+  /** The reasons for which the act was held back, each once, with the time at which it first was. */
+  readonly restraints: readonly (Restraint & { readonly since: StoredMoment })[];
+  /** How often the act failed. */
+  readonly failures: number;
+  /** The last failure, as a sentence. */
+  readonly error?: string;
+}
+
+/** The object as on the command line: node/NAME or pod/NAMESPACE/NAME. */
+export const subjectText = ({ kind, namespace, name }: Subject): string =>
+  [kind.toLowerCase(), ...(namespace === undefined ? [] : [namespace]), name].join("/");
+
+/**
+ * A record that another process or version may have written; undefined: it is not one. The members of `because` and
+ * `restraints` may be of kinds that this version does not know.
+ */
+export function readDecision(value: unknown): DecisionRecord | undefined {
+  const { v, act, on, board, by, leader, term, because, state, first, last, restraints, failures } = asRecord(value);
+  const { kind, name } = asRecord(on);
+  const texts = [act, board, by, leader, state, kind, name, asRecord(because).kind];
+  const isRead =
+    v === 1 &&
+    texts.every((text) => typeof text === "string") &&
+    [term, failures].every(Number.isFinite) &&
+    [first, last].every(isMoment) &&
+    Array.isArray(restraints) &&
+    restraints.every((one) => isMoment(asRecord(one).since));
+  return isRead ? (value as DecisionRecord) : undefined;
+}
+
+const isMoment = (value: unknown): boolean => {
+  const { at, boot, mono } = asRecord(value);
+  return typeof at === "string" && typeof boot === "string" && Number.isFinite(mono);
+};

@@ -1,0 +1,145 @@
+import type { Millis } from "../base/clock.ts";
+import { formatDuration } from "../base/time/duration.ts";
+import { type DecisionRecord, type StoredMoment, subjectText } from "./decision-record.ts";
+import type { Grounds, Restraint, SilenceFacts } from "./grounds.ts";
+
+/** Shows a moment to the reader. */
+export type ShowTime = (moment: StoredMoment) => string;
+
+/** One event of a story, and its time. */
+interface StoryLine {
+  readonly at: StoredMoment;
+  readonly text: string;
+}
+
+/** The present end of a story, in one sentence. */
+export function headlineOf(record: DecisionRecord, time: ShowTime): string {
+  const { on, state, first, last, leader, term, restraints, failures, error } = record;
+  const subject = subjectText(on);
+  const done = doneText(record);
+  const who = `by ${leader} (term ${term})`;
+  switch (state) {
+    case "done":
+      return `${subject} was ${done} at ${time(last)} ${who}, because ${becauseText(record)}`;
+    case "held": {
+      const restraint = restraints.at(-1);
+      const why = restraint ? `: ${restraintText(restraint)}` : "";
+      return `${subject} is to be ${done}, which has been held back since ${time(first)} ${who}${why}`;
+    }
+    case "lapsed":
+      return `${subject} was to be ${done}; that was held back from ${time(first)} ${who}, and no longer due at ${time(last)}`;
+    case "failed":
+      return `${subject} is to be ${done}; that failed ${timesText(failures)} since ${time(first)} ${who}: ${error ?? "?"}`;
+    default:
+      return `${subject} was to be ${done}: ${String(state)}`;
+  }
+}
+
+/** What happened in a story, in order. */
+export function linesOf(record: DecisionRecord): readonly StoryLine[] {
+  const { on, state, last, restraints, failures, error } = record;
+  const [subject, done] = [subjectText(on), doneText(record)];
+  const held = restraints.map((one) => ({ at: one.since, text: `${subject} held back: ${restraintText(one)}` }));
+  const failed = `${subject} not ${done}, ${timesText(failures)}: ${error ?? "?"}`;
+  switch (state) {
+    case "done":
+      return [
+        ...held,
+        { at: last, text: `${subject} ${done}: ${[becauseText(record), ...evidenceOf(record)].join("; ")}` },
+      ];
+    case "lapsed":
+      return [...held, { at: last, text: `${subject} no longer had to be ${done}` }];
+    case "failed":
+      return [...held, { at: last, text: failed }];
+    default:
+      return held;
+  }
+}
+
+/** The reason for an act, as a clause: "pi-3 was silent for 50s (grace period 40s)". */
+export function becauseText({ board, because }: Pick<Grounds, "board" | "because">): string {
+  switch (because.kind) {
+    case "silence":
+      return silenceText(board, because);
+    case "reported":
+      return `the kubelet of ${board} reported it as not ready`;
+    case "taints": {
+      const { taints, toleratedMs, silence } = because;
+      const tolerated =
+        toleratedMs === 0 ? "which the pod does not tolerate" : `which the pod tolerates for ${ms(toleratedMs)}`;
+      const silent = silence?.silentMs === undefined ? "" : `; ${silenceText(board, silence)}`;
+      return `${board} has the taint ${taints.join(", ")}, ${tolerated}${silent}`;
+    }
+    case "node-deleted":
+      return `the Node of its board ${board} no longer exists`;
+    case "out-of-service":
+      return `${board} was declared out of service`;
+    default:
+      return `${board}: ${String(Object(because).kind)}`;
+  }
+}
+
+/** Why an act was held back, as a clause. */
+function restraintText(restraint: Restraint): string {
+  switch (restraint.why) {
+    case "not-live":
+      return "the leader could not receive heartbeats: its watches of Nodes and Leases were not live";
+    case "quarantine":
+      return "after an outage, not every board had sent a heartbeat yet";
+    case "verdict":
+      return `the verdict was ${restraint.verdict}: ${restraint.rule}`;
+    case "zone":
+      return `too many boards of zone ${restraint.zone} were not ready (${restraint.state})`;
+    case "freeze": {
+      const { scope, target, by, reason, leftMs } = restraint;
+      const where = target === undefined ? "the site" : `${scope} ${target}`;
+      return `evictions of ${where} were frozen by ${by}${reason === undefined ? "" : ` (${reason})`} for another ${ms(leftMs)}`;
+    }
+    case "turn":
+      return `boards take turns after a freeze, and the turn of this one was ${ms(restraint.leftMs)} away`;
+    default:
+      return String(Object(restraint).why);
+  }
+}
+
+/** What became of the object of an act, in words: "evicted from pi-3". */
+function doneText({ act, board }: Pick<DecisionRecord, "act" | "board">): string {
+  switch (act) {
+    case "board-marked":
+      return "marked as Ready=Unknown";
+    case "board-tainted":
+      return "tainted NoExecute";
+    case "pod-evicted":
+      return `evicted from ${board}`;
+    case "pod-collected":
+      return "deleted by Pod GC";
+    case "pod-replaced":
+      return `deleted on ${board}, to be replaced`;
+    default:
+      return String(act);
+  }
+}
+
+function silenceText(board: string, { silentMs, graceMs, unheard }: SilenceFacts): string {
+  if (silentMs === undefined) return `${board} was silent`;
+  const allowed = graceMs === undefined ? "" : ` (grace period ${ms(graceMs)})`;
+  return unheard
+    ? `${board} sent no heartbeat since the leader began to watch it ${ms(silentMs)} before${allowed}`
+    : `${board} was silent for ${ms(silentMs)}${allowed}`;
+}
+
+/** The facts behind the reason: the verdict and its rule, the proof, the zone. */
+function evidenceOf({ because }: Pick<DecisionRecord, "because">): readonly string[] {
+  const facts = because.kind === "silence" ? because : because.kind === "taints" ? because.silence : undefined;
+  if (facts === undefined) return [];
+  const { verdict, rule, provenMs, zone } = facts;
+  return [
+    `verdict ${verdict} (${rule})`,
+    ...(provenMs === undefined ? [] : [`last proof ${ms(provenMs)} old`]),
+    ...(zone === undefined ? [] : [`zone ${zone.name} ${zone.state}`]),
+  ];
+}
+
+const timesText = (count: number): string => (count === 1 ? "once" : `${count} times`);
+
+const ms = (length: Millis): string => (Number.isFinite(length) ? formatDuration(Math.max(0, length)) : "?");
