@@ -1,6 +1,6 @@
 import { Memo } from "../../storage/memo.ts";
 import type { Instant } from "../base/clock.ts";
-import { TaskGroup } from "../base/tasks.ts";
+import { TaskGroup } from "../base/concurrency/tasks.ts";
 import { runChild } from "../board/child.ts";
 import type { Inventory } from "../board/inventory.ts";
 import { parseCron } from "../config/cron.ts";
@@ -9,36 +9,36 @@ import { integrityCheck, tidying, wearReport } from "../upkeep/tasks.ts";
 import { utc } from "../upkeep/time-zone.ts";
 import { Upkeep } from "../upkeep/upkeep.ts";
 import { BoardWatch } from "./board-watch.ts";
-import type { Companion, CompanionParts } from "./companions.ts";
+import type { Companion, CompanionDeps } from "./companion.ts";
 import { NodeReport } from "./node-report.ts";
 
-/** Starts watching the board and connects the watch to the agent. */
-export function boardWatch({ ambient, config, agent, news }: CompanionParts): BoardWatch {
-  // A certificate that was not yet valid may be now (docs/interfaces.md#clocks): contact the API at once instead of
-  // after the next pause.
+/** Creates the companion that watches the board, and connects it to the agent. */
+export function boardWatch({ ambient, config, agent, statusChanged }: CompanionDeps): BoardWatch {
+  // Once the clock is set, certificates that seemed not yet valid may be accepted (docs/interfaces.md#clocks): so the
+  // API is contacted at once.
   const watch = new BoardWatch(ambient, {
     config,
-    news,
-    clockSet: () => agent.elector.look(),
+    statusChanged,
+    clockSet: () => agent.elector.readNow(),
     apiSkew: () => agent.clockSkew,
   });
-  // So that the first status already includes the board.
+  // The first status should already include the board.
   watch.look();
   agent.heed(watch);
   return watch;
 }
 
-/** Scheduled maintenance, and the hardware inventory. */
+/** The companion for scheduled maintenance and the hardware inventory. */
 export interface UpkeepCompanion extends Companion {
   inventory(): Inventory | undefined;
 }
 
-export function upkeep({ ambient, config, folder, io, bootId }: CompanionParts, board: BoardWatch): UpkeepCompanion {
+export function upkeep({ ambient, config, folder, io, bootId }: CompanionDeps, board: BoardWatch): UpkeepCompanion {
   const [program = "", ...args] = [...io.self, "inventory", "--json"];
   const inventory = new InventoryTask(ambient, {
     facts: new Memo(folder.state.database),
     bootId,
-    look: (options) => runChild(program, args, options),
+    collect: (options) => runChild(program, args, options),
   });
   const databases = [folder.state.database, folder.cache.database];
   const work = new Upkeep(ambient, {
@@ -64,17 +64,17 @@ export function upkeep({ ambient, config, folder, io, bootId }: CompanionParts, 
   };
 }
 
-/** Unreachable: the setting was validated when it was read. */
+/** A schedule for the type checker only: the real one was validated when the configuration was read. */
 const never = { minutes: [], hours: [], daysOfMonth: [], months: [], daysOfWeek: [] };
 
-export function nodeReport({ ambient, config, agent, folder, version }: CompanionParts, board: BoardWatch): Companion {
+export function nodeReport({ ambient, config, agent, folder, version }: CompanionDeps, board: BoardWatch): Companion {
   return new NodeReport(ambient, {
     client: agent.client,
     node: config.board.node,
     version,
     lease: `${config.leader.namespace}/siteward-${config.site.name}`,
     conditions: (now: Instant) => board.conditions(now),
-    obstacle: () => folder.obstacle() ?? board.sickness()?.why,
+    obstacle: () => folder.obstacle() ?? agent.unwell,
     facts: new Memo(folder.state.database),
   });
 }

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant, Millis } from "../base/clock.ts";
-import { TaskGroup } from "../base/tasks.ts";
-import { type BoardFiles, boardFiles } from "../board/board-files.ts";
+import { TaskGroup } from "../base/concurrency/tasks.ts";
 import type { BoardHealth, Sickness } from "../board/board-health.ts";
 import { type BoardView, boardProblems } from "../board/board-problems.ts";
 import { BoardSampler } from "../board/board-sampler.ts";
@@ -10,39 +9,40 @@ import { runChild } from "../board/child.ts";
 import { ClockSync } from "../board/clock-sync.ts";
 import { compatibles } from "../board/facts.ts";
 import { nodeConditions, type WantedCondition } from "../board/node-conditions.ts";
-import type { BoardReadings } from "../board/readings.ts";
+import { type BoardFiles, boardFiles } from "../board/sensors/board-files.ts";
+import type { BoardReadings } from "../board/sensors/readings.ts";
 import { parseWindows } from "../config/cron.ts";
 import type { Config } from "../config/settings.ts";
-import type { Told } from "../status/told.ts";
-import { type Quiet, quietHours } from "../upkeep/quiet-hours.ts";
+import type { StatusContribution } from "../status/contribution.ts";
+import { type QuietTime, quietHours } from "../upkeep/quiet-hours.ts";
 import { type Zone, zoneNamed } from "../upkeep/time-zone.ts";
 
-export interface BoardWatchParts {
+export interface BoardWatchDeps {
   readonly config: Config;
-  /** Called on changes the status file should show at once. */
-  readonly news: () => void;
-  /** Called when the clock is synchronised: operations that failed because of it may succeed now. */
+  /** Called after changes that the status file should show at once. */
+  readonly statusChanged: () => void;
+  /** Called when the clock is synchronised: operations that failed because of the wrong time may succeed now. */
   readonly clockSet?: () => void;
-  /** The API server's clock minus this board's. */
+  /** How far the API server's clock is ahead of this board's clock; undefined if unknown. */
   readonly apiSkew?: () => Millis | undefined;
-  /** Replaced by tests. */
+  /** Default: the files of this machine. */
   readonly files?: BoardFiles;
 }
 
-/** Watches the agent's board: sensors, clock and calendar. Created before the agent, which reads it. */
+/** Observes the board that the agent runs on: its sensors, its clock, and the calendar of quiet hours. */
 export class BoardWatch implements BoardHealth {
   readonly name = "board";
   readonly clock: ClockSync;
   readonly zone: Zone | undefined;
-  /** The quiet hours in force (quietHours.windows), during which nothing is evicted; undefined: none. */
-  readonly isQuiet: (now: Instant) => Quiet | undefined;
+  /** The quiet hours (quietHours.windows) that contain this instant; undefined if none do. */
+  readonly quietHoursAt: (now: Instant) => QuietTime | undefined;
   readonly #config: Config;
   readonly #sampler: BoardSampler;
   readonly #files: BoardFiles;
   readonly #startedAt: Instant;
-  readonly #apiSkew: BoardWatchParts["apiSkew"];
+  readonly #apiSkew: BoardWatchDeps["apiSkew"];
 
-  constructor(ambient: Ambient, { config, news, clockSet, apiSkew, files = boardFiles() }: BoardWatchParts) {
+  constructor(ambient: Ambient, { config, statusChanged, clockSet, apiSkew, files = boardFiles() }: BoardWatchDeps) {
     const { board, state, quietHours: quiet } = config;
     this.#config = config;
     this.#files = files;
@@ -53,7 +53,7 @@ export class BoardWatch implements BoardHealth {
       read: files.read,
       ask: (signal) => askTimedated(ambient, signal),
       changed: () => {
-        news();
+        statusChanged();
         clockSet?.();
       },
     });
@@ -63,11 +63,11 @@ export class BoardWatch implements BoardHealth {
       limits: board,
       every: board.sample,
       clock: () => this.clock.state(),
-      changed: news,
+      changed: statusChanged,
     });
     this.zone = zoneNamed(board.timeZone, bytesOf);
-    const isQuiet = quietHours(quiet.windows === undefined ? [] : (parseWindows(quiet.windows) ?? []), this.zone);
-    this.isQuiet = (now) => isQuiet(now, this.clock.state());
+    const hoursAt = quietHours(quiet.windows === undefined ? [] : (parseWindows(quiet.windows) ?? []), this.zone);
+    this.quietHoursAt = (now) => hoursAt(now, this.clock.state());
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -87,10 +87,10 @@ export class BoardWatch implements BoardHealth {
 
   /** Reads all sensors now. */
   look(): void {
-    this.#sampler.look();
+    this.#sampler.sample();
   }
 
-  /** Wanted conditions of the board's Node; undefined: the sensors have not been read yet. */
+  /** The conditions that the board's Node should have; undefined before the sensors have been read. */
   conditions(now: Instant): readonly WantedCondition[] | undefined {
     const readings = this.#sampler.readings();
     return readings && nodeConditions(this.#view(readings), now);
@@ -100,12 +100,12 @@ export class BoardWatch implements BoardHealth {
     return this.#sampler.writtenLastDay;
   }
 
-  told(now: Instant): Told {
-    const clock = { ...this.clock.view(), apiSkew: this.#apiSkew?.() };
+  contribution(now: Instant): StatusContribution {
+    const clock = { ...this.clock.view(), apiSkewMs: this.#apiSkew?.() };
     const readings = this.#sampler.readings();
     if (!readings) return { clock };
     const { temperature, power, rails, storage, load1, pressure, hasMemoryCgroup } = readings;
-    const quiet = this.isQuiet(now);
+    const quiet = this.quietHoursAt(now);
     return {
       clock,
       board: {
@@ -122,12 +122,12 @@ export class BoardWatch implements BoardHealth {
         },
         rails: rails.length > 0 ? rails : undefined,
         ioPsiSome10: pressure.io,
-        load1,
+        loadavg1: load1,
       },
       journal: {
         persistence: storage.isVolatile ? "volatile" : "persistent",
         writtenBytes24h: this.#sampler.writtenLastDay,
-        writtenSpan: this.#sampler.writtenSpan(now),
+        writtenSpanMs: this.#sampler.writtenSpan(now),
       },
       memory: {
         cgroup: hasMemoryCgroup === undefined ? undefined : hasMemoryCgroup ? "on" : "off",
@@ -135,7 +135,8 @@ export class BoardWatch implements BoardHealth {
       },
       problems: [
         ...boardProblems(this.#view(readings), now),
-        // Known quiet hours are shown with the leader's holds; unknown ones matter on any board.
+        // Quiet hours with a known end are shown by the leader, among the holds. If the end is unknown, every board
+        // reports that.
         ...(quiet && quiet.until === undefined
           ? [{ type: "QuietHoursUnknown", severity: "warning", message: `nothing is evicted: ${quiet.why}` } as const]
           : []),
@@ -162,7 +163,7 @@ const bytesOf = (file: string): Uint8Array | undefined => {
   }
 };
 
-/** Asks systemd-timedated, which asks the kernel. undefined on a board without systemd. */
+/** Whether the kernel's clock is synchronised ("yes" or "no"), by timedatectl; undefined on a board without systemd. */
 async function askTimedated({ clock }: Ambient, signal: AbortSignal): Promise<string | undefined> {
   const args = ["show", "-p", "NTPSynchronized", "--value"];
   const outcome = await runChild("timedatectl", args, { patience: 10_000, longest: 1000, clock, signal });

@@ -7,21 +7,22 @@ import { readFact } from "../board/read-fact.ts";
 import type { DiagnosticsOptions } from "../commands/desk/board-controls.ts";
 import type { Effect } from "../commands/desk/controls.ts";
 import { etc } from "../config/load.ts";
-import type { CompanionParts } from "./companions.ts";
+import type { CompanionDeps } from "./companion.ts";
 
-const usualLogs: Millis = 2 * 86_400_000;
+const defaultLogsSince: Millis = 2 * 86_400_000;
 
-/** Only the newest archives are kept: the card may be almost full. */
-const mostArchives = 3;
+/** Only the newest archives are kept, to save space. */
+const maxArchives = 3;
 
 /**
- * Executes `diagnostics.collect`: builds the archive of `siteward diag collect` within the agent, loading the code on
- * demand. Leaves the doctor's findings out, as the doctor would query the agent and the API server.
+ * Executes the command `diagnostics.collect`: builds the archive of `siteward diag collect` within the agent and
+ * uploads it if requested. Leaves out the doctor's findings: the doctor would send requests to this agent and the API
+ * server.
  */
 export const collectDiagnostics =
-  ({ ambient, controls, io, version }: CompanionParts) =>
+  ({ ambient, controls, io, version }: CompanionDeps) =>
   async (
-    { sections, logsSince = usualLogs, upload }: DiagnosticsOptions,
+    { sections, logsSince = defaultLogsSince, upload }: DiagnosticsOptions,
     progress: (done: JsonRecord) => void,
     signal: AbortSignal,
   ): Promise<Effect> => {
@@ -56,7 +57,7 @@ export const collectDiagnostics =
       if (status >= 200 && status < 300) return { outcome: "done", result: { ...archive, uploaded: upload.host } };
       return failed(`${upload.host} answered with status ${status}`, archive);
     } catch (error) {
-      ambient.log.warn("diagnostics could not be sent", { host: upload.host, error });
+      ambient.log.warn("diagnostics upload failed", { host: upload.host, error });
       return failed(sentenceOf(error), archive);
     }
   };
@@ -69,15 +70,18 @@ const failed = (message: string, result: JsonRecord): Effect => ({
   result,
 });
 
-/** Deletes the oldest archives and partial ones; only one collection runs at a time. */
+/** Deletes partial archives and all but the newest, so that one more fits. Only one collection runs at a time. */
 export function makeRoom(folder: string): void {
   const names = readdirSync(folder).sort();
   const archives = names.filter((name) => name.endsWith(".tar.gz"));
-  const gone = archives.slice(0, Math.max(0, archives.length - mostArchives + 1));
-  for (const name of [...gone, ...names.filter((one) => one.endsWith(".part"))]) rmSync(join(folder, name));
+  const outdated = archives.slice(0, Math.max(0, archives.length - maxArchives + 1));
+  for (const name of [...outdated, ...names.filter((one) => one.endsWith(".part"))]) rmSync(join(folder, name));
 }
 
-/** Uploads without Node's fetch, which needs WebAssembly. Redirects are not followed: they may lead anywhere. */
+/**
+ * Uploads the archive. Does not follow redirects, which could lead to any host. Does not use Node's fetch, which needs
+ * WebAssembly.
+ */
 async function put(url: URL, archive: Uint8Array, signal: AbortSignal): Promise<number> {
   const { request } = await import("node:https");
   return await new Promise((resolve, reject) => {

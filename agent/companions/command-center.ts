@@ -1,59 +1,60 @@
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { CommandLog } from "../../storage/command-log.ts";
 import { Memo } from "../../storage/memo.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
-import type { JsonRecord } from "../base/json.ts";
-import type { Moment } from "../base/lasting-end.ts";
-import { TaskGroup } from "../base/tasks.ts";
+import { TaskGroup } from "../base/concurrency/tasks.ts";
+import type { Moment } from "../base/time/lasting-end.ts";
 import type { ClockState } from "../board/clock-sync.ts";
-import type { SiteControls, SiteCounters } from "../commands/desk/controls.ts";
+import type { CommandCounters, SiteControls } from "../commands/desk/controls.ts";
+import { allowedCommands } from "../commands/desk/definitions/registry.ts";
 import { CommandDesk } from "../commands/desk/desk.ts";
 import { Ledger } from "../commands/desk/ledger.ts";
 import { LogLevels } from "../commands/desk/log-levels.ts";
 import { readPolicy } from "../commands/desk/policy.ts";
-import { publishedSchema } from "../commands/desk/published-schema.ts";
 import { readTrust } from "../commands/desk/trust.ts";
+import { BoardOperations, type BoardOperationsDeps } from "../commands/operations/board-operations.ts";
 import { ControlSocket } from "../commands/operator-api/control-socket.ts";
 import { exposition } from "../commands/operator-api/exposition.ts";
 import { metricsOf } from "../commands/operator-api/metrics.ts";
+import type { StatusContribution } from "../status/contribution.ts";
 import type { ProblemPart } from "../status/parts.ts";
 import { replaceFile } from "../status/replace-file.ts";
 import type { Status } from "../status/schema.ts";
-import type { Told } from "../status/told.ts";
 import { stuckCondition } from "../status/watchdog.ts";
-import type { Companion, CompanionParts } from "./companions.ts";
-import { OwnBoard, type OwnBoardParts } from "./own-board.ts";
+import type { Companion, CompanionDeps } from "./companion.ts";
 
-export interface CommandCenterParts
-  extends Pick<CompanionParts, "ambient" | "config" | "folder" | "controls" | "status" | "news" | "bootId" | "version">,
-    Pick<OwnBoardParts, "fleet" | "collectDiagnostics"> {
+export interface CommandCenterDeps
+  extends Pick<
+      CompanionDeps,
+      "ambient" | "config" | "folder" | "controls" | "status" | "statusChanged" | "bootId" | "version"
+    >,
+    Pick<BoardOperationsDeps, "fleet" | "collectDiagnostics" | "decisions"> {
   readonly site: SiteControls;
-  readonly counters: SiteCounters;
+  readonly counters: CommandCounters;
   readonly clockState: () => ClockState;
 }
 
-const rulesLook: Millis = 30_000;
+const checkRulesEvery: Millis = 30_000;
 
-/** The command desk with its log, the control socket, and the metrics. */
+/** Runs the command desk and the control socket, and writes the metrics file. */
 export class CommandCenter implements Companion {
   readonly name = "commands";
   readonly desk: CommandDesk;
-  readonly #parts: CommandCenterParts;
+  readonly #deps: CommandCenterDeps;
   readonly #socket: ControlSocket;
   #isFailing = false;
-  #looked: { readonly at: Instant; readonly problems: readonly ProblemPart[] } | undefined;
+  #ruleCheck: { readonly at: Instant; readonly problems: readonly ProblemPart[] } | undefined;
 
-  constructor(parts: CommandCenterParts) {
-    const { ambient, config, folder, bootId, clockState, site, counters, news, status } = parts;
+  constructor(deps: CommandCenterDeps) {
+    const { ambient, config, folder, bootId, clockState, site, counters, statusChanged, status } = deps;
     const { database } = folder.state;
     const moment = (): Moment => ({ now: ambient.clock.now(), bootId, isSynced: clockState() === "synced" });
-    const board = new OwnBoard(ambient.clock, {
-      ...parts,
+    const board = new BoardOperations(ambient.clock, {
+      ...deps,
       databases: [database, folder.cache.database],
-      known: () => this.desk.known(),
+      allowed: () => allowedCommands(readPolicy(config.commands.policy)),
     });
-    this.#parts = parts;
+    this.#deps = deps;
     this.desk = new CommandDesk(ambient, {
       board: config.board.name,
       ledger: new Ledger(ambient, { log: new CommandLog(database), moment }),
@@ -64,7 +65,7 @@ export class CommandCenter implements Companion {
       clock: clockState,
       rules: () => ({ trust: readTrust(config.commands.trust), policy: readPolicy(config.commands.policy) }),
       obstacle: () => folder.obstacle(),
-      changed: news,
+      changed: statusChanged,
     });
     this.#socket = new ControlSocket(ambient, {
       file: join(config.run.folder, "ctl.sock"),
@@ -83,63 +84,71 @@ export class CommandCenter implements Companion {
     await tasks.join();
   }
 
-  told(now: Instant): Told {
-    return { commands: this.desk.counts.latest, problems: this.#ruleProblems(now) };
-  }
-
-  /** Facts about commands for the birth message. */
-  birth(): JsonRecord {
-    const { isInstalled, keys } = readTrust(this.#parts.config.commands.trust);
-    const schema = createHash("sha256")
-      .update(JSON.stringify(publishedSchema(undefined)))
-      .digest("hex");
-    return { security: { signing: isInstalled ? "required" : "off", keys: [...keys.keys()] }, commandSchema: schema };
+  contribution(now: Instant): StatusContribution {
+    return {
+      commands: this.desk.counts.latest,
+      problems: [...this.#ruleProblems(now), ...damageProblem(this.desk.damaged)],
+    };
   }
 
   /** Writes the metrics file whenever the status file was written. */
   written(status: Status): void {
-    const { ambient, config } = this.#parts;
+    const { ambient, config } = this.#deps;
     const file = join(config.run.folder, "metrics.prom");
     try {
       replaceFile(file, this.#metrics(status));
       this.#isFailing = false;
     } catch (error) {
-      if (!this.#isFailing) ambient.log.warn("the metrics cannot be written", { file, error });
+      if (!this.#isFailing) ambient.log.warn("metrics file not written", { file, error });
       this.#isFailing = true;
     }
   }
 
-  /** An unusable file locks commands out, so operators need to know. */
+  /** Problems of the files with trusted keys and the policy: because of them the board refuses commands. */
   #ruleProblems(now: Instant): readonly ProblemPart[] {
-    if (this.#looked && elapsed(this.#looked.at, now) < rulesLook) return this.#looked.problems;
-    const { trust, policy } = this.#parts.config.commands;
+    if (this.#ruleCheck && elapsed(this.#ruleCheck.at, now) < checkRulesEvery) return this.#ruleCheck.problems;
+    const { trust, policy } = this.#deps.config.commands;
     const { problem } = readPolicy(policy);
     const problems: readonly ProblemPart[] = [
       ...readTrust(trust).problems.map(
-        (message): ProblemPart => ({
+        ({ file, why }): ProblemPart => ({
           type: "TrustedKeyUnusable",
-          subject: message.split(":")[0],
+          subject: file,
           severity: "warning",
-          message: `a trusted key counts for nothing: ${message}`,
-          hint: "siteward keygen makes usable ones; the agent's user must be able to read the file",
+          message: `a trusted key is not used: ${file}: ${why}`,
+          hint: "make a usable key with siteward keygen; the agent's user must be able to read the file",
         }),
       ),
       ...list(problem).map(
         (message): ProblemPart => ({
           type: "CommandPolicyUnusable",
           severity: "warning",
-          message: `the fleet may only read: ${message}`,
+          message: `commands of the fleet that change something are refused: ${message}`,
           hint: `correct the file, or remove it: ${policy}`,
         }),
       ),
     ];
-    this.#looked = { at: now, problems };
+    this.#ruleCheck = { at: now, problems };
     return problems;
   }
 
   #metrics(status: Status | undefined): string {
     return status ? exposition(metricsOf(status, this.desk.counts.view())) : "";
   }
+}
+
+function damageProblem(ids: ReadonlySet<string>): readonly ProblemPart[] {
+  const [first] = ids;
+  if (first === undefined) return [];
+  const others = ids.size > 1 ? ` and ${ids.size - 1} more` : "";
+  return [
+    {
+      type: "CommandRecordDamaged",
+      severity: "warning",
+      message: `the stored answer to command ${first}${others} cannot be read`,
+      hint: "check what the command did before it is sent again; run siteward journal verify",
+    },
+  ];
 }
 
 const missing = (status: Status | undefined): readonly string[] =>

@@ -1,12 +1,15 @@
 import { nodes } from "../api/resources.ts";
-import type { Agent } from "../assemble.ts";
+import type { Agent } from "../assembly/agent.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Config } from "../config/settings.ts";
 import { SecondJudge } from "../judgement/second-judge.ts";
 import { judgeProblem } from "../status/judge-problems.ts";
-import type { Companion } from "./companions.ts";
+import type { Companion } from "./companion.ts";
 
-/** Detects other judges of this site's boards while this board leads and judges. */
+/**
+ * Detects other programs that judge this site's boards. Active while this board leads and its node lifecycle controller
+ * runs.
+ */
 export function judgeWatch(
   ambient: Ambient,
   { agent, config }: { readonly agent: Agent; readonly config: Config },
@@ -19,6 +22,6 @@ export function judgeWatch(
   return {
     name: "second judge",
     run: (signal) => watch.run(signal),
-    told: (now) => ({ problems: watch.found(now).map((found) => judgeProblem(found, now)) }),
+    contribution: (now) => ({ problems: watch.found(now).map((found) => judgeProblem(found, now)) }),
   };
 }

@@ -3,79 +3,80 @@ import { nodes } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { backoff } from "../base/backoff.ts";
 import { deadline, elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
-import type { Facts } from "../base/facts.ts";
-import { isoTime } from "../base/iso-time.ts";
 import { isRecord, recordIn } from "../base/json.ts";
+import type { KeyValueStore } from "../base/key-value-store.ts";
 import { jitter } from "../base/random.ts";
+import { isoTime } from "../base/time/iso-time.ts";
 import type { WantedCondition } from "../board/node-conditions.ts";
 import { siteAnnotation, standbyAnnotation, standsBy, versionAnnotation } from "../board/sick-leader.ts";
 import { isNotFound, isOfLink, isOvertaken } from "../client/api-error.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 
-export interface NodeReportParts {
+export interface NodeReportDeps {
   readonly client: Pick<KubeClient, "get" | "patch">;
   /** The board's own Node. */
   readonly node: string;
   /** The agent's version, for comparing the boards of a site. */
   readonly version: string;
-  /** The key of the site's Lease. */
+  /** Namespace and name of the site's Lease. */
   readonly lease: string;
-  /** undefined: the sensors have not been read yet. */
+  /** The conditions to report; undefined before the sensors have been read. */
   readonly conditions: (now: Instant) => readonly WantedCondition[] | undefined;
-  /** Why this board could not take over now; undefined: it could. */
+  /** Why this board could not take over as leader now; undefined if it could. */
   readonly obstacle: () => string | undefined;
-  readonly facts: Facts;
+  readonly facts: KeyValueStore;
 }
 
-/** What was last written to the Node. */
+/** The values last written to the Node. */
 interface Written {
   readonly uid: string;
-  /** Condition status by type. */
+  /** The status of each condition ("True", "False"), by its type. */
   readonly conditions: Readonly<Record<string, string>>;
+  /** The standby annotation; undefined if the Node has none. */
   readonly standby: string | undefined;
 }
 
-const look: Millis = 15_000;
+const period: Millis = 15_000;
 /** Minimum interval between writes of conditions, except for the first. */
-const betweenWrites: Millis = 300_000;
-/** Minimum interval between writes of the annotation. */
-const betweenSwitches: Millis = 60_000;
-/** How long the sensors must have run before a condition from before the start is cleared. */
-const settledAfter: Millis = 660_000;
-/** The Node may have been recreated in the meantime. */
+const conditionsEvery: Millis = 300_000;
+/** Minimum interval between writes of the standby annotation. */
+const standbyEvery: Millis = 60_000;
+/** A condition that is True since before the start is cleared only after the sensors have run for this long. */
+const sensorsSettle: Millis = 660_000;
+/** How often the Node is read again: it may have been recreated. */
 const verifyEvery: Millis = 43_200_000;
 const pauses = { first: 30_000, most: 900_000 };
-/** Limit for the last write on shutdown. */
-const lastWord: Millis = 1_500;
+/** Time limit for the write on shutdown. */
+const farewellTimeout: Millis = 1_500;
 
 /**
- * Reports the board's health and standby state on its own Node: on change only, and at most every few minutes. The last
- * write is persisted, so that a restart costs one small read and no write.
+ * Writes the board's health and standby state to its own Node: only changes, and at most every few minutes. The values
+ * written are stored, so that a restart needs one small read and no write.
  */
 export class NodeReport {
   readonly name = "node report";
   readonly #ambient: Ambient;
-  readonly #parts: NodeReportParts;
+  readonly #deps: NodeReportDeps;
   readonly #startedAt: Instant;
   #written: Written | undefined;
-  #verified: Instant | undefined;
+  #verifiedAt: Instant | undefined;
   #conditionsAt: Instant | undefined;
   #standbyAt: Instant | undefined;
   #failures = 0;
 
-  constructor(ambient: Ambient, parts: NodeReportParts) {
+  constructor(ambient: Ambient, deps: NodeReportDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
     this.#startedAt = ambient.clock.now();
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#ambient;
-    this.#written = parsed(this.#parts.facts.get(area, key));
-    // The boards of a site are often switched on together.
-    await sleep(clock, look * (1 + random.next()), signal);
+    this.#written = parsed(this.#deps.facts.get(area, key));
+    // A random delay, because the boards of a site are often switched on together.
+    await sleep(clock, period * (1 + random.next()), signal);
     while (!signal.aborted) {
-      let pause = look;
+      let pause = period;
       try {
         await this.#pass(signal);
         this.#failures = 0;
@@ -83,27 +84,27 @@ export class NodeReport {
         if (signal.aborted) break;
         if (isOvertaken(error) || isNotFound(error)) this.#forget();
         this.#failures++;
-        // Link errors are reported elsewhere; a missing Node is reported only here.
+        // `ApiLink` reports errors of the link.
         const isFirst = this.#failures === 1;
-        log[isFirst && !isOfLink(error) ? "warn" : "debug"]("the board's Node is not written", { error });
+        log[isFirst && !isOfLink(error) ? "warn" : "debug"]("report on the board's Node not written", { error });
         pause = jitter(random, backoff(this.#failures, pauses), 0.5);
       }
       await sleep(clock, pause, signal);
     }
-    await this.#sayGoodbye();
+    await this.#writeStopped();
   }
 
   async #pass(signal: AbortSignal): Promise<void> {
     const now = this.#ambient.clock.now();
-    if (!this.#verified || elapsed(this.#verified, now) >= verifyEvery) await this.#verify(now, signal);
-    const wanted = this.#parts.conditions(now);
+    if (!this.#verifiedAt || elapsed(this.#verifiedAt, now) >= verifyEvery) await this.#verify(now, signal);
+    const wanted = this.#deps.conditions(now);
     const changed = wanted?.filter((condition) => this.#isDue(condition, now)) ?? [];
-    if (changed.length > 0 && isOver(this.#conditionsAt, betweenWrites, now)) {
+    if (changed.length > 0 && isOver(this.#conditionsAt, conditionsEvery, now)) {
       await this.#writeConditions(changed, now, signal);
       this.#conditionsAt = now;
     }
-    const standby = this.#parts.obstacle() === undefined ? standsBy : "unwell";
-    if (standby !== this.#written?.standby && isOver(this.#standbyAt, betweenSwitches, now)) {
+    const standby = this.#deps.obstacle() === undefined ? standsBy : "unwell";
+    if (standby !== this.#written?.standby && isOver(this.#standbyAt, standbyEvery, now)) {
       await this.#writeStandby(standby, signal);
       this.#standbyAt = now;
     }
@@ -111,25 +112,25 @@ export class NodeReport {
 
   #isDue({ type, status }: WantedCondition, now: Instant): boolean {
     const before = this.#written?.conditions[type];
-    const isTakenBack = before === "True" && status === "False";
-    return before !== status && (!isTakenBack || elapsed(this.#startedAt, now) >= settledAfter);
+    const isCleared = before === "True" && status === "False";
+    return before !== status && (!isCleared || elapsed(this.#startedAt, now) >= sensorsSettle);
   }
 
-  /** A recreated or manually cleaned Node lacks what we wrote. */
+  /** Reads the Node, because it may have been recreated or edited since the last write. */
   async #verify(now: Instant, signal: AbortSignal): Promise<void> {
-    const { client, node } = this.#parts;
+    const { client, node } = this.#deps;
     const { metadata } = await client.get<Node>(nodes, { name: node, metadataOnly: true }, signal);
     const { uid = "", annotations } = metadata;
     const conditions = this.#written?.uid === uid ? this.#written.conditions : {};
     this.#remember({ uid, conditions, standby: annotations?.[standbyAnnotation] });
-    this.#verified = now;
+    this.#verifiedAt = now;
   }
 
   async #writeConditions(changed: readonly WantedCondition[], now: Instant, signal: AbortSignal): Promise<void> {
-    // The heartbeat is never renewed: liveness follows from the board's Lease.
+    // The heartbeat time is written only once per change: liveness is judged by the board's Lease.
     const time = isoTime(now.wall).replace(/\.\d+Z$/, "Z");
     const conditions = changed.map((one) => ({ ...one, lastTransitionTime: time, lastHeartbeatTime: time }));
-    const written = this.#written ?? nothing;
+    const written = this.#written ?? neverWritten;
     await this.#patch({ metadata: { uid: written.uid }, status: { conditions } }, { subresource: "status" }, signal);
     const states = Object.fromEntries(changed.map(({ type, status }) => [type, status]));
     this.#remember({ ...written, conditions: { ...written.conditions, ...states } });
@@ -137,33 +138,36 @@ export class NodeReport {
   }
 
   async #writeStandby(standby: string, signal: AbortSignal): Promise<void> {
-    const written = this.#written ?? nothing;
-    const { version, lease } = this.#parts;
+    const written = this.#written ?? neverWritten;
+    const { version, lease } = this.#deps;
     const annotations = { [standbyAnnotation]: standby, [versionAnnotation]: version, [siteAnnotation]: lease };
     const metadata = { uid: written.uid, annotations };
     await this.#patch({ metadata }, {}, signal);
     this.#remember({ ...written, standby });
   }
 
-  /**
-   * Strategic merge keeps the conditions of others. The uid makes a recreated Node of the same name refuse the patch.
-   */
+  /** A strategic merge keeps conditions of other writers. The uid in the patch makes it fail for a recreated Node. */
   async #patch(patch: object, at: { readonly subresource?: "status" }, signal: AbortSignal): Promise<void> {
-    const { client, node } = this.#parts;
+    const { client, node } = this.#deps;
     await client.patch<Node>(nodes, { name: node, ...at }, "strategic", patch, { signal, metadataOnly: true });
   }
 
   /**
-   * Marks the board as stopped, so that no other board counts on it. If this cannot be written in time, the site
-   * notices by itself.
+   * Marks the board as stopped, so that a leader does not step down in its favour. If this fails, others notice later
+   * that the board's Node is not ready.
    */
-  async #sayGoodbye(): Promise<void> {
+  async #writeStopped(): Promise<void> {
     if (this.#written?.standby !== standsBy || this.#failures > 0) return;
-    const bound = deadline(this.#ambient.clock, lastWord, new AbortController().signal, () => new Error("too late"));
+    const bound = deadline(
+      this.#ambient.clock,
+      farewellTimeout,
+      new AbortController().signal,
+      () => new Error("too late"),
+    );
     try {
       await this.#writeStandby("stopped", bound.signal);
     } catch (error) {
-      this.#ambient.log.debug("the Node still says that this board stands by", { error });
+      this.#ambient.log.debug("standby annotation not updated on shutdown", { error });
     } finally {
       bound.dispose();
     }
@@ -171,22 +175,22 @@ export class NodeReport {
 
   #forget(): void {
     this.#written = undefined;
-    this.#verified = undefined;
+    this.#verifiedAt = undefined;
   }
 
   #remember(written: Written): void {
     this.#written = written;
-    this.#parts.facts.set(area, key, JSON.stringify(written));
+    this.#deps.facts.set(area, key, JSON.stringify(written));
   }
 }
 
 const [area, key] = ["node-report", "written"];
-const nothing: Written = { uid: "", conditions: {}, standby: undefined };
+const neverWritten: Written = { uid: "", conditions: {}, standby: undefined };
 
 const isOver = (at: Instant | undefined, pause: Millis, now: Instant): boolean =>
   at === undefined || elapsed(at, now) >= pause;
 
-/** Parses what a previous process stored. Unusable text counts as absent: the Node is read before it is written. */
+/** Parses the values that a previous process stored; undefined if unusable. The Node is read before the first write. */
 function parsed(text: string | undefined): Written | undefined {
   const { uid, conditions, standby } = recordIn(text ?? "") ?? {};
   if (!isRecord(conditions) || typeof uid !== "string") return undefined;

@@ -1,55 +1,60 @@
 import type { Instant } from "../base/clock.ts";
-import type { Level } from "../base/logger.ts";
+import type { LogLevel } from "../base/logger.ts";
 import type { Loaded } from "../config/load.ts";
-import type { Kept } from "../config/remote-record.ts";
+import type { LeftOut } from "../config/remote-fit.ts";
+import type { Fault, Kept } from "../config/remote-record.ts";
 
-/** Why a process ended: a machine-readable cause and a sentence. */
+/** Why a process ended. */
 export interface Ending {
-  /** stop, memory, storage, command, failure, watchdog, unclean */
+  /** One of stop, memory, storage, command, failure, watchdog, unclean. */
   readonly cause: string;
+  /** The reason in words. */
   readonly message?: string | undefined;
 }
 
-/** The previous process in the same boot. */
+/** The process that ran before this one in the same boot. */
 export interface PreviousProcess {
   readonly version: string;
   readonly ending: Ending;
 }
 
 /**
- * unchanged: the settings equal those in force. taken: in force now. begins: this run of the agent ends in good order,
- * and another starts with the new settings. refused: the former settings stay.
+ * The outcome of reading the configuration again. unchanged: the settings are the same. taken: the new settings are in
+ * force now. begins: the agent is being restarted within this process with the new settings. refused: the new settings
+ * are invalid or leave out some of the fleet's, and the former ones stay in force.
  */
 export type Reload =
   | { readonly outcome: "unchanged" | "taken" | "begins" }
   | { readonly outcome: "refused"; readonly problems: readonly string[] };
 
-/** Settings in force. The log level changes without a new run, and so may the version of the fleet's settings. */
+/** The settings in force. */
 export interface InForce extends Pick<Loaded, "config" | "origins"> {
-  /** Version of the fleet's settings. */
+  /** The version of the fleet's settings if all of them are in force; undefined otherwise. */
   readonly remoteVersion: number | undefined;
+  /** Stored settings of the fleet that are not in force; undefined if there are none. */
+  readonly leftOut: LeftOut | undefined;
 }
 
-/** Operations of the enclosing process for companions. */
+/** Operations on the process that runs the agent, for companions. */
 export interface ProcessControls {
   readonly loaded: InForce;
   readonly startedAt: Instant;
-  /** undefined: there was none in this boot, or it left no record. */
+  /** The process before this one; undefined if there was none in this boot, or it left no record. */
   readonly previous: PreviousProcess | undefined;
-  /** Why the fleet's settings conflict with this board's own; empty: they do not. */
-  problemsWith(remote: Kept): readonly string[];
+  /** The faults of settings of the fleet on this board; empty if all of them can be in force. */
+  faultsOf(remote: Kept): readonly Fault[];
   /**
-   * undefined: the configured level. Holds until the process ends or the next call. `component`: a controller or a
-   * resource.
+   * Sets the log level until the process ends or the next call; undefined restores the configured level. `component`:
+   * the controller or resource to set it for; undefined for all.
    */
-  setLogLevel(level: Level | undefined, component?: string): void;
-  /** Ends the process in good order; the service manager starts the next one. */
+  setLogLevel(level: LogLevel | undefined, component?: string): void;
+  /** Shuts the process down cleanly; the service manager starts another one. */
   restart(ending: Ending): void;
   /** Reloads the configuration, as SIGHUP does. */
   reload(): Reload;
   /**
-   * Reloads the API credentials for the next connection. Returns what is wrong with them; then the old connection
-   * stays.
+   * Reads the API credentials again and uses them for the next connection. If they are unusable, keeps the present
+   * connection and returns the reason.
    */
   reloadCredentials(): Promise<string | undefined>;
 }

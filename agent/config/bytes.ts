@@ -5,7 +5,7 @@ const units: readonly (readonly [string, number])[] = [
   ["B", 1],
 ];
 
-/** "8MiB", "512KiB" to bytes; `undefined` if it is not a size or not a whole number of bytes. */
+/** Parses "8MiB" or "512KiB" to bytes; undefined if the text is not a size, or not a whole number of bytes. */
 export function parseBytes(text: string): number | undefined {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)(B|KiB|MiB|GiB)$/.exec(text) ?? [];
   const factor = units.find(([name]) => name === unit)?.[1];
@@ -14,7 +14,7 @@ export function parseBytes(text: string): number | undefined {
   return Number.isSafeInteger(size) ? size : undefined;
 }
 
-/** Bytes in the largest unit that expresses them exactly. */
+/** Formats bytes in the largest unit that divides them. */
 export function formatBytes(size: number): string {
   const [unit, factor] = units.find(([, factor]) => size >= factor && size % factor === 0) ?? ["B", 1];
   return `${size / factor}${unit}`;

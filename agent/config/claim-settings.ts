@@ -3,10 +3,10 @@ import type { Config } from "./settings.ts";
 
 type LeaderSettings = Pick<Config["leader"], "namespace" | "otherNamespaces" | "duration">;
 
-/** Other sites' claims are read once in this many term durations: every five minutes by default. */
-const termsBetweenLooks = 5;
+/** The claims of other sites are read once per this many `leader.duration`: every five minutes by default. */
+const termsPerPeriod = 5;
 
-/** The namespaces whose Leases count as those of sites, the site's own first. */
+/** The namespaces in which sites keep their Leases, this site's own first. */
 export const leaseNamespaces = ({
   namespace,
   otherNamespaces,
@@ -19,5 +19,5 @@ export const claimSettings = (
   leader: LeaderSettings,
 ): { readonly leaseNamespaces: readonly string[]; readonly period: Millis } => ({
   leaseNamespaces: leaseNamespaces(leader),
-  period: termsBetweenLooks * leader.duration,
+  period: termsPerPeriod * leader.duration,
 });

@@ -1,10 +1,13 @@
 import { path, section } from "./schema.ts";
 
-/** The board owner's rules for commands, in files of the board's own: the fleet cannot change them. */
+/** The board owner's rules for commands. They are in files on the board, which the fleet cannot change. */
 export const commandSettings = section("Commands of the fleet and of operators on the board.", {
   trust: path(
     "/etc/siteward/trust.d",
-    "The folder of the keys whose signatures count; with the first one, what is unsigned changes nothing any more.",
+    "The folder of trusted keys. Once it holds a key, unsigned commands that change something are refused.",
   ),
-  policy: path("/etc/siteward/policy.yaml", "What is not allowed on this board, whoever signs it."),
+  policy: path(
+    "/etc/siteward/policy.yaml",
+    "The file that lists the commands that this board refuses, even if they are signed.",
+  ),
 });

@@ -1,9 +1,9 @@
 import { parse } from "node-cron";
-import { parseDuration } from "../base/duration.ts";
-import { exactDuration } from "../base/exact-duration.ts";
+import { parseDuration } from "../base/time/duration.ts";
+import { exactDuration } from "../base/time/exact-duration.ts";
 import { type Setting, text } from "./schema.ts";
 
-/** A schedule in local time. All of its fields must match, as in node-cron. */
+/** A schedule in local time. It matches a minute if every field contains it (unlike crontab(5), also for both days). */
 export interface Cron {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
@@ -13,26 +13,26 @@ export interface Cron {
   readonly daysOfWeek: readonly number[];
 }
 
-/** A period that begins by a schedule; `lasts` is in milliseconds. */
-export interface Window {
+/** A period that begins at the times of a schedule. `lasts`: in milliseconds. */
+export interface CronWindow {
   readonly begins: Cron;
   readonly lasts: number;
 }
 
-/** The beginning of a window is searched for no further back than this. */
+/** In milliseconds. The beginning of a window is searched for only this far back. */
 const longestWindow = 7 * 24 * 3_600_000;
 const shortestWindow = 60_000;
-/** Characters of a schedule, or of all windows together. */
+/** Maximum length in characters, of a schedule or of all windows together. */
 const longest = 400;
 
 /**
- * Five fields as in crontab(5), or a name such as `@daily`, parsed by node-cron; its seconds, and its days counted from
- * the end of a month, are refused. `undefined`: not a schedule.
+ * Parses five fields as in crontab(5), or a name such as `@daily`; undefined if the text is not a schedule. node-cron
+ * parses it, but its extensions are refused: a field for seconds, and days counted from the end of a month.
  *
- * Only its grammar is used: its own matching asks ICU for the time zone, which costs the process 8 MB for good.
+ * node-cron's matching is not used: it loads ICU's time zones, which take 8 MB that are never freed.
  */
 export function parseCron(written: string): Cron | undefined {
-  if (written.length > longest || (!/^@[a-z]+$/.test(written) && !hasUsualWords(written))) return undefined;
+  if (written.length > longest || (!/^@[a-z]+$/.test(written) && !hasOnlyKnownWords(written))) return undefined;
   if (!written.startsWith("@") && written.trim().split(/\s+/).length !== 5) return undefined;
   try {
     const { second, minute, hour, dayOfMonth, month, dayOfWeek } = parse(written);
@@ -52,10 +52,11 @@ const names: ReadonlySet<string> = new Set(
 );
 
 /**
- * Numbers of two digits at most, and names. node-cron replaces names by numbers wherever they stand, and expands ranges
- * before it checks the numbers: 1-MARMARMARMAR is a range up to 3333, and one of twenty digits has no end.
+ * True if the text has only numbers of up to two digits and names. Everything else is refused before node-cron parses
+ * it: node-cron expands ranges before it checks their bounds, so a number of twenty digits would block the process. It
+ * also replaces names anywhere, so that 1-MARMARMARMAR is a range up to 3333.
  */
-const hasUsualWords = (written: string): boolean =>
+const hasOnlyKnownWords = (written: string): boolean =>
   (written.match(/[a-z\d]+/gi) ?? []).every((word) => /^\d{1,2}$/.test(word) || names.has(word.toLowerCase()));
 
 const ascending = (values: readonly number[]): readonly number[] => [...new Set(values)].sort((a, b) => a - b);
@@ -65,10 +66,10 @@ const numbersIn = (values: readonly (number | string)[]): readonly number[] | un
   return numbers.length === values.length ? numbers : undefined;
 };
 
-/** "0 22 * * 1-5 for 8h; 0 0 * * 6 for 2d" */
-export function parseWindows(written: string): readonly Window[] | undefined {
+/** Parses windows such as "0 22 * * 1-5 for 8h; 0 0 * * 6 for 2d"; undefined if the text is invalid. */
+export function parseWindows(written: string): readonly CronWindow[] | undefined {
   if (written.length > longest) return undefined;
-  const windows: Window[] = [];
+  const windows: CronWindow[] = [];
   for (const one of written.split(";")) {
     const words = one.trim().split(/\s+/);
     const [between, length = ""] = words.slice(-2);
@@ -81,32 +82,32 @@ export function parseWindows(written: string): readonly Window[] | undefined {
   return windows;
 }
 
-/** Any text in one line; `means` checks its content. */
+/** The form of any text in one line; `checked` then checks its content. */
 const anyText = { pattern: /^[^\n]{1,400}$/, accepts: "" };
 
-const meaning = (setting: Setting<string>, accepts: string, means: (written: string) => unknown): Setting<string> => ({
+const checked = (setting: Setting<string>, accepts: string, check: (written: string) => unknown): Setting<string> => ({
   ...setting,
   accepts,
   parse: (written) => {
     const value = setting.parse(written);
-    return value !== undefined && means(value) !== undefined ? value : undefined;
+    return value !== undefined && check(value) !== undefined ? value : undefined;
   },
-  parseText: (written) => (means(written) !== undefined ? setting.parseText(written) : undefined),
-  // A schedule needs no quotes in YAML unless it begins with a star or an at sign.
+  parseText: (written) => (check(written) !== undefined ? setting.parseText(written) : undefined),
+  // YAML needs no quotes for a schedule, unless it begins with a star or an at sign.
   show: (value) => (/^\d[\d *,/-]*$/.test(value) ? value : setting.show(value)),
 });
 
 export const cron = (standard: string, sentence: string): Setting<string> =>
-  meaning(
+  checked(
     text(standard, sentence, anyText),
     'five fields as in a crontab, such as "17 3 * * *", or @daily, @weekly, @monthly',
     parseCron,
   );
 
 export const windows = (sentence: string): Setting<string> =>
-  meaning(
+  checked(
     text("", sentence, anyText),
-    `times such as "0 22 * * 1-5 for 8h; 0 0 * * 6 for 2d": a crontab's five fields and how long it lasts, from ` +
+    `times such as "0 22 * * 1-5 for 8h; 0 0 * * 6 for 2d": a crontab's five fields and a duration, from ` +
       `${exactDuration(shortestWindow)} to ${exactDuration(longestWindow)}`,
     parseWindows,
   );

@@ -1,11 +1,11 @@
 import { closeSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-/** Creates a new file. On return its content is on disk; its name is, once the folder is synced. */
+/** Creates a new file with this mode and syncs its content to disk. To sync its name as well, call `syncFolder`. */
 export function writeNew(file: string, text: string, mode: number): void {
   const handle = openSync(file, "wx", mode);
   try {
-    // Whatever the umask.
+    // The umask may have removed bits of the mode.
     fchmodSync(handle, mode);
     writeFileSync(handle, text);
     fsyncSync(handle);
@@ -14,7 +14,7 @@ export function writeNew(file: string, text: string, mode: number): void {
   }
 }
 
-/** Makes new names in the folder durable. */
+/** Syncs the names in a folder to disk. */
 export function syncFolder(folder: string): void {
   const handle = openSync(folder, "r");
   try {
@@ -24,7 +24,7 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** On disk as a whole when it returns; a power cut leaves the former file or this one. */
+/** Replaces a file atomically and syncs it to disk. After a power cut, the former file or the new one is there. */
 export function replaceDurably(file: string, text: string, mode: number): void {
   const beside = join(dirname(file), `.${basename(file)}.tmp`);
   rmSync(beside, { force: true });

@@ -2,43 +2,43 @@ import { readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ConfigError } from "../base/errors.ts";
 import { isRecord } from "../base/json.ts";
-import { nearest } from "../base/nearest.ts";
+import { nearest } from "../base/text/nearest.ts";
 import { codeOf, inWords, readText } from "./read-text.ts";
 import { type Config, settings } from "./settings.ts";
 import { defaultsOf, doubt, lay, layTree, quoted, settingsIn, type Values } from "./values.ts";
 import { wholeConfig } from "./whole.ts";
 import { parseYaml, type YamlDocument } from "./yaml.ts";
 
-/** The folder of this board's own configuration, its credentials, and the keys that it trusts. */
+/** The folder with the board's own configuration, its credentials and its trusted keys. */
 export const etc = "/etc/siteward";
 export const defaultFile = `${etc}/siteward.yaml`;
 export const apiVersion = "siteward.dev/v1";
 export const kind = "AgentConfiguration";
 
 export interface Sources {
-  /** Named by a person: it must exist. Undefined: the default file is read if it exists. */
+  /** The file given on the command line, which must exist. Undefined: the default file is read if it exists. */
   readonly file: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly hostname: string;
-  /** The settings of the firmware profile that fits the board. */
+  /** The firmware profile that fits the board; undefined if there is none. */
   readonly profile: { readonly id: string; readonly settings: unknown } | undefined;
-  /** The fleet's settings, and their version. */
+  /** The fleet's settings; undefined if there are none. */
   readonly remote?: { readonly version: number; readonly config: unknown } | undefined;
 }
 
 export interface Loaded {
   readonly config: Config;
-  /** The origin of each setting's value, by dotted path. */
+  /** The origin of each setting's value (see `Origin`), by dotted path. */
   readonly origins: ReadonlyMap<string, string>;
-  /** Suspicious values that may be meant. */
+  /** Sentences about values that may be mistakes, but are not errors. */
   readonly warnings: readonly string[];
   /** The files that were read, in this order. */
   readonly files: readonly string[];
 }
 
 /**
- * defaults < firmware profile < file < conf.d/*.yaml beside it < fleet < environment; the last one wins.
- * Throws one ConfigError with every problem in any of them.
+ * Merges the layers of the configuration, each of which overrides those before it: defaults, firmware profile, file,
+ * conf.d/*.yaml beside the file, the fleet's settings, environment variables. Throws a ConfigError with all problems.
  */
 export function loadConfig(sources: Sources): Loaded {
   const values = defaultsOf(settings);
@@ -61,13 +61,13 @@ export function loadConfig(sources: Sources): Loaded {
   return { config, origins, warnings, files };
 }
 
-/** Checks one file over the defaults, without any other source. Throws a ConfigError with every problem in it. */
+/** Checks one file together with the defaults alone. Throws a ConfigError with all problems of the file. */
 export function checkFile(file: string): void {
   const values = defaultsOf(settings);
   wholeConfig(values, layFile(values, file));
 }
 
-/** The problems of a firmware profile's settings, over the defaults and without any other source. */
+/** The problems of a firmware profile's settings, checked together with the defaults alone. */
 export function profileProblems({ id, settings: tree }: NonNullable<Sources["profile"]>): readonly string[] {
   const values = defaultsOf(settings);
   try {
@@ -114,7 +114,7 @@ function layDocument(values: Values, file: string, { value, lineOf }: YamlDocume
 const mustSay = (key: string, expected: string, found: unknown): string =>
   `must say "${key}: ${expected}"${found === undefined ? "" : `, not ${quoted(found)}`}`;
 
-/** `nodeLifecycle.gracePeriod` is `SITEWARD_NODE_LIFECYCLE_GRACE_PERIOD`. */
+/** The environment variable of a setting: SITEWARD_NODE_LIFECYCLE_GRACE_PERIOD for `nodeLifecycle.gracePeriod`. */
 export const variableOf = (path: string): string =>
   `SITEWARD_${path
     .replaceAll("iB", "ib")
@@ -131,7 +131,7 @@ function layEnvironment(values: Values, env: Sources["env"], warnings: string[])
     if (found) {
       lay(values, found.path, found.setting.parseText(text), name, found.setting, text, problems);
     } else {
-      // No error: Kubernetes gives every pod such variables for a Service that happens to be called siteward.
+      // Only a warning, because Kubernetes sets such variables in every pod for a Service named siteward.
       const similar = nearest(name, known.keys());
       warnings.push(`${name} is not a setting${similar ? `; did you mean ${similar}?` : ""}`);
     }
@@ -139,7 +139,7 @@ function layEnvironment(values: Values, env: Sources["env"], warnings: string[])
   return problems;
 }
 
-/** Variables that the unit and its launcher pass to the program and to each other. */
+/** Variables that are not settings: the systemd unit and its start script use them. */
 const noSettings: ReadonlySet<string> = new Set([
   "SITEWARD_NOTIFY_FD",
   "SITEWARD_JOURNAL_FD",
@@ -147,7 +147,7 @@ const noSettings: ReadonlySet<string> = new Set([
   "SITEWARD_HARDENED_FLAGS",
 ]);
 
-/** Host, board and Node share one name unless configured otherwise, in small letters as in the kubelet. */
+/** Sets the default names of board and Node to the host's name, in lower case as the kubelet does. */
 function layNames(values: Values, hostname: string): readonly string[] {
   const host = hostname.toLowerCase();
   const { name } = settings.entries.board.entries;
@@ -155,7 +155,9 @@ function layNames(values: Values, hostname: string): readonly string[] {
   if (isUnset("board.name")) {
     const parsed = name.parse(host);
     if (parsed === undefined)
-      return [`board.name cannot be this host's name ${quoted(hostname)}; set it: it takes ${name.accepts}`];
+      return [
+        `this host's name ${quoted(hostname)} cannot be the board's name; set board.name, which takes ${name.accepts}`,
+      ];
     values.set("board.name", { value: parsed, origin: "host name" });
   }
   if (isUnset("board.node")) values.set("board.node", { value: values.get("board.name")?.value, origin: "board.name" });

@@ -7,7 +7,7 @@ const credential = (name: string, what: string) =>
     `${name} in the folder of the service's credentials, or in /etc/siteward/credentials`,
   );
 
-/** The link to the fleet. Without a broker's address its code is not even loaded. */
+/** Settings of the link to the fleet. Without `url`, the code of the link is not loaded. */
 export const mqttSettings = section("The fleet's MQTT broker, which must speak MQTT 5.", {
   url: optional(
     url("The broker's address.", {
@@ -19,39 +19,46 @@ export const mqttSettings = section("The fleet's MQTT broker, which must speak M
   fleet: optional(text("", "The fleet's name, the first part of the certificate's name.", identityName), "none"),
   certificate: credential("mqtt.crt", "The client certificate; its name is fleet/site/board."),
   key: credential("mqtt.key", "The key of the client certificate."),
-  ca: credential("mqtt-ca.crt", "The authorities that the broker's certificate is checked against."),
-  keepalive: duration("60s", "How often a silent link is proved; 30s suits mobile networks.", {
+  ca: credential("mqtt-ca.crt", "The certificate authorities that may sign the broker's certificate."),
+  keepalive: duration("60s", "A silent connection is checked with a ping after this time; 30s suits mobile networks.", {
     min: "5s",
     max: "10m",
   }),
-  sessionExpiry: duration("1d", "How long the broker keeps commands for this board while it is away.", {
+  sessionExpiry: duration("1d", "How long the broker keeps commands for this board while the board is not connected.", {
     min: "0s",
     max: "7d",
   }),
-  receiveMaximum: integer(8, "Commands that the broker may send before one of them is acknowledged.", {
+  receiveMaximum: integer(8, "Maximum number of commands that the broker may send without an acknowledgement.", {
     min: 1,
     max: 64,
   }),
-  maxPacket: bytes("64KiB", "The largest packet that the broker may send to this board.", {
-    min: "4KiB",
-    max: "256KiB",
-  }),
+  maxPacket: bytes(
+    "64KiB",
+    "The largest packet that the broker may send to this board; the broker must refuse larger ones itself.",
+    {
+      min: "4KiB",
+      max: "256KiB",
+    },
+  ),
   topicAliases: flag(
     false,
-    "Whether a topic is sent as a number after its first time, for links that are paid by the byte; where the broker allows it.",
+    "Whether a repeated topic is sent as a number if the broker supports it; saves traffic on metered links.",
   ),
   heartbeat: duration("5m", "The status is sent at least this often.", { min: "10s", max: "1h" }),
   minInterval: duration("10s", "The status is sent at most this often.", { min: "1s", max: "10m" }),
-  reconnect: section("How a lost broker is looked for again: after a random share of a time that doubles.", {
-    first: duration("1s", "The first time.", { min: "100ms", max: "1m" }),
-    most: duration("5m", "The longest.", { min: "1s", max: "1h" }),
-    refused: duration("60s", "The first time where the broker refused this board.", { min: "1s", max: "1h" }),
+  reconnect: section("The delay before each attempt to reconnect: a random part of a limit that doubles each time.", {
+    first: duration("1s", "The limit for the first attempt.", { min: "100ms", max: "1m" }),
+    most: duration("5m", "The highest limit.", { min: "1s", max: "1h" }),
+    refused: duration("60s", "The limit for the first attempt after the broker refused this board.", {
+      min: "1s",
+      max: "1h",
+    }),
   }),
-  outbox: section("What waits on disk while the broker is away.", {
-    eventRows: integer(2000, "Events.", { min: 10, max: 100_000 }),
-    eventBytes: bytes("4MiB", "The size of all events.", { min: "64KiB", max: "1GiB" }),
-    responseRows: integer(200, "Answers to commands.", { min: 10, max: 10_000 }),
-    responseBytes: bytes("1MiB", "The size of all answers.", { min: "64KiB", max: "1GiB" }),
+  outbox: section("The messages that are kept on disk until the broker has received them.", {
+    eventRows: integer(2000, "Maximum number of events.", { min: 10, max: 100_000 }),
+    eventBytes: bytes("4MiB", "Maximum size of all events together.", { min: "64KiB", max: "1GiB" }),
+    responseRows: integer(200, "Maximum number of answers to commands.", { min: 10, max: 10_000 }),
+    responseBytes: bytes("1MiB", "Maximum size of all answers together.", { min: "64KiB", max: "1GiB" }),
   }),
 });
 
@@ -62,7 +69,7 @@ const lockedKeys = {
 
 /** Which settings the fleet may change on this board. */
 export const remoteSettings = section("Settings that the fleet sends to this board.", {
-  enabled: flag(true, "Whether settings of the fleet are taken at all."),
-  locked: optional(text("", "Settings that only this board's own files decide.", lockedKeys), "none"),
+  enabled: flag(true, "Whether this board accepts settings from the fleet."),
+  locked: optional(text("", "Settings that the fleet may not change on this board.", lockedKeys), "none"),
   canary: duration("2m", "How long new settings are on trial before they are kept.", { min: "5s", max: "1h" }),
 });

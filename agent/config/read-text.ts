@@ -1,9 +1,12 @@
-import { lstatSync, readFileSync, statSync } from "node:fs";
+import { closeSync, constants, lstatSync, openSync, readSync, statSync } from "node:fs";
 
-/** A hundred times the size of a file with every setting and its sentence. */
+/** Maximum size of a file, in bytes: a hundred times the size of a file with every setting and its description. */
 const largestFile = 512 * 1024;
 
-/** The text of a file that a person wrote, or in one sentence why it cannot be read. */
+/** Minimum size of a read, in bytes: a few reads suffice for a file that does not give its size. */
+const shortestRead = 4096;
+
+/** The text of a file, or why it cannot be read, as a predicate: "is a folder, not a file". `largest`: in bytes. */
 export function readText(
   file: string,
   largest = largestFile,
@@ -13,14 +16,41 @@ export function readText(
     if (found.isDirectory()) return { problem: "is a folder, not a file" };
     if (!found.isFile()) return { problem: "is not a regular file" };
     if (found.size > largest) return { problem: `is too large: ${found.size} bytes of at most ${largest}` };
-    return { text: new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file)) };
+    const bytes = readBytes(file, { expected: found.size, largest });
+    if (bytes === undefined) return { problem: `is too large: more than ${largest} bytes` };
+    return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch (error) {
     return { problem: inWords(error) };
   }
 }
 
+/**
+ * The bytes of a file; undefined if there are more than `largest`. Files of /proc are regular ones of size 0, whatever
+ * they contain. O_NONBLOCK, because reading files such as /proc/kmsg would otherwise wait for ever.
+ */
+function readBytes(
+  file: string,
+  { expected, largest }: { readonly expected: number; readonly largest: number },
+): Uint8Array | undefined {
+  const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const pieces: Uint8Array[] = [];
+    for (let length = 0; length <= largest; ) {
+      const piece = Buffer.allocUnsafe(Math.max(expected + 1, shortestRead));
+      const read = readSync(handle, piece);
+      if (read === 0) return Buffer.concat(pieces);
+      pieces.push(piece.subarray(0, read));
+      length += read;
+    }
+    return undefined;
+  } finally {
+    closeSync(handle);
+  }
+}
+
 export const noPermission = "cannot be read: no permission";
 
+/** Why a file could not be read or listed, as a predicate: "does not exist". */
 export function inWords(error: unknown): string {
   switch (codeOf(error)) {
     case "ENOENT":
@@ -38,7 +68,7 @@ export function inWords(error: unknown): string {
 export const codeOf = (error: unknown): unknown =>
   typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
 
-/** False also if that cannot be determined: a file that may not be read is not taken for absent. */
+/** True only if the file certainly does not exist. False if this user may not find out. */
 export function isMissing(file: string): boolean {
   try {
     return lstatSync(file, { throwIfNoEntry: false }) === undefined;

@@ -1,39 +1,90 @@
-import { readFileSync } from "node:fs";
+import { copyFileSync } from "node:fs";
 import path from "node:path";
 import { replaceDurably } from "./durable-file.ts";
+import { isMissing, readText } from "./read-text.ts";
 import { blank, decodeRecord, encodeRecord, type RemoteRecord, started } from "./remote-record.ts";
 
 const fileIn = (folder: string): string => path.join(folder, "remote.json");
+/** A copy of the file, written before it: both are damaged only if the card fails twice. */
+const copyIn = (folder: string): string => path.join(folder, "remote.copy.json");
+/** The last damaged file, kept for inspection. */
+const asideIn = (folder: string): string => path.join(folder, "remote.json.damaged");
+
+/** In bytes: ten times the maximum size of the documents in the file. A larger file is damaged and is not read. */
+const largest = 4 * 1024 * 1024;
+
+/** What a new process found in the state folder. */
+export interface StartedRemote {
+  readonly record: RemoteRecord;
+  /** Where a damaged remote.json was put; undefined if it was sound. */
+  readonly setAside: string | undefined;
+  /** True: there was no remote.json any more, and it was written again from its copy. */
+  readonly isRestored: boolean;
+}
 
 /**
- * The fleet's settings, in the state folder. They are a file beside the databases because they decide how these are
- * opened, and because commands read them that must not open the databases.
+ * Reads the fleet's settings from the state folder: from the file or, if that is damaged, from its copy. They are in a
+ * file of their own, because they are needed before the databases are opened, and because commands that must not open
+ * the databases need them too.
  */
-export function readRemote(folder: string): RemoteRecord {
+export const readRemote = (folder: string): RemoteRecord => found(folder).record;
+
+/** Writes the record. After a power cut, the former record or this one is there. */
+export function writeRemote(folder: string, record: RemoteRecord): void {
+  const text = encodeRecord(record);
+  for (const file of [copyIn(folder), fileIn(folder)]) replaceDurably(file, text, 0o600);
+}
+
+/**
+ * Reads the record for a new process. A start with settings on trial is counted and stored before they are used, so
+ * that they are rolled back if several processes end with them. If the count cannot be stored, the trial is left out.
+ * A damaged file is kept for inspection, and replaced; one that is absent, for example because a check of the file system
+ * removed it, is restored from its copy.
+ */
+export function startRemote(folder: string): StartedRemote {
+  const { record, isDamaged, isAbsent } = found(folder);
+  const next = started(record);
+  if (next === record && !isDamaged && !isAbsent) return { record, setAside: undefined, isRestored: false };
+  const setAside = isDamaged ? keepDamaged(folder) : undefined;
   try {
-    return decodeRecord(readFileSync(fileIn(folder), "utf8")) ?? blank;
+    writeRemote(folder, next);
+    return { record: next, setAside, isRestored: isAbsent };
   } catch {
-    // None yet, or an unreadable one: this board's own settings apply.
-    return blank;
+    return { record: { ...record, trial: undefined }, setAside, isRestored: false };
   }
 }
 
-/** A power cut leaves the former record or this one. */
-export const writeRemote = (folder: string, record: RemoteRecord): void =>
-  replaceDurably(fileIn(folder), encodeRecord(record), 0o600);
+/** The record, and what is wrong with the file. `isAbsent`: the record comes from the copy alone. */
+function found(folder: string): {
+  readonly record: RemoteRecord;
+  readonly isDamaged: boolean;
+  readonly isAbsent: boolean;
+} {
+  const main = readFrom(fileIn(folder));
+  if (typeof main === "object") return { record: main, isDamaged: false, isAbsent: false };
+  const copy = readFrom(copyIn(folder));
+  const isDamaged = main !== undefined;
+  if (typeof copy === "object") return { record: copy, isDamaged, isAbsent: !isDamaged };
+  const lost = main ?? copy;
+  return { record: lost === undefined ? blank : { ...blank, lost }, isDamaged, isAbsent: false };
+}
+
+/** The record in a file, or why it cannot be read; undefined if there is no file. */
+function readFrom(file: string): RemoteRecord | string | undefined {
+  if (isMissing(file)) return undefined;
+  const source = readText(file, largest);
+  if ("problem" in source) return `${file} ${source.problem}`;
+  return decodeRecord(source.text) ?? `${file} is damaged`;
+}
 
 /**
- * Reads the record for a new process. A start with a trial is counted before the trial is used: if it ends this process
- * too, the next but one rolls back by itself. If it cannot be counted, the trial is left out.
+ * Copies the damaged file, which stays in its place until it is replaced: without a file, the board would count as new.
  */
-export function startRemote(folder: string): RemoteRecord {
-  const record = readRemote(folder);
-  const next = started(record);
-  if (next === record) return record;
+function keepDamaged(folder: string): string | undefined {
   try {
-    writeRemote(folder, next);
-    return next;
+    copyFileSync(fileIn(folder), asideIn(folder));
+    return asideIn(folder);
   } catch {
-    return { ...record, trial: undefined };
+    return undefined;
   }
 }

@@ -1,4 +1,4 @@
-import { isRecord, pointerStep } from "../base/json.ts";
+import { isRecord, pointerStep, pointerSteps } from "../base/json.ts";
 import type { Fault } from "./remote-record.ts";
 import type { Entries, Section } from "./schema.ts";
 import { settings } from "./settings.ts";
@@ -7,7 +7,7 @@ import { settings } from "./settings.ts";
  * Settings that the fleet may not change: the board's identity, its files, its API server, and the fleet's own rights.
  * A mistake in them would leave the board unreachable for a correction.
  */
-const ownMatters: readonly string[] = [
+const boardOnly: readonly string[] = [
   "site.name",
   "board.name",
   "board.node",
@@ -24,15 +24,55 @@ const ownMatters: readonly string[] = [
   "diagnostics.*",
 ];
 
-/** All faults in the fleet's settings, each at its place. `locked`: "nodeLifecycle.*, leader.duration". */
+/**
+ * Settings that decide for which boards and namespaces a leader acts, under which Lease, and when it must not act. A
+ * board that lacks one of the fleet's does not lead.
+ */
+const leaderScope: readonly string[] = [
+  "site.*",
+  "leader.namespace",
+  "leader.otherNamespaces",
+  "controllers.*",
+  "judgement.*",
+  "quietHours.*",
+];
+
+/** The least value of a setting that the fleet may set, and why. A board's own files can set less. */
+interface Least {
+  readonly value: number;
+  readonly message: string;
+}
+
+/**
+ * Two renewals of a kubelet's Lease, which by default come every 10 s. With less, living boards are judged lost again
+ * and again, which a trial does not detect. A site whose kubelets renew faster can set less in the board's own files.
+ */
+const shortestGrace: Least = {
+  value: 20_000,
+  message: "must be at least 20s in settings of the fleet: a kubelet renews its Lease every 10s",
+};
+
+/** A leader of a small site uses some 65 MiB; below this limit it would end again and again, after its trial. */
+const leastMemory: Least = {
+  value: 96 * 1024 * 1024,
+  message: "must be at least 96MiB in settings of the fleet: a leader needs as much",
+};
+
+const leastValues: ReadonlyMap<string, Least> = new Map([
+  ["nodeLifecycle.gracePeriod", shortestGrace],
+  ["nodeLifecycle.startupGracePeriod", shortestGrace],
+  ["memory.hard", leastMemory],
+]);
+
+/** The faults in the fleet's settings, up to 20. `locked`: the value of remote.locked. */
 export function judgeRemote(config: unknown, locked: string | undefined): readonly Fault[] {
   const faults: Fault[] = [];
   const isLocked = matcherOf(locked?.split(",").map((key) => key.trim()) ?? []);
-  const isOwn = matcherOf(ownMatters);
+  const isBoardOnly = matcherOf(boardOnly);
   const visit = (section: Section<Entries>, written: unknown, path: readonly string[]): void => {
     const pointer = path.map(pointerStep).join("");
     if (!isRecord(written)) {
-      faults.push({ path: pointer, code: "schema", message: "is a section" });
+      faults.push({ path: pointer, code: "schema", message: "must be a section" });
       return;
     }
     for (const [name, value] of Object.entries(written)) {
@@ -41,20 +81,34 @@ export function judgeRemote(config: unknown, locked: string | undefined): readon
       const here = pointer + pointerStep(name);
       const entry = Object.hasOwn(section.entries, name) ? section.entries[name] : undefined;
       if (!entry) faults.push({ path: here, code: "unknown-key" });
-      else if (isOwn(key)) faults.push({ path: here, code: "unsupported" });
+      else if (isBoardOnly(key)) faults.push({ path: here, code: "unsupported" });
       else if (isLocked(key)) faults.push({ path: here, code: "locked" });
       else if (entry.kind === "section") visit(entry, value, at);
-      else if (entry.parse(value) === undefined)
-        faults.push({ path: here, code: "schema", message: `takes ${entry.accepts}` });
+      else {
+        const parsed = entry.parse(value);
+        if (parsed === undefined) faults.push({ path: here, code: "schema", message: `takes ${entry.accepts}` });
+        else {
+          const least = leastValues.get(key);
+          if (least && Number(parsed) < least.value)
+            faults.push({ path: here, code: "schema", message: least.message });
+        }
+      }
     }
   };
   visit(settings, config, []);
   return faults.slice(0, mostFaults);
 }
 
+/**
+ * Whether a board may lead without the setting that is at fault. The path "" means: without any of the fleet's
+ * settings.
+ */
+export const mayLeadWithout = ({ path }: Fault): boolean =>
+  path !== "" && !matcherOf(leaderScope)(pointerSteps(path).join("."));
+
 const mostFaults = 20;
 
-/** "leader.*" matches the section and everything in it, "*" everything. */
+/** A pattern is a setting's path, "leader.*" for a section and everything in it, or "*" for everything. */
 function matcherOf(patterns: readonly string[]): (key: string) => boolean {
   return (key) =>
     patterns.some((pattern) => {

@@ -1,59 +1,82 @@
 import { isRecord, type JsonRecord, recordIn } from "../base/json.ts";
 
 /**
- * The largest number of a document: enough for milliseconds since 1970. A board accepts only documents newer than the
- * last, so after the largest number that JSON carries, sent by mistake, it would never accept another.
+ * The highest accepted version of a document; milliseconds since 1970 may be used as versions. A board accepts only
+ * higher versions than the last, so without this limit an absurdly high one, sent by mistake, would be the last for
+ * ever.
  */
 export const largestVersion = 999_999_999_999_999;
 
-/** One document of the fleet: its settings, its number, and the hash of the bytes of `config`. */
+/** A stored document with settings of the fleet. */
 export interface Kept {
   readonly version: number;
+  /** The hash of the bytes of `config` as received. */
   readonly hash: string;
   readonly config: JsonRecord;
 }
 
+/** Why a document, or one of its settings, was not accepted. */
 export interface Fault {
   /** JSON pointer into `config`; "" for the document as a whole. */
   readonly path: string;
-  readonly code: "schema" | "unknown-key" | "locked" | "unsupported" | "unhealthy" | "by-command" | "not-stored";
+  readonly code:
+    | "schema"
+    | "unknown-key"
+    | "locked"
+    | "unsupported"
+    | "unhealthy"
+    | "by-command"
+    | "not-stored"
+    | "forbidden"
+    | "signature-missing"
+    | "signature-unknown-key"
+    | "signature-invalid";
   readonly message?: string;
 }
 
-/** The parts that worked before a trial: each of them must work at its end. */
+/** Whether this board's election, API connection and broker connection work. */
 export interface Vitals {
   readonly lease: boolean;
   readonly api: boolean;
   readonly mqtt: boolean;
 }
 
+/** Settings that are in force and will be rolled back if something of `before` is lost with them. */
 export interface Trial {
   readonly document: Kept;
+  /** How long the trial lasts, in milliseconds. */
   readonly canaryMs: number;
+  /** The state before the trial. Everything that worked then must work at the end of the trial. */
   readonly before: Vitals;
-  /** Processes that began with it. One of them may end through a power cut, which is not the trial's fault. */
+  /** The number of processes that have started with these settings. */
   readonly starts: number;
 }
 
 /** Why the newest document is not in force. */
-export interface Verdict {
+export interface RemoteRejection {
   readonly version: number | undefined;
   readonly hash: string;
   readonly state: "rejected" | "rolled-back";
   readonly faults: readonly Fault[];
 }
 
-/** All data about the fleet's settings that must survive: one file, replaced as a whole. */
+/** Everything that is stored about the fleet's settings: the content of one file, which is replaced as a whole. */
 export interface RemoteRecord {
-  /** The newest document, in force or not. */
+  /** The newest document received, even if it was rejected. */
   readonly desired: Kept | undefined;
-  /** On trial, and in force meanwhile. */
+  /** The document that is on trial, and in force; undefined if there is no trial. */
   readonly trial: Trial | undefined;
-  /** In force, and found good. */
+  /** The last document that passed its trial; in force unless another is on trial. */
   readonly current: Kept | undefined;
-  /** Found good before that, newest first. */
+  /** Documents that passed their trial before `current`, newest first. */
   readonly good: readonly Kept[];
-  readonly verdict: Verdict | undefined;
+  /** Why `desired` is not in force; undefined if it is in force, or if there is no such document. */
+  readonly verdict: RemoteRejection | undefined;
+  /**
+   * Why the record of the settings that were in force is lost; undefined if it is not lost. Until other settings have
+   * passed their trial, or a command returns to the board's own files, it is unknown where and when this board may act.
+   */
+  readonly lost: string | undefined;
 }
 
 export const blank: RemoteRecord = {
@@ -62,32 +85,39 @@ export const blank: RemoteRecord = {
   current: undefined,
   good: [],
   verdict: undefined,
+  lost: undefined,
 };
 
-const mostGood = 3;
-/** The third process that begins with the same trial has seen two of them end. */
-const mostStarts = 2;
+const maxGood = 3;
+/**
+ * The number of processes that may start with settings on trial; the next one rolls them back. One process may have
+ * ended by a power cut.
+ */
+const maxStarts = 2;
 
 /** The fleet's settings that apply on top of the board's own. */
 export const inForce = ({ trial, current }: RemoteRecord): Kept | undefined => trial?.document ?? current;
 
+/** The record after a trial has begun. */
 export const tried = (record: RemoteRecord, trial: Omit<Trial, "starts">): RemoteRecord => ({
   ...record,
   trial: { ...trial, starts: 0 },
   verdict: undefined,
 });
 
-export const rejected = (record: RemoteRecord, verdict: Verdict): RemoteRecord => ({ ...record, verdict });
+export const rejected = (record: RemoteRecord, verdict: RemoteRejection): RemoteRecord => ({ ...record, verdict });
 
-/** Keeps the document; the one in force before becomes a version to go back to. */
+/** The record after the document has passed its trial. The former `current` becomes a version to return to. */
 export const committed = (record: RemoteRecord, document: Kept): RemoteRecord => ({
   ...record,
   trial: undefined,
   current: document,
-  good: record.current ? [record.current, ...record.good].slice(0, mostGood) : record.good,
+  good: record.current ? [record.current, ...record.good].slice(0, maxGood) : record.good,
   verdict: undefined,
+  lost: undefined,
 });
 
+/** The record after the trial was ended because of harm. `why`: the reason, for the fleet. */
 export function rolledBack(record: RemoteRecord, why: string): RemoteRecord {
   const { trial } = record;
   if (!trial) return record;
@@ -96,20 +126,21 @@ export function rolledBack(record: RemoteRecord, why: string): RemoteRecord {
   return { ...record, trial: undefined, verdict: { version, hash, state: "rolled-back", faults } };
 }
 
-/** Stands for the time before the first document: the board's own files alone. */
+/** The version that stands for the board's own files alone, without settings of the fleet. */
 export const ownFiles = 0;
 
 /**
- * Goes back to a good version, by default the last one; the newest document is not accepted again by itself.
- * `undefined`: there is no such version.
+ * The record after a return to a version that passed its trial, by default the last one; undefined if there is no such
+ * version. The newest document is marked as rolled back, so that it is not tried again.
  */
 export function returned(record: RemoteRecord, to: number | undefined): RemoteRecord | undefined {
   const { trial, current, desired } = record;
-  // A document on trial is not good yet: the last good one was in force before it.
+  // During a trial, the last good version is the one that was in force before it.
   const good = trial && current ? [current, ...record.good] : record.good;
   const version = to ?? good[0]?.version ?? (trial ? ownFiles : undefined);
   const target = good.find((one) => one.version === version);
-  const isBack = target !== undefined || (version === ownFiles && inForce(record) !== undefined);
+  const hasOthers = inForce(record) !== undefined || record.lost !== undefined;
+  const isBack = target !== undefined || (version === ownFiles && hasOthers);
   if (!isBack) return undefined;
   return {
     ...record,
@@ -122,29 +153,41 @@ export function returned(record: RemoteRecord, to: number | undefined): RemoteRe
       state: "rolled-back",
       faults: [{ path: "", code: "by-command" }],
     },
+    lost: to === undefined ? record.lost : undefined,
   };
 }
 
-/** A process begins. A trial that has ended several processes is rolled back. */
+/**
+ * The record after one more process start. During a trial starts are counted; after too many (`maxStarts`) it is rolled
+ * back.
+ */
 export function started(record: RemoteRecord): RemoteRecord {
   const { trial } = record;
   if (!trial) return record;
-  if (trial.starts >= mostStarts) return rolledBack(record, "the agent ended while it was on trial, more than once");
+  if (trial.starts >= maxStarts) return rolledBack(record, "the agent ended more than once during the trial");
   return { ...record, trial: { ...trial, starts: trial.starts + 1 } };
 }
 
 export const encodeRecord = (record: RemoteRecord): string => JSON.stringify({ v: 1, ...record });
 
-/** `undefined`: not a record that this version understands. */
+/** Parses the record; undefined if it is damaged, or of an unknown format. */
 export function decodeRecord(text: string): RemoteRecord | undefined {
   const value = recordIn(text);
   if (value?.v !== 1) return undefined;
-  const { desired, trial, current, good = [], verdict } = value;
+  const { desired, trial, current, good = [], verdict, lost } = value;
   const documents = [desired, current, ...(Array.isArray(good) ? good : [{}])];
   if (!documents.every((one) => one === undefined || isKept(one))) return undefined;
   if (trial !== undefined && !isTrial(trial)) return undefined;
-  // The verdict about the newest document may be missing; the documents in force may not.
-  return { ...blank, desired, trial, current, good, verdict: isVerdict(verdict) ? verdict : undefined } as RemoteRecord;
+  // A damaged `verdict` is left out; damaged documents make the whole record unusable.
+  return {
+    ...blank,
+    desired,
+    trial,
+    current,
+    good,
+    verdict: isVerdict(verdict) ? verdict : undefined,
+    lost: typeof lost === "string" ? lost : undefined,
+  } as RemoteRecord;
 }
 
 const isTrial = (value: unknown): value is Trial =>
@@ -154,7 +197,7 @@ const isTrial = (value: unknown): value is Trial =>
   Number.isSafeInteger(value.starts) &&
   isRecord(value.before);
 
-const isVerdict = (value: unknown): value is Verdict =>
+const isVerdict = (value: unknown): value is RemoteRejection =>
   isRecord(value) &&
   (value.version === undefined || Number.isSafeInteger(value.version)) &&
   typeof value.hash === "string" &&

@@ -1,20 +1,21 @@
-import { exactDuration } from "../base/exact-duration.ts";
 import { timingProblems } from "../base/lease-timing.ts";
+import { exactDuration } from "../base/time/exact-duration.ts";
 import { formatBytes } from "./bytes.ts";
 import type { Config } from "./settings.ts";
 
-/** A broken rule between several settings. `path` names the one that is most likely wrong. */
-export interface Conflict {
+/** A conflict between settings. */
+export interface SettingsConflict {
+  /** The setting that is most likely wrong. */
   readonly path: string;
-  /** The settings that it was compared with. */
+  /** The settings that it conflicts with; empty if it is invalid by itself. */
   readonly against: readonly string[];
   readonly message: string;
 }
 
-/** Rules between settings. They are checked once all layers are merged, so that no half of a change is judged. */
-export function conflicts(config: Config): readonly Conflict[] {
+/** The conflicts between the settings of the merged configuration. */
+export function conflicts(config: Config): readonly SettingsConflict[] {
   const { leader, link, nodeLifecycle, status } = config;
-  const found: Conflict[] = [];
+  const found: SettingsConflict[] = [];
   const demand = (holds: boolean, [path, ...against]: readonly [string, ...string[]], message: string): void => {
     if (!holds) found.push({ path, against, message });
   };
@@ -22,7 +23,7 @@ export function conflicts(config: Config): readonly Conflict[] {
   demand(
     leader.duration % 1000 === 0,
     ["leader.duration"],
-    `${exactDuration(leader.duration)} is not in whole seconds, as a Lease has it`,
+    `${exactDuration(leader.duration)} must be in whole seconds, because a Lease stores whole seconds`,
   );
   for (const { setting, against, message } of timingProblems(leader))
     found.push({ path: `leader.${setting}`, against: against.map((name) => `leader.${name}`), message });

@@ -1,23 +1,25 @@
-import { parseDuration } from "../base/duration.ts";
-import { exactDuration } from "../base/exact-duration.ts";
+import { number as anyNumber, type Schema, SchemaProblems, whole, word, yesNo } from "../base/schema.ts";
+import { parseDuration } from "../base/time/duration.ts";
+import { exactDuration } from "../base/time/exact-duration.ts";
 import { formatBytes, parseBytes } from "./bytes.ts";
 
 /** The values that a setting accepts, as JSON schema. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** One setting: its default, the values it accepts, and one sentence. All printed text about it is made from these. */
+/** One setting. Its type, checks, documentation and JSON Schema are derived from this definition. */
 export interface Setting<T> {
   readonly kind: "setting";
+  /** The description for the reference. */
   readonly sentence: string;
   readonly default: T;
-  /** "a duration such as 40s, from 1s to 1d". */
+  /** The accepted values in words: "a duration such as 40s, from 1s to 1d". */
   readonly accepts: string;
   readonly json: JsonSchema;
-  /** Parses a value from YAML or JSON; `undefined`: not acceptable. */
+  /** Parses a value from YAML or JSON; undefined if it is not accepted. */
   parse(written: unknown): T | undefined;
-  /** Parses the text of an environment variable. */
+  /** Parses the text of an environment variable; undefined if it is not accepted. */
   parseText(text: string): T | undefined;
-  /** As a person would write it in the file. */
+  /** The value as it would stand in the file. */
   show(value: T): string;
 }
 
@@ -80,63 +82,49 @@ export function bytes(standard: string, sentence: string, bounds: Bounds<string>
   };
 }
 
-export function integer(standard: number, sentence: string, bounds: Bounds<number>): Setting<number> {
-  return {
-    ...number(standard, sentence, bounds),
-    accepts: `a whole number from ${bounds.min} to ${bounds.max}`,
-    json: { type: "integer", minimum: bounds.min, maximum: bounds.max },
-    parse: (written) => (Number.isInteger(written) ? within(written as number, bounds.min, bounds.max) : undefined),
-    parseText: (text) => (/^-?\d+$/.test(text) ? within(Number(text), bounds.min, bounds.max) : undefined),
-  };
-}
-
-export function number(standard: number, sentence: string, bounds: Bounds<number>): Setting<number> {
+/**
+ * A setting whose accepted values are described by a schema. `valueIn`: converts the text of an environment variable.
+ */
+const settingOf = <T>(
+  schema: Schema<T>,
+  standard: T,
+  sentence: string,
+  valueIn: (text: string) => unknown,
+): Setting<T> => {
+  const parse = (written: unknown): T | undefined => schema.read(written, new SchemaProblems(0));
   return {
     kind: "setting",
     sentence,
     default: standard,
-    accepts: `a number from ${bounds.min} to ${bounds.max}`,
-    json: { type: "number", minimum: bounds.min, maximum: bounds.max },
-    parse: (written) => (typeof written === "number" ? within(written, bounds.min, bounds.max) : undefined),
-    parseText: (text) => (/^-?\d+(\.\d+)?$/.test(text) ? within(Number(text), bounds.min, bounds.max) : undefined),
+    accepts: schema.expects,
+    json: schema.json,
+    parse,
+    parseText: (text) => parse(valueIn(text)),
     show: String,
   };
-}
+};
+
+export const integer = (standard: number, sentence: string, bounds: Bounds<number>): Setting<number> =>
+  settingOf(whole(bounds), standard, sentence, (text) => (/^-?\d+$/.test(text) ? Number(text) : undefined));
+
+export const number = (standard: number, sentence: string, bounds: Bounds<number>): Setting<number> =>
+  settingOf(anyNumber(bounds), standard, sentence, (text) => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : undefined));
 
 export const perSecond = (standard: number, sentence: string, bounds: Bounds<number>): Setting<number> => ({
   ...number(standard, sentence, bounds),
   accepts: `a rate per second, from ${bounds.min} to ${bounds.max}`,
 });
 
-export function choice<const C extends string>(choices: readonly C[], standard: C, sentence: string): Setting<C> {
-  const parse = (written: unknown): C | undefined => choices.find((one) => one === written);
-  return {
-    kind: "setting",
-    sentence,
-    default: standard,
-    accepts: `one of ${choices.join(", ")}`,
-    json: { type: "string", enum: choices },
-    parse,
-    parseText: parse,
-    show: String,
-  };
-}
+export const choice = <const C extends string>(choices: readonly C[], standard: C, sentence: string): Setting<C> =>
+  settingOf(word(...choices), standard, sentence, (text) => text);
 
-export const flag = (standard: boolean, sentence: string): Setting<boolean> => ({
-  kind: "setting",
-  sentence,
-  default: standard,
-  accepts: "true or false",
-  json: { type: "boolean" },
-  parse: (written) => (typeof written === "boolean" ? written : undefined),
-  parseText: (text) => (text === "true" ? true : text === "false" ? false : undefined),
-  show: String,
-});
+export const flag = (standard: boolean, sentence: string): Setting<boolean> =>
+  settingOf(yesNo, standard, sentence, (text) => (text === "true" ? true : text === "false" ? false : undefined));
 
-/** Longer than anything a person writes; bounds the work of the patterns. */
+/** Maximum length of a text, in characters. Limits the time that patterns take. */
 const longestText = 4096;
 
-/** Text of a form: `accepts` says in words what `pattern` checks. */
+/** A text setting. `accepts`: the pattern in words. `longest`: in characters. */
 export function text(
   standard: string,
   sentence: string,
@@ -160,7 +148,7 @@ export function text(
 export const path = (standard: string, sentence: string): Setting<string> =>
   text(standard, sentence, { pattern: /^\/[^\0]*$/, accepts: "an absolute path" });
 
-/** Must match the form and parse as a URL: a port of 70000 does not. */
+/** A URL of this form. It must also parse: a port of 70000 matches most patterns. */
 export function url(sentence: string, form: { readonly pattern: RegExp; readonly accepts: string }): Setting<string> {
   const written = text("", sentence, form);
   const address = (value: string | undefined) => (value !== undefined && URL.canParse(value) ? value : undefined);
@@ -171,7 +159,7 @@ export function url(sentence: string, form: { readonly pattern: RegExp; readonly
   };
 }
 
-/** A setting that may be left out; `otherwise` says what applies then. */
+/** A setting that may be left out. `otherwise`: the behaviour without it, for the reference. */
 export function optional<T>(setting: Setting<T>, otherwise: string): Setting<T | undefined> {
   return {
     ...setting,
@@ -181,7 +169,7 @@ export function optional<T>(setting: Setting<T>, otherwise: string): Setting<T |
   };
 }
 
-/** A setting whose default is a fact of this machine: `loadConfig` fills it in, and nothing else ever sees it empty. */
+/** A setting whose default is a fact of this machine. `loadConfig` fills it in, so its value is never empty. */
 export const derived = (setting: Setting<string>, otherwise: string): Setting<string> => ({
   ...setting,
   sentence: `${setting.sentence} Otherwise: ${otherwise}.`,
@@ -194,7 +182,7 @@ const plainInYaml = (value: string): boolean =>
 const within = (value: number | undefined, min: number, max: number): number | undefined =>
   value !== undefined && value >= min && value <= max ? value : undefined;
 
-/** For values in the list of settings itself: a wrong default fails when the list is loaded. */
+/** Parses a default or a bound in the list of settings. Throws if it is invalid. */
 function sure<T>(parse: (text: string) => T | undefined, text: string): T {
   const value = parse(text);
   if (value === undefined) throw new Error(`the list of settings holds an impossible value: ${text}`);

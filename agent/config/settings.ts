@@ -37,7 +37,7 @@ const namespaceNames = {
 
 const labelKey = "([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?";
 const labelValue = "[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?";
-/** Spaces can match behind each part only: a text that does not fit fails without much backtracking. */
+/** Spaces can match only after each part, so that a text that does not match fails without much backtracking. */
 const requirement = `(!?${labelKey} *|${labelKey} *(=|==|!=) *(${labelValue} *)?|${labelKey} +(in|notin) +\\([^()]*\\) *)`;
 
 const labelSelector = {
@@ -49,9 +49,9 @@ const labelSelector = {
 const modeOf = (controller: string) =>
   choice(["act", "off"], "act", `Whether the ${controller} controller runs while this board leads.`);
 
-/** Every setting once. Types, defaults, checks, reference, JSON schema and example are made from this list. */
+/** All settings. Types, defaults, checks, reference, JSON Schema and example file are derived from this list. */
 export const settings = section("Configuration of the siteward agent.", {
-  site: section("Which boards and namespaces belong to the site that this board belongs to.", {
+  site: section("This board's site: its name, its boards and its namespaces.", {
     name: text("default", "The site's name; its boards share the Lease siteward-<name>.", identityName),
     nodeSelector: optional(
       text("", "Label selector of the site's Nodes.", labelSelector),
@@ -62,7 +62,7 @@ export const settings = section("Configuration of the siteward agent.", {
       "every namespace while the whole cluster is the site, and none with a nodeSelector",
     ),
   }),
-  board: section("Who this board is, and when it is unwell.", {
+  board: section("This board's names, its sensors, and the limits beyond which it is unwell.", {
     name: derived(text("", "The board's name.", identityName), "the host's name"),
     node: derived(text("", "The name of the board's Node.", objectName), "the board's name"),
     ...sensorSettings,
@@ -84,27 +84,27 @@ export const settings = section("Configuration of the siteward agent.", {
       "HTTPS_PROXY and NO_PROXY",
     ),
   }),
-  client: section("How much is asked of the API server.", {
-    qps: perSecond(20, "Requests per second, on average.", { min: 0.1, max: 10_000 }),
-    burst: integer(30, "Requests that may be sent at once after a quiet time.", { min: 1, max: 10_000 }),
-    inflight: integer(16, "Writes that may wait for their answer at the same time.", { min: 1, max: 256 }),
-    timeouts: section("How long the API server may be silent before a request is given up.", {
-      read: duration("30s", "For the answer to a read of one object.", { min: "1s", max: "10m" }),
-      list: duration("30s", "Until a list begins, and between its pieces.", { min: "1s", max: "10m" }),
-      watch: duration("30s", "Until a watch begins.", { min: "1s", max: "10m" }),
-      write: duration("30s", "For the answer to a write.", { min: "1s", max: "10m" }),
+  client: section("Limits for requests to the API server.", {
+    qps: perSecond(20, "Maximum number of requests per second, on average.", { min: 0.1, max: 10_000 }),
+    burst: integer(30, "Maximum number of requests sent at once after a pause.", { min: 1, max: 10_000 }),
+    inflight: integer(16, "Maximum number of writes in flight at the same time.", { min: 1, max: 256 }),
+    timeouts: section("How long to wait for the API server before a request fails.", {
+      read: duration("30s", "For the whole answer to a read of one object.", { min: "1s", max: "10m" }),
+      list: duration("30s", "For the beginning of a list, and for each further part.", { min: "1s", max: "10m" }),
+      watch: duration("30s", "For the beginning of a watch.", { min: "1s", max: "10m" }),
+      write: duration("30s", "For the whole answer to a write.", { min: "1s", max: "10m" }),
     }),
   }),
   link: section("When the link to the API server counts as live.", {
-    watchStall: duration("90s", "A watch that says nothing for so long is not trusted, and opened again.", {
+    watchStall: duration("90s", "A watch without events or bookmarks for this long is stale, and is opened again.", {
       min: "1s",
       max: "1h",
     }),
-    blip: duration("10s", "An interruption up to here is no outage.", { min: "0s", max: "1h" }),
+    blip: duration("10s", "An interruption up to this long does not count as an outage.", { min: "0s", max: "1h" }),
     heartbeats: choice(
       ["watch", "list"],
       "watch",
-      "How the boards' heartbeats reach the leader: each at once, or by a list every 20s, which is half the bytes.",
+      "How the leader receives the boards' heartbeats: by a watch, or by a list every 20s, which needs half the traffic.",
     ),
   }),
   leader: section("The election of the board that leads the site.", {
@@ -113,87 +113,96 @@ export const settings = section("Configuration of the siteward agent.", {
       text("", "Further namespaces where sites keep their Leases; no tenant may write Leases there.", namespaceNames),
       "none, and a Lease elsewhere claims nothing",
     ),
-    duration: duration("60s", "How long a leader is believed after its last renewal; whole seconds.", {
+    duration: duration("60s", "How long followers wait after a leader's last renewal; in whole seconds.", {
       min: "1s",
       max: "1h",
     }),
-    renewDeadline: duration("40s", "How long a leader tries to renew before it steps down.", {
+    renewDeadline: duration("40s", "A leader that has not managed to renew for this long steps down.", {
       min: "500ms",
       max: "1h",
     }),
-    retry: duration("10s", "The pause between two attempts.", { min: "100ms", max: "10m" }),
-    sickFor: duration("60s", "A leader that is unwell for so long steps down where another board stands by.", {
+    retry: duration("10s", "The pause between two renewals, or two attempts to lead.", { min: "100ms", max: "10m" }),
+    sickFor: duration("60s", "An unwell leader steps down after this time if another board is ready to lead.", {
       min: "1s",
       max: "1d",
     }),
     followers: choice(
       ["expiry", "poll"],
       "expiry",
-      "When followers look at the Lease: when the observed term would end, or at every retry as client-go does.",
+      "When followers read the Lease: when the observed term would end, or at every retry as client-go does.",
     ),
   }),
   standby: choice(
     ["cold", "warm"],
     "cold",
-    "What a board that does not lead keeps up to date: nothing but its cache on disk (cold), or its watches (warm).",
+    "Whether a board that does not lead keeps its cache up to date with watches (warm) or not (cold).",
   ),
   judgement: section("How the leader judges boards that fall silent.", {
     policy: choice(
       ["evidence", "kubernetes"],
       "evidence",
-      "Harmful acts only with evidence, or the rules of kube-controller-manager to the letter.",
+      "evidence: harmful acts need proof that a board is lost; kubernetes: exactly the rules of kube-controller-manager.",
     ),
-    recovery: duration("10m", "After an outage of the link, evictions go at the secondary rate for so long.", {
+    recovery: duration("10m", "After an outage of the link, evictions go at the secondary rate for this long.", {
       min: "0s",
       max: "1d",
     }),
   }),
-  nodeLifecycle: section("When a board counts as lost, and how fast its pods are given up.", {
+  nodeLifecycle: section("When a board counts as lost, and how fast pods are evicted.", {
     monitorPeriod: duration("5s", "How often the boards are judged.", { min: "100ms", max: "10m" }),
     gracePeriod: duration("50s", "How long a board may stay silent before it counts as lost.", {
       min: "1s",
       max: "1d",
     }),
-    startupGracePeriod: duration("60s", "The same for a board that has just appeared.", { min: "1s", max: "1d" }),
-    evictionRate: perSecond(0.1, "Boards per second that may be evicted in a healthy zone.", { min: 0, max: 1000 }),
-    secondaryRate: perSecond(0.01, "The same in a large zone that is partly disrupted.", { min: 0, max: 1000 }),
-    largeZone: integer(50, "A zone with more boards than this is large; in a smaller one evictions stop.", {
-      min: 0,
-      max: 100_000,
+    startupGracePeriod: duration("60s", "The grace period for a board that has just appeared.", {
+      min: "1s",
+      max: "1d",
     }),
-    unhealthyZone: number(0.55, "The share of lost boards from which on a zone is partly disrupted.", {
+    evictionRate: perSecond(0.1, "Boards per second that may be evicted in a healthy zone.", { min: 0, max: 1000 }),
+    secondaryRate: perSecond(0.01, "Boards per second that may be evicted in a large zone that is partly disrupted.", {
+      min: 0,
+      max: 1000,
+    }),
+    largeZone: integer(
+      50,
+      "A zone with more boards is large. In a smaller one that is partly disrupted, evictions stop.",
+      {
+        min: 0,
+        max: 100_000,
+      },
+    ),
+    unhealthyZone: number(0.55, "A zone is partly disrupted from this share of lost boards on.", {
       min: 0,
       max: 1,
     }),
   }),
   taintEviction: section("How pods leave a board that carries a NoExecute taint.", {
-    workers: integer(8, "Deletions of pods that may be under way at the same time.", { min: 1, max: 100 }),
+    workers: integer(8, "Maximum number of pods deleted at the same time.", { min: 1, max: 100 }),
   }),
-  podGC: section("Pods that are of no use any more.", {
-    terminatedThreshold: integer(
-      12_500,
-      "How many pods that have run to their end are kept; 0: all of them. A small site is well served with 100.",
-      { min: 0, max: 1_000_000 },
-    ),
+  podGC: section("The garbage collection of pods.", {
+    terminatedThreshold: integer(12_500, "How many ended pods are kept; 0 keeps all of them. 100 suits a small site.", {
+      min: 0,
+      max: 1_000_000,
+    }),
   }),
-  daemonSet: section("Daemon pods.", {
-    workers: integer(2, "DaemonSets that may be worked on at the same time.", { min: 1, max: 100 }),
+  daemonSet: section("The pods of DaemonSets.", {
+    workers: integer(2, "Maximum number of DaemonSets processed at the same time.", { min: 1, max: 100 }),
     bind: flag(
       false,
-      "Whether the leader binds daemon pods to their boards itself, if they fit: for sites without a kube-scheduler.",
+      "Whether the leader itself binds daemon pods that fit to their boards; for sites without a kube-scheduler.",
     ),
   }),
-  endpoints: section("The addresses behind services.", {
-    workers: integer(5, "Services that may be worked on at the same time, by each controller of them.", {
+  endpoints: section("Endpoints and EndpointSlices, the addresses behind Services.", {
+    workers: integer(5, "Maximum number of Services that each of these controllers processes at the same time.", {
       min: 1,
       max: 100,
     }),
-    batch: duration("0s", "How long changes of pods are gathered before a service is looked at: saves writes.", {
+    batch: duration("0s", "How long changes of pods are collected before a Service is processed, to save writes.", {
       min: "0s",
       max: "1h",
     }),
-    perSlice: integer(100, "Addresses in one EndpointSlice.", { min: 1, max: 1000 }),
-    perMirroredSubset: integer(1000, "Addresses of one subset of Endpoints that are repeated as EndpointSlices.", {
+    perSlice: integer(100, "Maximum number of addresses in one EndpointSlice.", { min: 1, max: 1000 }),
+    perMirroredSubset: integer(1000, "Maximum number of addresses mirrored from one subset of Endpoints.", {
       min: 1,
       max: 1000,
     }),
@@ -207,56 +216,63 @@ export const settings = section("Configuration of the siteward agent.", {
     daemonSet: section("Keeps one pod of each DaemonSet on every board that is eligible.", {
       mode: modeOf("DaemonSet"),
     }),
-    endpoints: section("Keeps Endpoints: the addresses of a service's pods, in one object.", {
+    endpoints: section("Maintains Endpoints: the addresses of a Service's pods, in one object.", {
       mode: modeOf("Endpoints"),
     }),
-    endpointSlice: section("Keeps EndpointSlices: the addresses of a service's pods, in portions.", {
+    endpointSlice: section("Maintains EndpointSlices: the addresses of a Service's pods, in several objects.", {
       mode: modeOf("EndpointSlice"),
     }),
-    endpointSliceMirroring: section("Repeats Endpoints that were made by hand as EndpointSlices.", {
+    endpointSliceMirroring: section("Mirrors Endpoints that users created to EndpointSlices.", {
       mode: modeOf("EndpointSlice mirroring"),
     }),
   }),
   cache: section("The copy of the site's objects in cache.db.", {
-    decodedBytes: bytes("4MiB", "Decoded objects kept in memory: less saves memory, more saves CPU.", {
+    decodedBytes: bytes("4MiB", "Size of the decoded objects kept in memory. Less saves memory, more saves CPU.", {
       min: "64KiB",
       max: "1GiB",
     }),
-    pageSize: integer(500, "Objects on one page of a list.", { min: 1, max: 5000 }),
-    deltasPerObject: integer(16, "Deltas of one object that the journal keeps before it merges them.", {
+    pageSize: integer(500, "Number of objects on one page of a list.", { min: 1, max: 5000 }),
+    deltasPerObject: integer(16, "Maximum number of an object's deltas in the journal before they are merged.", {
       min: 2,
       max: 1000,
     }),
-    sqlite: section("SQLite's own settings.", {
-      cacheKiB: integer(512, "Pages that SQLite keeps in memory, in KiB.", { min: 64, max: 1_048_576 }),
+    sqlite: section("Settings of SQLite.", {
+      cacheKiB: integer(512, "Size of SQLite's page cache, in KiB.", { min: 64, max: 1_048_576 }),
       mmapMiB: integer(0, "How much of the file is mapped into memory, in MiB.", { min: 0, max: 4096 }),
-      walAutocheckpointPages: integer(2000, "Pages in the write-ahead log before it is written back.", {
+      walAutocheckpointPages: integer(2000, "Number of pages in the write-ahead log that triggers a checkpoint.", {
         min: 10,
         max: 100_000,
       }),
-      journalSizeLimitKiB: integer(4096, "The size to which the write-ahead log is cut back, in KiB.", {
+      journalSizeLimitKiB: integer(4096, "The size to which a checkpoint truncates the write-ahead log, in KiB.", {
         min: 64,
         max: 1_048_576,
       }),
     }),
   }),
-  state: section("What must survive a restart.", {
+  state: section("Data that must survive a restart.", {
     folder: path("/var/lib/siteward", "The folder of state.db and cache.db."),
   }),
-  run: section("What need not survive a restart.", {
+  run: section("Data that need not survive a restart.", {
     folder: path("/run/siteward", "The folder of status.json, best on a tmpfs."),
   }),
-  log: section("What the agent says on standard output.", {
-    level: choice(["error", "warn", "info", "debug"], "info", "The least important lines that are written."),
+  log: section("The agent's log.", {
+    level: choice(["error", "warn", "info", "debug"], "info", "The lowest level that is logged."),
     format: choice(
       ["auto", "json", "text"],
       "auto",
-      "JSON lines, readable lines, or what fits where they go: fields for the journal, JSON for a file.",
+      "auto: entries with fields for systemd's journal, readable lines on a terminal, JSON lines otherwise.",
     ),
   }),
   status: section("How often status.json is written.", {
-    minInterval: duration("10s", "At most this often, when something changed.", { min: "100ms", max: "10m" }),
-    every: duration("30s", "At least this often.", { min: "1s", max: "1h" }),
+    minInterval: duration(
+      "10s",
+      "The average interval between writes after changes, at least; a few may follow each other at once.",
+      {
+        min: "100ms",
+        max: "10m",
+      },
+    ),
+    every: duration("30s", "The longest interval between two writes.", { min: "1s", max: "1h" }),
   }),
   memory: memorySettings,
   upkeep: upkeepSettings,

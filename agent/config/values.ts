@@ -1,24 +1,27 @@
 import { memberOf } from "../base/json.ts";
-import { nearest } from "../base/nearest.ts";
+import { nearest } from "../base/text/nearest.ts";
 import type { Entries, Infer, Section, Setting } from "./schema.ts";
 
-/** A setting's value and its origin: "default", "siteward.yaml:12", "SITEWARD_LOG_LEVEL". */
 export interface Origin {
   readonly value: unknown;
+  /** The layer that set the value: "default", "siteward.yaml:12", "SITEWARD_LOG_LEVEL". */
   readonly origin: string;
-  /** An unusable value was written over it, or perhaps meant for it: comparisons with other settings prove nothing. */
+  /**
+   * A later layer has an invalid value for this setting, or a misspelt name that probably means it. Conflicts with
+   * other settings are then not reported.
+   */
   readonly isInDoubt?: true;
 }
 
-/** Values by dotted path. Layers are merged here; the typed configuration is made from the result. */
+/** The merged values of all layers, by dotted path. */
 export type Values = Map<string, Origin>;
 
-/** Where a layer's values were written, for origins and for problems. */
 export interface Layer {
+  /** Names the place of a value, for origins and problems: "siteward.yaml:12". */
   where(path: readonly string[]): string;
 }
 
-/** Every setting with its path, in the order of the list. */
+/** Every setting with its dotted path, in the order of the list. */
 export function* settingsIn(
   section: Section<Entries>,
   path: readonly string[] = [],
@@ -38,12 +41,12 @@ export function defaultsOf(section: Section<Entries>): Values {
   return values;
 }
 
-/** Merges a tree from YAML or JSON into the values. Invalid entries are left out and reported. */
+/** Merges a tree from YAML or JSON into the values. Leaves invalid entries out and returns their problems. */
 export function layTree(values: Values, root: Section<Entries>, tree: unknown, layer: Layer): readonly string[] {
   const problems: string[] = [];
   const doubted: string[] = [];
   const visit = (section: Section<Entries>, written: unknown, path: readonly string[]): void => {
-    // A section whose settings are all commented out is null in YAML.
+    // In YAML, a section whose settings are all commented out is null.
     if (written === null) return;
     if (typeof written !== "object" || Array.isArray(written)) {
       const inside = Object.keys(section.entries).join(", ");
@@ -68,14 +71,14 @@ export function layTree(values: Values, root: Section<Entries>, tree: unknown, l
   return problems;
 }
 
-/** Marks a setting, a section, or with "" everything as in doubt, until a later layer sets it again. */
+/** Marks a setting or all settings of a section ("" for all) as in doubt, until a later layer sets them. */
 export function doubt(values: Values, path: string): void {
   for (const [at, origin] of values) {
     if (path === "" || at === path || at.startsWith(`${path}.`)) values.set(at, { ...origin, isInDoubt: true });
   }
 }
 
-/** Merges one value, or reports it as invalid. */
+/** Merges one value. If `parsed` is undefined, adds a problem instead. */
 export function lay(
   values: Values,
   path: string,
@@ -93,7 +96,7 @@ export function lay(
   }
 }
 
-/** The typed configuration. Every value in `values` was parsed by its own setting. */
+/** Converts the values to the typed configuration. The cast is safe: each value was parsed by its own setting. */
 export function treeOf<E extends Entries>(section: Section<E>, values: Values): Infer<Section<E>> {
   const build = (inner: Section<Entries>, path: readonly string[]): object =>
     Object.fromEntries(
@@ -105,7 +108,7 @@ export function treeOf<E extends Entries>(section: Section<E>, values: Values): 
   return build(section, []) as Infer<Section<E>>;
 }
 
-/** A value as it was written, short enough for a sentence. */
+/** A value as JSON, cut to 60 characters, for messages. */
 export function quoted(written: unknown): string {
   const shown = JSON.stringify(written) ?? String(written);
   return shown.length > 60 ? `${shown.slice(0, 57)}...` : shown;
@@ -113,7 +116,7 @@ export function quoted(written: unknown): string {
 
 const nameOf = (path: readonly string[]): string => (path.length === 0 ? "the file" : path.join("."));
 
-/** A similar name in the same section; otherwise a setting of that name in another section. */
+/** A similar name in the same section, or a setting of the same name in another one; undefined if there is neither. */
 function likelyMeant(root: Section<Entries>, path: readonly string[], name: string): string | undefined {
   let section: Section<Entries> | undefined = root;
   for (const step of path) {

@@ -2,19 +2,19 @@ import { constructFromEvents, EVENT_ID, type Event, getScalarValue, parseEvents,
 
 export interface YamlProblem {
   readonly line: number | undefined;
-  /** The key concerned; undefined: the whole file. */
+  /** The path of the key; undefined if the problem concerns the whole file. */
   readonly path: readonly string[] | undefined;
   readonly message: string;
 }
 
 export interface YamlDocument {
   readonly value: unknown;
-  /** The line on which a key stands; list items are keyed by their number. */
+  /** The line of a key, from 1; undefined if unknown. In a path, list items are numbers from 0. */
   lineOf(path: readonly string[]): number | undefined;
   readonly problems: readonly YamlProblem[];
 }
 
-/** Plain words for messages about the parser's internals. */
+/** Replacements for messages of the parser that a user would not understand. */
 const inPlainWords: readonly (readonly [RegExp, string])[] = [
   [/tab characters must not be used/, "tabs cannot indent YAML; use spaces"],
   [/aliases exceeded/, "aliases (*name) are not used here; write the value out"],
@@ -23,8 +23,8 @@ const inPlainWords: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * One YAML document with the lines of its keys. Aliases are refused: with them, a file of a few lines unfolds into
- * gigabytes. Duplicate keys are all reported; the parser alone would stop at the first.
+ * Parses one YAML document and the line numbers of its keys. Refuses aliases, with which a few lines can expand to
+ * gigabytes. Reports all duplicate keys; the parser alone would stop at the first.
  */
 export function parseYaml(source: string): YamlDocument {
   const lines = lineStarts(source);
@@ -57,7 +57,7 @@ interface Keys {
 interface Open {
   readonly path: readonly string[];
   readonly kind: "document" | "mapping" | "sequence";
-  /** The key whose value comes next; undefined: a key comes next. */
+  /** In a mapping: the key whose value comes next; undefined if a key comes next. */
   key: string | undefined;
   items: number;
 }
@@ -75,7 +75,7 @@ function keysOf(source: string, events: readonly Event[], starts: readonly numbe
     else problems.push({ line, path, message: `${path.join(".")} is written twice, first on line ${first}` });
     parent.key = key;
   };
-  /** The path of the value that begins here. */
+  /** The path of the value that begins at this event. */
   const childOf = (parent: Open | undefined): readonly string[] => {
     if (!parent || parent.kind === "document") return [];
     if (parent.kind === "sequence") return [...parent.path, String(parent.items++)];

@@ -7,20 +7,24 @@ import { isRecord } from "../base/json.ts";
 import { apiVersion, checkFile, kind } from "../config/load.ts";
 import { readText } from "../config/read-text.ts";
 import { parseYaml } from "../config/yaml.ts";
-import { readCredentials } from "../fleet/credentials.ts";
+import { readCredentials } from "../fleet/mqtt/credentials.ts";
 import type { WantedFile } from "./file-set.ts";
 
-/** Everything a board needs to belong to its site, and optionally to a fleet. Holds file contents, not paths. */
+/** The settings and file contents with which a board belongs to its site, and optionally to a fleet. */
 export interface Enrolment {
   readonly kubeconfig: string;
+  /** The site's name; undefined: the default. */
   readonly site: string | undefined;
+  /** The board's name; undefined: the host name. */
   readonly board: string | undefined;
+  /** The settings of the fleet link; undefined: the board belongs to no fleet. */
   readonly fleet: FleetEnrolment | undefined;
 }
 
 export interface FleetEnrolment {
   readonly url: string;
   readonly name: string;
+  /** In PEM. Certificate, key and CA are needed for a broker with TLS. */
   readonly certificate: string | undefined;
   readonly key: string | undefined;
   readonly ca: string | undefined;
@@ -37,7 +41,7 @@ export const places = (root: string) => ({
 const secret = 0o600;
 const open = 0o644;
 
-/** All files of an enrolment. Files that systemd requires at the start precede the drop-in that names them. */
+/** All files of an enrolment. Credentials precede the systemd drop-in that names them: the unit needs them to start. */
 export function enrolmentFiles(enrolment: Enrolment, root: string): readonly WantedFile[] {
   const at = places(root);
   const { fleet } = enrolment;
@@ -53,15 +57,17 @@ export function enrolmentFiles(enrolment: Enrolment, root: string): readonly Wan
   ];
 }
 
-/** Files of an earlier enrolment that this one does not need; the drop-in first, as it names the others. */
+/**
+ * Files of an earlier enrolment that this one does not need. The systemd drop-in comes first, as it names the others.
+ */
 export function leftovers({ fleet }: Enrolment, root: string): readonly string[] {
   const at = places(root);
   return fleet ? [] : [at.dropIn, ...["mqtt.crt", "mqtt.key", "mqtt-ca.crt"].map(at.credentials)];
 }
 
 /**
- * Keeps the names of an earlier enrolment unless new ones are given: a board that gets a new token must not forget its
- * site. It would contend for another site's Lease, beside the leader of its own.
+ * Keeps the names of an earlier enrolment unless new ones are given: a board that only gets a new token must not lose
+ * the name of its site, as it would then compete for another site's Lease.
  */
 export function withFormerNames(enrolment: Enrolment, root: string): Enrolment {
   const found = readText(places(root).settings);
@@ -73,10 +79,10 @@ export function withFormerNames(enrolment: Enrolment, root: string): Enrolment {
   return { ...enrolment, site: enrolment.site ?? nameIn("site"), board: enrolment.board ?? nameIn("board") };
 }
 
-/** Paths as seen on the board, regardless of `root`. */
+/** The systemd drop-in. Its paths are those on the running board, regardless of `root`. */
 const dropInText = (names: readonly string[]): string =>
   [
-    "# Written by siteward enroll. A unit that names a credential which is not there does not start.",
+    "# Written by siteward enroll. The unit does not start if one of these files is missing.",
     "[Service]",
     ...names.map((name) => `LoadCredential=${name}:/etc/siteward/credentials/${name}`),
     "",
@@ -108,7 +114,7 @@ export function checkSettings(enrolment: Enrolment): void {
   }
 }
 
-/** Throws unless the certificate is this board's and the key matches it. */
+/** Throws unless the certificate is for this board and the key belongs to the certificate. */
 export function checkFleet(
   fleet: FleetEnrolment | undefined,
   names: { readonly site: string; readonly board: string },

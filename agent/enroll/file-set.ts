@@ -10,41 +10,44 @@ export interface WantedFile {
   readonly mode: number;
 }
 
-/** Temporary name until all files are on disk. */
-const beside = (path: string): string => `${path}.enrolling`;
+/** The temporary name of a file until all files are on disk. */
+const temporary = (path: string): string => `${path}.enrolling`;
 
 /**
- * Writes several files so that after a power cut either all are old, or all can be made new: writes each text to a
- * temporary file, then the list of files (`ledger`), and only then renames. A certificate without its key would be
- * worse than none.
+ * Writes several files as one: after a power cut, either all files are old, or `finish` completes the write. Each text
+ * goes to a temporary file first, then the list of files to `ledger`, and only then the temporary files are renamed. A
+ * certificate without its key would be worse than none.
  */
 export function writeAll(files: readonly WantedFile[], ledger: string): void {
   finish(ledger);
   for (const { path, text, mode } of files) {
     mkdirSync(dirname(path), { recursive: true });
-    writeAnew(beside(path), text, mode);
+    writeAnew(temporary(path), text, mode);
   }
   mkdirSync(dirname(ledger), { recursive: true });
-  writeAnew(beside(ledger), JSON.stringify(files.map(({ path }) => path)), 0o600);
+  writeAnew(temporary(ledger), JSON.stringify(files.map(({ path }) => path)), 0o600);
   for (const { path } of files) syncFolder(dirname(path));
-  renameSync(beside(ledger), ledger);
+  renameSync(temporary(ledger), ledger);
   syncFolder(dirname(ledger));
   finish(ledger);
 }
 
-/** Whether an earlier run was interrupted after it had written everything to disk. */
+/** Whether an earlier run was interrupted after it had written all temporary files and the ledger. */
 export const isUnfinished = (ledger: string): boolean => existsSync(ledger);
 
-/** Completes an interrupted run, if it had written its ledger. May be interrupted itself. */
+/**
+ * Completes an interrupted run if it wrote its ledger, and returns the paths of its files. May itself be interrupted,
+ * and then repeated.
+ */
 export function finish(ledger: string): readonly string[] {
   const paths = pathsIn(ledger);
-  for (const path of paths) if (existsSync(beside(path))) renameSync(beside(path), path);
+  for (const path of paths) if (existsSync(temporary(path))) renameSync(temporary(path), path);
   for (const folder of new Set(paths.map((path) => dirname(path)))) syncFolder(folder);
   rmSync(ledger, { force: true });
   return paths;
 }
 
-/** A truncated ledger names no files: the enrolment has to be repeated, and must not fail here. */
+/** The paths in the ledger. A damaged ledger names none: the enrolment has to be repeated, and must not fail here. */
 function pathsIn(ledger: string): readonly string[] {
   if (!existsSync(ledger)) return [];
   try {
@@ -56,7 +59,7 @@ function pathsIn(ledger: string): readonly string[] {
   }
 }
 
-/** Creates a new file: a process that has the old one open must not read the secret. */
+/** Replaces the file by a new one, so that a process that has the old one open cannot read the secret. */
 function writeAnew(path: string, text: string, mode: number): void {
   rmSync(path, { force: true });
   writeNew(path, text, mode);

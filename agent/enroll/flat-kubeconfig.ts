@@ -1,18 +1,18 @@
 import { dirname, resolve } from "node:path";
 import { dump } from "js-yaml";
-import { readCredentialFile } from "../client/credential-file.ts";
-import { CredentialsError } from "../client/credentials-error.ts";
-import { kubeconfigContext, type Section } from "../client/kubeconfig.ts";
+import { readCredentialFile } from "../client/credentials/credential-file.ts";
+import { CredentialsError } from "../client/credentials/credentials-error.ts";
+import { type KubeconfigSection, kubeconfigContext } from "../client/credentials/kubeconfig.ts";
 
 /**
- * Reduces a kubeconfig to one self-contained context: certificates and keys are embedded. Plugins and token files stay
- * where they are, as others renew them.
+ * Reduces a kubeconfig to one context with embedded certificates and keys. Plugins and token files are only referred
+ * to, because other programs renew their tokens.
  */
 export async function flatKubeconfig(file: string, context: string | undefined): Promise<string> {
   const text = await readCredentialFile(file, "kubeconfig");
   const found = kubeconfigContext(text, file, context);
   const { cluster, user } = found;
-  const embedded = async (section: Section, name: string): Promise<Readonly<Record<string, string>>> => {
+  const embedded = async (section: KubeconfigSection, name: string): Promise<Readonly<Record<string, string>>> => {
     const data = section.text(`${name}-data`);
     if (data !== undefined) return { [`${name}-data`]: data };
     const path = section.text(name);
@@ -20,14 +20,14 @@ export async function flatKubeconfig(file: string, context: string | undefined):
     const pem = await readCredentialFile(resolve(dirname(file), path), `${name} file`);
     return { [`${name}-data`]: Buffer.from(pem).toString("base64") };
   };
-  const kept = (section: Section, names: readonly string[]): Readonly<Record<string, unknown>> =>
+  const kept = (section: KubeconfigSection, names: readonly string[]): Readonly<Record<string, unknown>> =>
     Object.fromEntries(
       names
         .filter((name) => section.has(name))
         .map((name) => [name, section.fields(name) ?? (isFlag(name) ? section.flag(name) : section.text(name))]),
     );
   const tokenFile = user.text("tokenFile");
-  return written({
+  return kubeconfigText({
     cluster: {
       ...kept(cluster, ["server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url"]),
       ...(await embedded(cluster, "certificate-authority")),
@@ -47,14 +47,17 @@ const isFlag = (name: string): boolean => name === "insecure-skip-tls-verify";
 /** Builds a kubeconfig from a server's address, its certificate authority and a token. */
 export function tokenKubeconfig(server: string, token: string, ca: string | undefined): string {
   if (!URL.canParse(server) || !/^https:\/\//.test(server))
-    throw new CredentialsError(`server ${server} is no address`, "Write it like https://10.0.0.1:6443.");
+    throw new CredentialsError(`server ${server} is not an address`, "Write it like https://10.0.0.1:6443.");
   if (!/^[\w.~+/=-]+$/.test(token))
-    throw new CredentialsError("the token is none: it holds blanks or other characters", "Copy it again, whole.");
+    throw new CredentialsError(
+      "the token is invalid: it has spaces or other forbidden characters",
+      "Copy the whole token again.",
+    );
   const authority = ca === undefined ? {} : { "certificate-authority-data": Buffer.from(ca).toString("base64") };
-  return written({ cluster: { server, ...authority }, user: { token }, namespace: undefined });
+  return kubeconfigText({ cluster: { server, ...authority }, user: { token }, namespace: undefined });
 }
 
-function written(parts: {
+function kubeconfigText(parts: {
   readonly cluster: object;
   readonly user: object;
   readonly namespace: string | undefined;

@@ -2,13 +2,13 @@ import { accessSync, constants, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { codeOf } from "../config/read-text.ts";
 
-/** Folders of every system; without them the path is mistyped, or the card not mounted. */
-const partsOfASystem = ["etc", "usr"];
+/** Folders that every system has. If they are missing, the path is wrong, or the card is not mounted. */
+const requiredFolders = ["etc", "usr"];
 
-/** Why the folder cannot be enrolled; undefined: it holds a system. */
+/** Why the folder is not the root of a system; undefined: it is. */
 export function rootProblem(root: string): string | undefined {
-  if (!isFolder(root)) return `${root} is no folder: is the card mounted?`;
-  const missing = partsOfASystem.filter((name) => !isFolder(join(root, name)));
+  if (!isFolder(root)) return `${root} is not a folder: is the card mounted?`;
+  const missing = requiredFolders.filter((name) => !isFolder(join(root, name)));
   return missing.length === 0
     ? undefined
     : `${root} is not the root of a system: it has no ${missing.map((name) => `${name}/`).join(" and no ")}`;
@@ -25,7 +25,7 @@ function existingAbove(file: string): string {
   return folder;
 }
 
-/** A path that may not be read counts as existing. */
+/** Whether the path is a folder; true also if this user may not read that. */
 function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();

@@ -1,4 +1,4 @@
-import type { Database } from "../../storage/database.ts";
+import type { Database } from "../../storage/database/database.ts";
 import { Memo } from "../../storage/memo.ts";
 import { Outbox } from "../../storage/outbox.ts";
 import type { Ambient } from "../base/ambient.ts";
@@ -7,89 +7,100 @@ import type { JsonRecord } from "../base/json.ts";
 import type { ClockState } from "../board/clock-sync.ts";
 import type { Effect, SiteControls } from "../commands/desk/controls.ts";
 import type { CommandTaker } from "../commands/desk/desk.ts";
+import type { SignedMessage } from "../commands/desk/request.ts";
 import { readRemote, writeRemote } from "../config/remote-file.ts";
 import type { Fault, Kept, Vitals } from "../config/remote-record.ts";
 import type { Config } from "../config/settings.ts";
+import type { StatusContribution } from "../status/contribution.ts";
 import type { Status } from "../status/schema.ts";
-import type { Told } from "../status/told.ts";
-import { ConfigKeeper, type KeeperParts } from "./config-keeper.ts";
-import { credentialFiles, readCredentials } from "./credentials.ts";
-import { FleetEvents } from "./events.ts";
+import { ConfigKeeper, type ConfigKeeperDeps } from "./configuration/config-keeper.ts";
 import { Fleet } from "./fleet.ts";
-import type { FleetEvent, FleetEventSink } from "./fleet-events.ts";
 import { Intake } from "./intake.ts";
-import type { OpenLink } from "./link.ts";
-import { LinkProblems } from "./link-problems.ts";
-import { OutboxPublisher } from "./outbox-publisher.ts";
-import { Reports } from "./reports.ts";
+import { credentialFiles, readCredentials } from "./mqtt/credentials.ts";
+import type { OpenLink } from "./mqtt/link.ts";
+import { LinkProblems } from "./mqtt/link-problems.ts";
+import type { FleetIdentity } from "./mqtt/topics.ts";
+import { FleetEvents } from "./reporting/events.ts";
+import type { FleetEvent, FleetEventSink } from "./reporting/fleet-events.ts";
+import { OutboxPublisher } from "./reporting/outbox-publisher.ts";
+import { Reports } from "./reporting/reports.ts";
+import { States } from "./reporting/states.ts";
+import { StatusEvents } from "./reporting/status-events.ts";
 import { SiteCommandGate } from "./site-command-gate.ts";
-import { States } from "./states.ts";
-import { StatusEvents } from "./status-events.ts";
-import type { Identity } from "./topics.ts";
 
-export interface BoardFleetParts {
+export interface BoardFleetDeps {
   readonly config: Config;
-  readonly identity: Identity;
+  readonly identity: FleetIdentity;
   readonly url: URL;
   readonly open: OpenLink;
   readonly database: Database;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly bootId: string;
-  /** Version of the fleet settings in force. */
+  /** The version of the fleet's settings that is wholly in force; undefined if none is. */
   readonly remoteVersion: () => number | undefined;
-  readonly reload: KeeperParts["reload"];
-  /** Validation errors of the fleet's settings on this board; none: they may be applied. */
+  /** The faults of the stored settings that are not in force. */
+  readonly leftOut: ConfigKeeperDeps["leftOut"];
+  readonly reload: ConfigKeeperDeps["reload"];
+  /** Validation errors of the fleet's settings on this board. They may be applied if there are none. */
   readonly judge: (document: Kept) => readonly Fault[];
+  /** Why a document is refused for its signature or the lack of one; undefined if it may be accepted. */
+  readonly unsigned: (message: SignedMessage) => Fault | undefined;
   readonly clockState: () => ClockState;
   readonly status: () => Status | undefined;
   readonly standing: SiteControls["standing"];
   readonly birth: () => JsonRecord;
-  /** Set before the first message arrives. */
-  readonly desk: () => CommandTaker;
-  readonly news: () => void;
+  readonly statusChanged: () => void;
 }
 
 const look: Millis = 2000;
 const failurePause: Millis = 30_000;
 
-/** Wires up everything that connects this board to its fleet. */
+/** Connects the parts of the fleet link with each other and with the agent. */
 export class BoardFleet implements FleetEventSink {
-  readonly name = "fleet";
   readonly #ambient: Ambient;
-  readonly #parts: BoardFleetParts;
+  readonly #deps: BoardFleetDeps;
   readonly #events: FleetEvents;
   readonly #reports: Reports;
   readonly #keeper: ConfigKeeper;
-  readonly #intake: Intake;
+  readonly #intakeFor: (desk: CommandTaker) => Intake;
   readonly #fleet: Fleet;
-  readonly #troubles = new LinkProblems();
+  readonly #linkProblems = new LinkProblems();
 
-  constructor(ambient: Ambient, parts: BoardFleetParts) {
-    const { config, identity, url, open, database, env, bootId, clockState, status, standing, news } = parts;
+  constructor(ambient: Ambient, deps: BoardFleetDeps) {
+    const { config, identity, url, open, database, env, bootId, clockState, status, standing, statusChanged } = deps;
     const { eventRows, eventBytes, responseRows, responseBytes } = config.mqtt.outbox;
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
     const outbox = new Outbox(database, {
       event: { rows: eventRows, bytes: eventBytes },
       response: { rows: responseRows, bytes: responseBytes },
     });
     const states = new States();
-    const ear = new SiteCommandGate();
-    const added = (): void => drain.ring();
-    const happenings = new FleetEvents(ambient, { identity, outbox, bootId, clockState, added });
-    const { tellDropped } = happenings;
-    const troubles = this.#troubles;
-    const drain = new OutboxPublisher(ambient, { outbox, states, bootId, happenings, troubles, tellDropped });
-    this.#events = happenings;
+    const gate = new SiteCommandGate();
+    const added = (): void => publisher.ring();
+    const events = new FleetEvents(ambient, { identity, outbox, bootId, clockState, added });
+    const { reportDropped } = events;
+    const linkProblems = this.#linkProblems;
+    const publisher = new OutboxPublisher(ambient, {
+      identity,
+      outbox,
+      states,
+      bootId,
+      events,
+      linkProblems,
+      reportDropped,
+    });
+    this.#events = events;
     this.#keeper = new ConfigKeeper(ambient, {
       read: () => readRemote(config.state.folder),
       write: (record) => writeRemote(config.state.folder, record),
-      judge: parts.judge,
-      versionInForce: parts.remoteVersion,
-      reload: parts.reload,
+      judge: deps.judge,
+      versionInForce: deps.remoteVersion,
+      leftOut: deps.leftOut,
+      reload: deps.reload,
       vitals: () => this.#vitals(),
       canary: config.remote.canary,
-      happenings,
+      events,
     });
     this.#reports = new Reports({
       identity,
@@ -99,22 +110,14 @@ export class BoardFleet implements FleetEventSink {
       clockState,
       status,
       standing,
-      birth: parts.birth,
+      birth: deps.birth,
       reported: () => this.#keeper.reported(),
     });
-    this.#intake = new Intake(ambient, {
-      identity,
-      desk: parts.desk,
-      outbox,
-      states,
-      bootId,
-      standing,
-      ear,
-      desired: (payload) => {
-        if (config.remote.enabled) this.#keeper.take(payload);
-      },
-      added,
-    });
+    const desired = (message: SignedMessage): void => {
+      if (config.remote.enabled) this.#keeper.take({ payload: message.payload, refusal: deps.unsigned(message) });
+    };
+    this.#intakeFor = (desk) =>
+      new Intake(ambient, { identity, desk, outbox, states, bootId, standing, gate, desired, added });
     const files = credentialFiles(config, env);
     this.#fleet = new Fleet(ambient, {
       config,
@@ -124,36 +127,39 @@ export class BoardFleet implements FleetEventSink {
       credentials: () => readCredentials(files, identity),
       outbox,
       states,
-      drain,
-      intake: this.#intake,
+      publisher,
       reports: this.#reports,
-      happenings,
+      events,
       bootId,
       clockState,
       standing,
-      ear,
-      troubles,
-      news,
+      gate,
+      linkProblems,
+      statusChanged,
     });
   }
 
-  /** Runs until the signal aborts. Failures are logged and retried: the fleet link never ends the agent. */
-  async run(signal: AbortSignal): Promise<void> {
+  /**
+   * Runs until the signal aborts, with commands handed to the desk. Failures are logged and retried; they never end the
+   * agent.
+   */
+  async run(signal: AbortSignal, desk: CommandTaker): Promise<void> {
+    const intake = this.#intakeFor(desk);
     await Promise.all([
-      this.#lasting("link", signal, () => this.#fleet.run(signal)),
+      this.#lasting("link", signal, () => this.#fleet.run(signal, intake)),
       this.#lasting("settings", signal, () => this.#keeper.run(signal)),
       this.#lasting("events", signal, () => this.#watch(signal)),
     ]);
-    await this.#intake.settled();
+    await intake.settled();
   }
 
   note(event: FleetEvent): void {
     this.#events.note(event);
   }
 
-  told(now: Instant): Told {
+  contribution(now: Instant): StatusContribution {
     const mqtt = this.#fleet.part(now);
-    return { mqtt, config: this.#keeper.part(), problems: [...this.#keeper.problems(), ...this.#troubles.list()] };
+    return { mqtt, config: this.#keeper.part(), problems: [...this.#keeper.problems(), ...this.#linkProblems.list()] };
   }
 
   /** Publishes the birth message again. */
@@ -161,7 +167,7 @@ export class BoardFleet implements FleetEventSink {
     return this.#reports.announce();
   }
 
-  /** The version of the fleet's settings in force. */
+  /** The version of the fleet's settings that is in force; undefined if none is. */
   configVersion(): number | undefined {
     return this.#keeper.versionInForce;
   }
@@ -178,14 +184,14 @@ export class BoardFleet implements FleetEventSink {
     return this.#fleet.reloadCredentials(dryRun, new AbortController().signal);
   }
 
-  /** Records changes of the status as events, whether or not the broker is reachable. */
+  /** Stores changes of the status as events, whether or not the broker can be reached. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
     const events = new StatusEvents();
     let seen: Status | undefined;
     while (!signal.aborted) {
-      const status = this.#parts.status();
-      if (status && status !== seen) for (const event of events.look(status, clock.now())) this.note(event);
+      const status = this.#deps.status();
+      if (status && status !== seen) for (const event of events.changes(status, clock.now())) this.note(event);
       seen = status;
       this.#events.retry();
       await sleep(clock, look, signal);
@@ -198,14 +204,14 @@ export class BoardFleet implements FleetEventSink {
         await run();
         return;
       } catch (error) {
-        this.#ambient.log.error("a part of the fleet's link failed", { part, error });
+        this.#ambient.log.error("a task of the fleet link failed", { part, error });
         await sleep(this.#ambient.clock, failurePause, signal);
       }
     }
   }
 
   #vitals(): Vitals {
-    const { leader, link } = this.#parts.status() ?? {};
+    const { leader, link } = this.#deps.status() ?? {};
     const isRenewed = leader?.leaseAgeMs !== undefined && leader.leaseAgeMs <= leader.leaseDurationMs;
     return { lease: isRenewed, api: link?.api.state === "up", mqtt: this.#fleet.isUp };
   }

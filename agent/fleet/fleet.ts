@@ -1,110 +1,112 @@
 import type { Outbox } from "../../storage/outbox.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
+import { TaskGroup } from "../base/concurrency/tasks.ts";
 import { hintOf, sentenceOf } from "../base/errors.ts";
-import { TaskGroup } from "../base/tasks.ts";
 import type { ClockState } from "../board/clock-sync.ts";
 import type { Effect, SiteControls } from "../commands/desk/controls.ts";
 import type { Config } from "../config/settings.ts";
 import type { MqttPart } from "../status/parts.ts";
-import type { Tls } from "./credentials.ts";
-import { presence } from "./documents.ts";
-import type { FleetEventSink } from "./fleet-events.ts";
 import type { Intake } from "./intake.ts";
-import { LinkError, type Opening, type OpenLink } from "./link.ts";
-import type { LinkProblems } from "./link-problems.ts";
-import type { OutboxPublisher } from "./outbox-publisher.ts";
+import type { Tls } from "./mqtt/credentials.ts";
+import { LinkError, type LinkOptions, type OpenLink } from "./mqtt/link.ts";
+import type { LinkProblems } from "./mqtt/link-problems.ts";
+import { boardTopic, type FleetIdentity, userNameOf } from "./mqtt/topics.ts";
 import { afterEnd, rested } from "./pace.ts";
-import type { Reports } from "./reports.ts";
+import { presence } from "./reporting/documents.ts";
+import type { FleetEventSink } from "./reporting/fleet-events.ts";
+import type { OutboxPublisher } from "./reporting/outbox-publisher.ts";
+import type { Reports } from "./reporting/reports.ts";
+import type { States } from "./reporting/states.ts";
 import { live, Reconnect } from "./session.ts";
 import type { SiteCommandGate } from "./site-command-gate.ts";
-import type { States } from "./states.ts";
-import { boardTopic, type Identity, userNameOf } from "./topics.ts";
 
-export interface FleetParts {
+export interface FleetDeps {
   readonly config: Config;
-  readonly identity: Identity;
+  readonly identity: FleetIdentity;
   readonly url: URL;
   readonly open: OpenLink;
   /** Reads the credential files. Throws a LinkError. */
   readonly credentials: () => Tls;
   readonly outbox: Outbox;
   readonly states: States;
-  readonly drain: OutboxPublisher;
-  readonly intake: Intake;
+  readonly publisher: OutboxPublisher;
   readonly reports: Reports;
-  readonly happenings: FleetEventSink;
+  readonly events: FleetEventSink;
   readonly bootId: string;
   readonly clockState: () => ClockState;
   readonly standing: SiteControls["standing"];
-  readonly ear: SiteCommandGate;
-  readonly troubles: LinkProblems;
-  /** Called when the link's part of the status changes. */
-  readonly news: () => void;
+  readonly gate: SiteCommandGate;
+  readonly linkProblems: LinkProblems;
+  /** Called when the link's part of the status has changed. */
+  readonly statusChanged: () => void;
 }
 
 const willDelay: Millis = 30_000;
 const connectTimeout: Millis = 30_000;
 const filesLook: Millis = 60_000;
 const clockLook: Millis = 2000;
-/** How long new credentials may take to connect. */
+/** The time within which a connection must come up with new credentials. */
 const reloadLimit: Millis = 60_000;
-/** Pause after an error of our own storage. */
+/** Pause after an error that is not one of the link, such as one of the storage. */
 const storagePause: Millis = 30_000;
 
 /**
- * The fleet link over many connections. Its failures never block or end the agent; they appear in the status and are
- * retried.
+ * Keeps this board connected to the fleet's broker. Failures never block or end the agent: they appear in the status,
+ * and the connection is retried.
  */
 export class Fleet {
   readonly #ambient: Ambient;
-  readonly #parts: FleetParts;
+  readonly #deps: FleetDeps;
   #pace = rested;
   #state: MqttPart["state"] = "starting";
   #since: Instant;
   #session = 0;
   #error: LinkError | undefined;
-  /** Of the current connection, or of the last one that came up. */
+  /** The credentials of the current connection, or of the last one that came up. */
   #tls: Tls | undefined;
-  /** Credentials to keep after newer files failed to connect. */
+  /**
+   * The credentials to use instead of the files: no connection came up with the credentials that are in the files now.
+   */
   #keeps: Tls | undefined;
+  /** Aborted to end the current connection and open another one. */
   #again = new AbortController();
 
-  constructor(ambient: Ambient, parts: FleetParts) {
+  constructor(ambient: Ambient, deps: FleetDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
     this.#since = ambient.clock.now();
   }
 
-  async run(signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal, intake: Intake): Promise<void> {
     const tasks = new TaskGroup(signal);
-    tasks.start("leftover answers", (inner) => this.#guarded("leftover answers", this.#parts.intake.leftover(inner)));
-    tasks.start("link", (inner) => this.#connections(inner));
+    tasks.start("leftover answers", (inner) => this.#guarded("leftover answers", intake.leftover(inner)));
+    tasks.start("link", (inner) => this.#connections(inner, intake));
     tasks.start("files", (inner) => this.#watchFiles(inner));
     await tasks.join();
   }
 
   part(now: Instant): MqttPart {
-    const { outbox, states, drain, bootId, url } = this.#parts;
+    const { outbox, states, publisher, bootId, url } = this.#deps;
     const oldest = outbox.oldest();
     return {
       state: this.#state,
       since: this.#since,
       server: url.host,
       session: this.#session,
-      rtt: drain.rtt,
+      rttMs: publisher.rtt,
       outbox: {
         state: states.size,
         response: outbox.usage("response").rows,
         event: outbox.usage("event").rows,
-        oldest: oldest && (oldest.boot === bootId ? now.mono - oldest.mono : now.mono),
+        oldestMs: oldest && (oldest.boot === bootId ? now.mono - oldest.mono : now.mono),
       },
       dropped: outbox.lost,
       error: this.#error && { message: sentenceOf(this.#error), hint: this.#error.hint },
     };
   }
 
-  /** The last error; `undefined` while the link is up and before the first failure. */
+  /** The last error; undefined while the link is up and before the first failure. */
   get error(): LinkError | undefined {
     return this.#error;
   }
@@ -114,8 +116,8 @@ export class Fleet {
   }
 
   /**
-   * Reloads the credential files. Unless a connection comes up with them within a minute, the former ones are restored:
-   * a bad copy must not cost the link.
+   * Reconnects with the present credential files. If no connection comes up with them within a minute, the former
+   * credentials are used again.
    */
   async reloadCredentials(dryRun: boolean, signal: AbortSignal): Promise<Effect> {
     const { clock } = this.#ambient;
@@ -123,7 +125,7 @@ export class Fleet {
     let fresh: Tls;
     try {
       this.#keeps = undefined;
-      fresh = this.#parts.credentials();
+      fresh = this.#deps.credentials();
     } catch (error) {
       this.#keeps = former;
       return { outcome: "refused", code: 422, error: "credentials", message: sentenceOf(error) };
@@ -149,14 +151,14 @@ export class Fleet {
     };
   }
 
-  async #connections(signal: AbortSignal): Promise<void> {
+  async #connections(signal: AbortSignal, intake: Intake): Promise<void> {
     const { clock, random } = this.#ambient;
-    const { config, happenings } = this.#parts;
+    const { config, events } = this.#deps;
     const { first, most, refused } = config.mqtt.reconnect;
     while (!signal.aborted) {
       const again = this.#again.signal;
       const both = AbortSignal.any([signal, again]);
-      const { error, upFor } = await this.#connection(both);
+      const { error, upFor } = await this.#connection(both, intake);
       if (signal.aborted) return;
       if (again.aborted) {
         this.#again = new AbortController();
@@ -173,20 +175,23 @@ export class Fleet {
       this.#pace = next.pace;
       if (next.isDuplicate) {
         this.#ambient.log.error("another client uses this board's identity", {
-          identity: userNameOf(this.#parts.identity),
+          identity: userNameOf(this.#deps.identity),
         });
-        happenings.note({ type: "identity.duplicate", severity: "critical", detail: { session: this.#session } });
+        events.note({ type: "identity.duplicate", severity: "critical", detail: { session: this.#session } });
       }
-      this.#is("down", error);
+      this.#setState("down", error);
       await this.#pause(error, next.pause, both);
       if (again.aborted && !signal.aborted) this.#again = new AbortController();
     }
   }
 
-  /** A certificate may only seem expired or not yet valid; retries as soon as the clock is synchronised. */
+  /**
+   * Waits before the next attempt. If the last one failed on a certificate, the clock may be wrong: the wait then ends
+   * as soon as the clock is synchronised.
+   */
   async #pause({ kind }: LinkError, pause: Millis, signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
-    const { clockState } = this.#parts;
+    const { clockState } = this.#deps;
     const waitsForClock = kind === "certificate" && clockState() === "unsynced";
     const begun = clock.now();
     for (let left = pause; left > 0 && !signal.aborted; left = pause - elapsed(begun, clock.now())) {
@@ -196,28 +201,31 @@ export class Fleet {
   }
 
   /** Runs one connection, from reading the credentials to its end. */
-  async #connection(signal: AbortSignal): Promise<{ readonly error: LinkError; readonly upFor: Millis | undefined }> {
+  async #connection(
+    signal: AbortSignal,
+    intake: Intake,
+  ): Promise<{ readonly error: LinkError; readonly upFor: Millis | undefined }> {
     const { clock, log } = this.#ambient;
-    const { open, bootId, url } = this.#parts;
+    const { open, bootId, url } = this.#deps;
     let upSince: Instant | undefined;
     let isOver = false;
     try {
-      const tls = url.protocol === "mqtts:" ? (this.#keeps ?? this.#parts.credentials()) : undefined;
+      const tls = url.protocol === "mqtts:" ? (this.#keeps ?? this.#deps.credentials()) : undefined;
       const session = { number: this.#nextSession(), bootId };
       this.#session = session.number;
-      // Also before connecting: queued messages may arrive together with the CONNACK.
-      this.#parts.ear.begin(clock.now());
-      // Messages received before the end are still handled, but no longer prove that the link is up.
+      // Called before connecting too, because queued messages may arrive together with the CONNACK.
+      this.#deps.gate.begin(clock.now());
+      // A message that is handled after the end of its connection does not prove that the link is up.
       const ready = (): void => {
         if (!isOver) this.#ready(tls);
       };
-      const link = await open(this.#opening(tls, presence("offline", session, "lost"), ready), signal);
+      const link = await open(this.#opening(tls, presence("offline", session, "lost"), intake, ready), signal);
       upSince = clock.now();
-      this.#parts.ear.begin(upSince);
-      const { identity, drain, reports, clockState, standing, ear, troubles } = this.#parts;
+      this.#deps.gate.begin(upSince);
+      const { identity, publisher, reports, clockState, standing, gate, linkProblems } = this.#deps;
       const error = await live(
         this.#ambient,
-        { identity, session, link, drain, reports, clockState, standing, ear, troubles, ready },
+        { identity, session, link, publisher, reports, clockState, standing, gate, linkProblems, ready },
         signal,
       );
       return { error, upFor: elapsed(upSince, clock.now()) };
@@ -232,36 +240,36 @@ export class Fleet {
       try {
         this.#keepSession();
       } catch (error) {
-        log.debug("the number of the session is not written down yet", { error });
+        log.debug("the session number is not stored yet", { error });
       }
     }
   }
 
-  /** A full disk must not keep the board from its fleet: the number advances in memory and is persisted later. */
+  /** The number of a new session. While the disk is full, the number advances in memory only, and is stored later. */
   #nextSession(): number {
-    const { outbox } = this.#parts;
+    const { outbox } = this.#deps;
     try {
       this.#keepSession();
       return outbox.count("session");
     } catch (error) {
-      this.#ambient.log.warn("the number of the session cannot be written down", { error });
+      this.#ambient.log.warn("the session number cannot be stored", { error });
       return Math.max(this.#session, outbox.last("session")) + 1;
     }
   }
 
   #ready(tls: Tls | undefined): void {
     this.#tls = tls;
-    if (!this.isUp) this.#is("up", undefined);
+    if (!this.isUp) this.#setState("up", undefined);
   }
 
-  /** Persists session numbers that could not be written before. */
+  /** Stores session numbers that could not be stored before. */
   #keepSession(): void {
-    const { outbox } = this.#parts;
+    const { outbox } = this.#deps;
     while (outbox.last("session") < this.#session) outbox.count("session");
   }
 
-  #opening(tls: Tls | undefined, will: string, ready: () => void): Opening {
-    const { config, identity, intake, url } = this.#parts;
+  #opening(tls: Tls | undefined, will: string, intake: Intake, ready: () => void): LinkOptions {
+    const { config, identity, url } = this.#deps;
     const { keepalive, sessionExpiry, receiveMaximum, maxPacket, topicAliases } = config.mqtt;
     return {
       url,
@@ -275,51 +283,52 @@ export class Fleet {
       connectTimeout,
       will: { topic: boardTopic(identity, "up"), payload: will, delay: willDelay },
       receive: (message) => {
-        // A received message proves the link as well, and may be handled before the last acknowledgement.
+        // A received message proves that the link is up, and may be handled before the subscriptions are acknowledged.
         ready();
         return intake.receive(message);
       },
     };
   }
 
-  /** Uses renewed certificates within a minute, and reverts if the broker refuses them. */
+  /** Reconnects within a minute after the credential files were changed. */
   async #watchFiles(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#ambient;
-    while (!signal.aborted && this.#parts.url.protocol === "mqtts:") {
+    while (!signal.aborted && this.#deps.url.protocol === "mqtts:") {
       await sleep(clock, filesLook, signal);
       const used = this.#tls;
       if (signal.aborted || !this.isUp || used === undefined || this.#keeps) continue;
       try {
-        if (isSame(used, this.#parts.credentials())) continue;
+        if (isSame(used, this.#deps.credentials())) continue;
       } catch {
-        // Perhaps half copied; checked again in the next round.
+        // The files may be half copied; they are read again in the next round.
         continue;
       }
       const { outcome } = await this.reloadCredentials(false, signal);
-      log.info("the credential files of the fleet's link changed", { outcome });
+      log.info("the credential files of the fleet link changed", { outcome });
     }
   }
 
   #reconnect(): void {
-    this.#again.abort(new Reconnect("with other files"));
+    this.#again.abort(new Reconnect("the credential files changed"));
   }
 
-  #is(state: MqttPart["state"], error: LinkError | undefined): void {
+  #setState(state: MqttPart["state"], error: LinkError | undefined): void {
     const { clock, log } = this.#ambient;
-    if (state === "up") log.info("connected with the fleet", { server: this.#parts.url.host, session: this.#session });
+    if (state === "up")
+      log.info("connected to the fleet's broker", { server: this.#deps.url.host, session: this.#session });
     else if (this.#state !== state || this.#error?.message !== error?.message)
-      log.warn("no connection with the fleet", { error, hint: error?.hint });
+      log.warn("no connection to the fleet's broker", { error, hint: error?.hint });
     if (this.#state !== state) this.#since = clock.now();
     this.#state = state;
     this.#error = error;
-    this.#parts.news();
+    this.#deps.statusChanged();
   }
 
   async #guarded(what: string, work: Promise<void>): Promise<void> {
     try {
       await work;
     } catch (error) {
-      this.#ambient.log.error("a part of the fleet's link failed", { what, error });
+      this.#ambient.log.error("a task of the fleet link failed", { what, error });
     }
   }
 }

@@ -3,31 +3,30 @@ import type { Ambient } from "../base/ambient.ts";
 import type { Millis } from "../base/clock.ts";
 import type { SiteControls } from "../commands/desk/controls.ts";
 import type { CommandTaker } from "../commands/desk/desk.ts";
-import type { Answer } from "../commands/desk/request.ts";
-import type { Incoming, Message } from "./link.ts";
-import type { Admission, SiteCommandGate } from "./site-command-gate.ts";
-import type { States } from "./states.ts";
+import type { Answer, SignedMessage } from "../commands/desk/request.ts";
+import type { Incoming, MqttMessage } from "./mqtt/link.ts";
 import {
   allowedResponseTopic,
   type CommandTopic,
+  type FleetIdentity,
   filtersOf,
-  type Identity,
   parseCommandTopic,
   resultTopic,
-} from "./topics.ts";
+} from "./mqtt/topics.ts";
+import type { States } from "./reporting/states.ts";
+import type { GateDecision, SiteCommandGate } from "./site-command-gate.ts";
 
-export interface IntakeParts {
-  readonly identity: Identity;
-  /** Receives commands; set before the first one arrives. */
-  readonly desk: () => CommandTaker;
+export interface IntakeDeps {
+  readonly identity: FleetIdentity;
+  readonly desk: CommandTaker;
   readonly outbox: Outbox;
-  /** Takes answers that the disk refuses. */
+  /** Receives answers that cannot be written to disk. */
   readonly states: States;
   readonly bootId: string;
   readonly standing: SiteControls["standing"];
-  readonly ear: SiteCommandGate;
-  /** Receives the desired settings. The topic is retained, so the broker sends them again on the next connection. */
-  readonly desired: (payload: Uint8Array) => void;
+  readonly gate: SiteCommandGate;
+  /** Receives the desired settings, a retained message: the broker sends it again on the next connection. */
+  readonly desired: (message: SignedMessage) => void;
   /** Called after an answer was added to the outbox. */
   readonly added: () => void;
 }
@@ -36,64 +35,76 @@ export interface IntakeParts {
 interface Place {
   readonly topic: string;
   readonly retain: boolean;
+  /** The sender's correlation data, in base64. */
   readonly correlation: string | undefined;
 }
 
 /**
- * Priority of answers when the outbox is full: refusals and reads must not displace the terminal answer of an accepted
+ * Ranks in the outbox: if it is full, refusals and answers to reads are dropped before the terminal answer of an accepted
  * command.
  */
 const ranks = { progress: 0, reply: 1, end: 2 } as const;
 
-/** A message that fails this often is acknowledged, or it would end every connection. */
+/** A message whose handling failed this often is acknowledged, because each failure ends the connection. */
 const mostTries = 3;
 
-/** Bound on answers in memory while the disk takes none; a working link needs only a few. */
+/** Bound of the answers that are kept in memory while the disk cannot be written. */
 const mostInMemory = 64;
 
-/** Correlation data is stored with the answer, so it is limited. */
+/** The longest correlation data that is kept, in bytes. It is stored with the answer; longer data is left out. */
 const longestCorrelation = 1024;
 
-const keptOf = ({ correlation }: Incoming): string | undefined =>
+const correlationOf = ({ correlation }: Incoming): string | undefined =>
   Buffer.byteLength(correlation ?? "", "base64") > longestCorrelation ? undefined : correlation;
 
+function signatureIn({ userProperties }: Incoming): Pick<SignedMessage, "signature"> {
+  const [sig, kid] = [userProperties.get("sig"), userProperties.get("kid")];
+  return sig === undefined || kid === undefined ? {} : { signature: { sig, kid } };
+}
+
+/** Stands for the fields of a command whose topic cannot be parsed. */
 const nameless = { origin: "mqtt", scope: "board", name: "", id: "" } as const;
 
 /** Receives messages from the broker: commands go to the desk, the desired settings to the ConfigKeeper. */
 export class Intake {
   readonly #ambient: Ambient;
-  readonly #parts: IntakeParts;
+  readonly #deps: IntakeDeps;
   readonly #tries = new Map<string, number>();
   readonly #answering = new Set<Promise<void>>();
 
-  constructor(ambient: Ambient, parts: IntakeParts) {
+  constructor(ambient: Ambient, deps: IntakeDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
-  /** Resolves when the message may be acknowledged: durable or not wanted. Rejects to have it delivered again. */
+  /** Resolves when the message may be acknowledged. Rejects if the broker should deliver it again. */
   async receive(message: Incoming): Promise<void> {
     const { topic } = message;
     try {
-      if (topic === filtersOf(this.#parts.identity).desired) this.#parts.desired(message.payload);
+      if (topic === filtersOf(this.#deps.identity).desired)
+        this.#deps.desired({ topic, payload: message.payload, ...signatureIn(message) });
       else await this.#command(message);
       this.#tries.delete(topic);
     } catch (error) {
       const tries = (this.#tries.get(topic) ?? 0) + 1;
-      this.#ambient.log.error("a message of the fleet could not be taken", { topic, tries, error });
+      this.#ambient.log.error("a message of the fleet could not be handled", { topic, tries, error });
       if (this.#tries.size > 100) this.#tries.clear();
       this.#tries.set(topic, tries);
       if (tries < mostTries) throw error;
     }
   }
 
-  /** Publishes answers to commands of the previous process. */
+  /** Stores answers to the commands that an earlier process left unfinished. */
   async leftover(signal: AbortSignal): Promise<void> {
-    const { desk, identity, standing } = this.#parts;
-    for await (const answer of desk().leftover(signal)) {
-      // An unfinished site command may have been sent again, to the next leader, whose answer must stay retained.
+    const { desk, identity, standing } = this.#deps;
+    for await (const answer of desk.leftover(signal)) {
+      // An unfinished site command may have been sent again to the next leader, whose retained answer must not be replaced.
       const isLast = answer.scope !== "site" || standing().isLeader || answer.body.state === "succeeded";
-      this.#tell(answer, { topic: resultTopic(identity, answer), retain: isLast, correlation: undefined }, ranks.end);
+      this.#respond(
+        answer,
+        { topic: resultTopic(identity, answer), retain: isLast, correlation: undefined },
+        ranks.end,
+      );
     }
   }
 
@@ -103,64 +114,63 @@ export class Intake {
   }
 
   async #command(message: Incoming): Promise<void> {
-    const { desk, identity, ear, standing } = this.#parts;
-    const { topic, payload, retained, expirySeconds, userProperties } = message;
+    const { desk, identity, gate, standing } = this.#deps;
+    const { topic, payload, retained, expirySeconds } = message;
     const found = parseCommandTopic(identity, topic);
     if (found === undefined) {
-      // No topic to answer on (docs/interfaces.md#order-of-checks, row 3); the desk counts it.
-      await desk().take({ ...nameless, topic, payload, retained, expirySeconds });
+      // There is no topic to answer on (docs/interfaces.md#order-of-checks, row 3); the desk only counts the message.
+      await desk.take({ ...nameless, topic, payload, retained, expirySeconds });
       return;
     }
-    const hearing = found.scope === "site" ? ear.hear(standing(), identity.board) : "take";
-    if (hearing === "ignore") {
-      this.#ambient.log.info("a command of the site is left to its leader", { topic });
+    const decision = found.scope === "site" ? gate.decide(standing(), identity.board) : "take";
+    if (decision === "ignore") {
+      this.#ambient.log.info("a site command is ignored, because another board leads", { topic });
       return;
     }
-    const [sig, kid] = [userProperties.get("sig"), userProperties.get("kid")];
-    const taken = await desk().take({
+    const taken = await desk.take({
       origin: "mqtt",
       ...found,
       topic,
       payload,
       retained,
       expirySeconds,
-      isLate: hearing === "late",
-      ...(keptOf(message) !== message.correlation && { asksTooMuch: true }),
-      ...(sig !== undefined && kid !== undefined && { signature: { sig, kid } }),
+      isLate: decision === "late",
+      ...(correlationOf(message) !== message.correlation && { asksTooMuch: true }),
+      ...signatureIn(message),
     });
     if (taken === "no answer") return;
-    const place = this.#placeOf(message, found, hearing);
-    this.#tell(taken.answer, place, taken.later ? ranks.progress : ranks.reply);
+    const place = this.#placeOf(message, found, decision);
+    this.#respond(taken.answer, place, taken.later ? ranks.progress : ranks.reply);
     if (taken.later) this.#follow(taken.later, place);
   }
 
   /**
-   * Never retain on a response topic chosen by the sender. Nor retain answers to site commands from a board that does
-   * not lead: the broker may have queued the command for a former leader, and the answer of the leader that executed it
-   * must stay.
+   * Where to publish the answer. It is never retained on a response topic that the sender chose. An answer to a site
+   * command is retained only by the leader: the broker may have queued the command for a former leader, and the answer of
+   * the leader that executed it must not be replaced.
    */
-  #placeOf(message: Incoming, found: CommandTopic, hearing: Admission): Place {
-    const { identity, standing } = this.#parts;
+  #placeOf(message: Incoming, found: CommandTopic, decision: GateDecision): Place {
+    const { identity, standing } = this.#deps;
     const { responseTopic } = message;
-    const correlation = keptOf(message);
+    const correlation = correlationOf(message);
     const wanted = responseTopic && allowedResponseTopic(identity, responseTopic);
     if (wanted) return { topic: wanted, retain: false, correlation };
-    const retain = found.scope !== "site" || (standing().isLeader && hearing === "take");
+    const retain = found.scope !== "site" || (standing().isLeader && decision === "take");
     return { topic: resultTopic(identity, found), retain, correlation };
   }
 
   #follow(answers: AsyncIterable<Answer>, place: Place): void {
     const all = async (): Promise<void> => {
-      for await (const answer of answers) this.#tell(answer, place, answer.isTerminal ? ranks.end : ranks.progress);
+      for await (const answer of answers) this.#respond(answer, place, answer.isTerminal ? ranks.end : ranks.progress);
     };
     const task = all()
-      .catch((error: unknown) => this.#ambient.log.error("an answer to the fleet could not be kept", { error }))
+      .catch((error: unknown) => this.#ambient.log.error("an answer to the fleet could not be stored", { error }))
       .finally(() => this.#answering.delete(task));
     this.#answering.add(task);
   }
 
-  #tell(answer: Answer, { topic, retain, correlation }: Place, rank: number): void {
-    const { outbox, bootId, desk, added } = this.#parts;
+  #respond(answer: Answer, { topic, retain, correlation }: Place, rank: number): void {
+    const { outbox, bootId, desk, added } = this.#deps;
     const { body, expirySeconds, isTerminal } = answer;
     const code = typeof body.code === "number" ? String(body.code) : undefined;
     const ttl: Millis = expirySeconds * 1000;
@@ -170,22 +180,22 @@ export class Intake {
         { ...message, properties: JSON.stringify({ code, correlation }), rank, ttl },
         { boot: bootId, mono: this.#ambient.clock.now().mono },
         () => {
-          if (isTerminal) desk().told(answer);
+          if (isTerminal) desk.markDelivered(answer);
         },
       );
     } catch (error) {
-      this.#tellUnwritten({ ...message, expiry: ttl, code, correlation }, error);
+      this.#respondFromMemory({ ...message, expiry: ttl, code, correlation }, error);
     }
     added();
   }
 
   /**
-   * A command refused because nothing can be persisted still gets its answer, as do reads
-   * (docs/interfaces.md#order-of-checks, row 23).
+   * Sends an answer from memory because it cannot be stored. This is done for answers to reads, and to commands that
+   * are refused because nothing can be stored (docs/interfaces.md#order-of-checks, row 23).
    */
-  #tellUnwritten(message: Message, error: unknown): void {
-    const { states } = this.#parts;
-    this.#ambient.log.debug("an answer is not written down", { topic: message.topic, error });
+  #respondFromMemory(message: MqttMessage, error: unknown): void {
+    const { states } = this.#deps;
+    this.#ambient.log.debug("an answer is not stored", { topic: message.topic, error });
     if (states.size < mostInMemory) states.put({ ...message, isUnwritten: true });
   }
 }

@@ -1,26 +1,30 @@
 import { backoff } from "../base/backoff.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
-import type { LinkErrorKind } from "./link.ts";
+import type { LinkErrorKind } from "./mqtt/link.ts";
 
 export interface PaceLimits {
+  /** Upper bound of the first pause. */
   readonly first: Millis;
+  /** Upper bound of every pause. */
   readonly most: Millis;
-  /** First pause if only an operator can help. */
+  /** First pause after a failure that only an operator can repair. */
   readonly refused: Millis;
 }
 
 /** State of the reconnect backoff. */
 export interface Pace {
+  /** Number of failures since the last stable connection. */
   readonly failures: number;
-  /** When connections ended right after they were up. */
+  /** When connections ended soon after they came up. */
   readonly short: readonly Instant[];
 }
 
+/** The pace without failures. */
 export const rested: Pace = { failures: 0, short: [] };
 
-export interface Ended {
+export interface EndedLink {
   readonly kind: LinkErrorKind;
-  /** How long it was up; `undefined`: never. */
+  /** How long the connection was up; undefined if it never was. */
   readonly upFor: Millis | undefined;
 }
 
@@ -28,32 +32,33 @@ export interface Ended {
 const stable: Millis = 60_000;
 
 /**
- * Two boards with one certificate disconnect each other: this many ends within the interval, each within `soon` of its
- * start (docs/interfaces.md#session).
+ * Two boards with one certificate disconnect each other. They are detected when `ends` connections ended within
+ * `within` milliseconds, each less than `soon` after it came up (docs/interfaces.md#session).
  */
 const duplicate = { ends: 4, within: 60_000, soon: 5000 } as const;
 
-const needsPerson: ReadonlySet<LinkErrorKind> = new Set(["refused", "protocol", "credentials"]);
+/** Failures that only an operator can repair. */
+const needsOperator: ReadonlySet<LinkErrorKind> = new Set(["refused", "protocol", "credentials"]);
 
 /**
- * Decides the pause after a connection ended. `chance` is uniform in [0, 1): after a broker's restart its boards
- * reconnect spread over a doubling interval.
+ * Decides the pause after a connection ended. `chance` is a random number in [0, 1): after a restart of the broker, the
+ * boards reconnect at random moments of an interval that doubles with each failure.
  */
 export function afterEnd(
   pace: Pace,
-  { kind, upFor }: Ended,
+  { kind, upFor }: EndedLink,
   now: Instant,
   limits: PaceLimits,
   chance: number,
 ): { readonly pace: Pace; readonly pause: Millis; readonly isDuplicate: boolean } {
   const failures = (upFor !== undefined && upFor >= stable ? 0 : pace.failures) + 1;
-  // Counts only ends without a reason: neither the broker's DISCONNECT nor our own reaction to a malformed packet.
+  // Only a takeover, or an end without a reason, may come from a second board with this certificate.
   const isShort = kind === "taken" || (kind === "lost" && upFor !== undefined && upFor < duplicate.soon);
   const recent = pace.short.filter((at) => elapsed(at, now) < duplicate.within);
   const short = isShort ? [...recent, now] : recent;
   if (short.length >= duplicate.ends) return { pace: { failures, short: [] }, pause: limits.most, isDuplicate: true };
-  const first = needsPerson.has(kind) ? limits.refused : limits.first;
+  const first = needsOperator.has(kind) ? limits.refused : limits.first;
   const longest = backoff(failures, { first, most: limits.most });
-  const pause = needsPerson.has(kind) ? Math.min(limits.most, longest * (1 + chance)) : longest * chance;
+  const pause = needsOperator.has(kind) ? Math.min(limits.most, longest * (1 + chance)) : longest * chance;
   return { pace: { failures, short }, pause, isDuplicate: false };
 }

@@ -1,59 +1,60 @@
 import type { Ambient } from "../base/ambient.ts";
 import { type Instant, type Millis, sleep } from "../base/clock.ts";
-import { TaskGroup } from "../base/tasks.ts";
+import { TaskGroup } from "../base/concurrency/tasks.ts";
 import type { ClockState } from "../board/clock-sync.ts";
 import type { SiteControls } from "../commands/desk/controls.ts";
-import { aclHint, sizeHint } from "./broker-hints.ts";
-import { type Cause, presence, type Session, stampOf } from "./documents.ts";
-import { type Link, LinkError, PublishError } from "./link.ts";
-import type { LinkProblems } from "./link-problems.ts";
-import type { OutboxPublisher } from "./outbox-publisher.ts";
-import type { Reports } from "./reports.ts";
+import { aclHint, sizeHint } from "./mqtt/broker-hints.ts";
+import { type BrokerLink, LinkError, PublishError } from "./mqtt/link.ts";
+import type { LinkProblems } from "./mqtt/link-problems.ts";
+import { boardTopic, type FleetIdentity, filtersOf } from "./mqtt/topics.ts";
+import { type PresenceCause, presence, type Session, stampOf } from "./reporting/documents.ts";
+import type { OutboxPublisher } from "./reporting/outbox-publisher.ts";
+import type { Reports } from "./reporting/reports.ts";
 import type { SiteCommandGate } from "./site-command-gate.ts";
 import { SiteSubscription } from "./site-subscription.ts";
-import { boardTopic, filtersOf, type Identity } from "./topics.ts";
 
-export interface SessionParts {
-  readonly identity: Identity;
+export interface SessionDeps {
+  readonly identity: FleetIdentity;
   readonly session: Session;
-  readonly link: Link;
-  readonly drain: OutboxPublisher;
+  readonly link: BrokerLink;
+  readonly publisher: OutboxPublisher;
   readonly reports: Reports;
   readonly clockState: () => ClockState;
   readonly standing: SiteControls["standing"];
-  readonly ear: SiteCommandGate;
-  readonly troubles: LinkProblems;
-  /** Called once presence is published and subscriptions stand: the link is usable. */
+  readonly gate: SiteCommandGate;
+  readonly linkProblems: LinkProblems;
+  /** Called once presence is published and the topics are subscribed: the link can be used. */
   readonly ready: () => void;
 }
 
 const look: Millis = 1000;
-/** Time limit for the goodbye and again for closing: the shutdown never waits longer for a silent broker. */
+/** Time limit for sending the last messages, and again for closing the connection, if the broker does not answer. */
 const farewell: Millis = 1500;
 
 /**
  * Runs one connection from its CONNACK to its end: presence, subscriptions, then pending messages. Returns why it
- * ended; throws if our own storage fails. When `stop` aborts it ends within twice the farewell.
+ * ended; throws if the storage fails. It ends at most twice `farewell` after `stop` aborts.
  */
-export async function live(ambient: Ambient, parts: SessionParts, stop: AbortSignal): Promise<LinkError> {
-  const { link, identity } = parts;
+export async function live(ambient: Ambient, deps: SessionDeps, stop: AbortSignal): Promise<LinkError> {
+  const { link, identity } = deps;
   const tasks = new TaskGroup();
   let parting: Promise<void> | undefined;
   const part = (): void => {
     tasks.stop();
-    // Started at once: pending acknowledgements are rejected by the end of the connection that it brings about.
-    parting = leave(ambient, parts, stop);
+    // Started at once: the tasks end with the connection, and their end rejects the acknowledgements that this waits
+    // for.
+    parting = leave(ambient, deps, stop);
   };
   void link.ended.then((error) => tasks.stop(error));
   if (stop.aborted) part();
   else {
     stop.addEventListener("abort", part, { once: true });
-    tasks.start("greeting", (signal) => greet(ambient, parts, tasks, signal));
+    tasks.start("greeting", (signal) => greet(ambient, deps, tasks, signal));
   }
   try {
     await tasks.join();
   } catch (thrown) {
-    // The task group wraps errors; the cause decides.
+    // The task group wraps the error.
     const error = thrown instanceof Error && thrown.cause instanceof PublishError ? thrown.cause : thrown;
     link.abandon(endFor(error, identity));
     if (!(error instanceof PublishError)) throw error;
@@ -64,9 +65,10 @@ export async function live(ambient: Ambient, parts: SessionParts, stop: AbortSig
   return await link.ended;
 }
 
-/** For errors of the link itself this has no effect: the link has ended with a better error. */
-function endFor(error: unknown, identity: Identity): LinkError {
-  if (!(error instanceof PublishError)) return new LinkError("stopped", "this board cannot go on", { cause: error });
+/** The reason to end the link with. If the link itself failed, it has ended already with a more precise reason. */
+function endFor(error: unknown, identity: FleetIdentity): LinkError {
+  if (!(error instanceof PublishError))
+    return new LinkError("stopped", "an internal error ended the connection to the broker", { cause: error });
   switch (error.kind) {
     case "lost":
       return new LinkError("lost", error.message);
@@ -80,55 +82,55 @@ function endFor(error: unknown, identity: Identity): LinkError {
 }
 
 /** Publishes presence and subscribes; then starts the outbox and the reports. */
-async function greet(ambient: Ambient, parts: SessionParts, tasks: TaskGroup, signal: AbortSignal): Promise<void> {
-  const { link, drain, reports, session, ready } = parts;
+async function greet(ambient: Ambient, deps: SessionDeps, tasks: TaskGroup, signal: AbortSignal): Promise<void> {
+  const { link, publisher, reports, session, ready } = deps;
   const { clock } = ambient;
-  await link.publish(upMessage(parts, "online", "connect", clock.now()));
+  await link.publish(upMessage(deps, "online", "connect", clock.now()));
   if (signal.aborted) return;
-  await subscribe(parts, clock.now());
+  await subscribe(deps, clock.now());
   if (signal.aborted) return;
   ready();
   reports.begin(session.number, link.sessionPresent);
-  tasks.start("drain", (inner) => drain.run(link, inner));
-  tasks.start("reports", (inner) => report(ambient, parts, inner));
+  tasks.start("publisher", (inner) => publisher.run(link, inner));
+  tasks.start("reports", (inner) => report(ambient, deps, inner));
 }
 
-async function subscribe({ identity, link, standing, ear }: SessionParts, now: Instant): Promise<void> {
+async function subscribe({ identity, link, standing, gate }: SessionDeps, now: Instant): Promise<void> {
   const { commands, desired, broadcast, site } = filtersOf(identity);
   await link.subscribe([
     { filter: commands, retained: false },
     { filter: broadcast, retained: false },
-    // The newest document is retained and comes again; versions already applied are ignored.
+    // The broker sends the retained document again; a version that was applied before is ignored.
     { filter: desired, retained: true },
   ]);
-  if (link.sessionPresent && !ear.wants(standing(), now)) await link.unsubscribe(site);
+  if (link.sessionPresent && !gate.wants(standing(), now)) await link.unsubscribe(site);
 }
 
-/** Queues due documents every second and follows the election: only the leader subscribes to the site's commands. */
-async function report({ clock }: Ambient, parts: SessionParts, signal: AbortSignal): Promise<void> {
-  const { drain, reports } = parts;
-  const site = new SiteSubscription(parts);
+/** Every second: queues due documents, and subscribes to the site's commands while this board leads. */
+async function report({ clock }: Ambient, deps: SessionDeps, signal: AbortSignal): Promise<void> {
+  const { publisher, reports } = deps;
+  const site = new SiteSubscription(deps);
   while (!signal.aborted) {
-    reports.look(clock.now());
-    drain.ring();
+    reports.update(clock.now());
+    publisher.ring();
     await site.follow(clock.now());
     await sleep(clock, look, signal);
   }
 }
 
-/** A clean DISCONNECT discards the will, so the board publishes its own goodbye. Never fails. */
-async function leave(ambient: Ambient, parts: SessionParts, stop: AbortSignal): Promise<void> {
-  const { link, drain, reports } = parts;
+/** Publishes that this board is offline, because a clean DISCONNECT discards the will, and disconnects. Never rejects. */
+async function leave(ambient: Ambient, deps: SessionDeps, stop: AbortSignal): Promise<void> {
+  const { link, publisher, reports } = deps;
   const now = ambient.clock.now();
-  const cause: Cause = stop.reason instanceof Reconnect ? "reload" : "stop";
-  const goodbyes = [...drain.unwritten(), reports.resignation(now), upMessage(parts, "offline", cause, now)];
-  const said = Promise.allSettled([
-    // Site commands are for the next leader: the broker must not queue them for this board.
-    cause === "stop" ? link.unsubscribe(filtersOf(parts.identity).site) : undefined,
+  const cause: PresenceCause = stop.reason instanceof Reconnect ? "reload" : "stop";
+  const goodbyes = [...publisher.unwritten(), reports.resignation(now), upMessage(deps, "offline", cause, now)];
+  const done = Promise.allSettled([
+    // Further site commands are for the next leader: the broker must not queue them for this board.
+    cause === "stop" ? link.unsubscribe(filtersOf(deps.identity).site) : undefined,
     ...goodbyes.map((message) => message && link.publish(message)),
   ]);
   const late = new AbortController();
-  await Promise.race([said, sleep(ambient.clock, farewell, late.signal)]);
+  await Promise.race([done, sleep(ambient.clock, farewell, late.signal)]);
   late.abort();
   await link.close(farewell);
 }
@@ -139,9 +141,9 @@ export class Reconnect extends Error {
 }
 
 function upMessage(
-  { identity, session, clockState }: SessionParts,
+  { identity, session, clockState }: SessionDeps,
   state: "online" | "offline",
-  cause: Cause,
+  cause: PresenceCause,
   now: Instant,
 ) {
   const payload = presence(state, session, cause, stampOf(now, clockState()));

@@ -2,26 +2,29 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { Standing } from "../commands/desk/controls.ts";
 
 /**
- * Delay before a new leader subscribes: by then the former one, which checks the election every second, has
- * unsubscribed. In between the broker tells senders that there is no subscriber.
+ * Delay before a new leader subscribes. The former leader, which checks the election every second, has unsubscribed by
+ * the end of the delay. Meanwhile the broker answers senders that there is no subscriber.
  */
 const handOver: Millis = 2500;
 
 /**
- * take: this board executes or refuses it. late: it may have been sent to, and executed by, a former leader. ignore:
- * another board leads, and answers it.
+ * What to do with a site command. take: the desk checks and answers it. late: the same, but a former leader may have
+ * executed it already. ignore: another board leads, and answers it.
  */
-export type Admission = "take" | "late" | "ignore";
+export type GateDecision = "take" | "late" | "ignore";
 
 /**
- * Decides when this board listens to site commands, across connections, so that one board executes and answers each.
- * The broker queues them for an absent leader, including those that the next leader has received since.
+ * Decides when this board subscribes to site commands, so that exactly one board executes and answers each command. The
+ * gate is kept from one connection to the next: the broker queues commands for a leader that is offline, even commands
+ * that the next leader also receives.
  */
 export class SiteCommandGate {
-  /** The last term in which this board listened. */
+  /** The last term in which this board subscribed. */
   #term: number | undefined;
   #led: { readonly term: number; readonly since: Instant } | undefined;
+  /** When the present connection began. */
   #connected: Instant | undefined;
+  /** Whether this board has subscribed on the present connection. */
   #isOpen = false;
 
   /** Resets for a new connection. */
@@ -39,14 +42,14 @@ export class SiteCommandGate {
     return elapsed(since, now) >= handOver && elapsed(this.#connected ?? since, now) >= handOver;
   }
 
-  /** Records that this connection is subscribed. */
+  /** Records that this board subscribes on the present connection. */
   open({ term }: Standing): void {
     this.#term = term;
     this.#isOpen = true;
   }
 
-  /** How to treat a site command that arrived. */
-  hear({ isLeader, leader, term }: Standing, board: string): Admission {
+  /** What to do with a site command that arrived. */
+  decide({ isLeader, leader, term }: Standing, board: string): GateDecision {
     if (isLeader) return term !== undefined && term === this.#term ? "take" : "late";
     const isElsewhere = leader !== undefined && leader !== board;
     return this.#isOpen || !isElsewhere ? "take" : "ignore";

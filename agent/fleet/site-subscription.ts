@@ -1,64 +1,65 @@
-import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
+import { type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
 import type { SiteControls } from "../commands/desk/controls.ts";
-import { aclHint } from "./broker-hints.ts";
-import { type Link, PublishError } from "./link.ts";
-import type { LinkProblems } from "./link-problems.ts";
+import { aclHint } from "./mqtt/broker-hints.ts";
+import { type BrokerLink, PublishError } from "./mqtt/link.ts";
+import type { LinkProblems } from "./mqtt/link-problems.ts";
+import { type FleetIdentity, filtersOf } from "./mqtt/topics.ts";
 import type { SiteCommandGate } from "./site-command-gate.ts";
-import { filtersOf, type Identity } from "./topics.ts";
 
-export interface SiteSubscriptionParts {
-  readonly identity: Identity;
-  readonly link: Link;
-  readonly ear: SiteCommandGate;
+export interface SiteSubscriptionDeps {
+  readonly identity: FleetIdentity;
+  readonly link: BrokerLink;
+  readonly gate: SiteCommandGate;
   readonly standing: SiteControls["standing"];
-  readonly troubles: LinkProblems;
+  readonly linkProblems: LinkProblems;
 }
 
 const trouble = "SiteCommandsRefused";
 /** Retry interval after a refused subscription. */
-const askAgain: Millis = 300_000;
+const retryAfter: Millis = 300_000;
 
 /**
- * The leader's subscription to its site's commands on one connection. A refusal affects nothing else: the board's own
- * commands still arrive, and the status shows the problem.
+ * The leader's subscription to its site's commands on one connection. If the broker refuses it, the status shows the
+ * problem, and the commands to this board still arrive.
  */
 export class SiteSubscription {
-  readonly #parts: SiteSubscriptionParts;
-  #listens = false;
-  #askFrom: Instant | undefined;
+  readonly #deps: SiteSubscriptionDeps;
+  #isSubscribed = false;
+  /** When to try again after a refusal; undefined if there was none. */
+  #retryAt: Instant | undefined;
 
-  constructor(parts: SiteSubscriptionParts) {
-    this.#parts = parts;
+  constructor(deps: SiteSubscriptionDeps) {
+    this.#deps = deps;
   }
 
   /** Subscribes or unsubscribes as the election requires. Rejects with a PublishError if the connection is lost. */
   async follow(now: Instant): Promise<void> {
-    const { identity, link, ear, standing, troubles } = this.#parts;
+    const { identity, link, gate, standing, linkProblems } = this.#deps;
     const { site } = filtersOf(identity);
     const stands = standing();
-    const wants = ear.wants(stands, now);
+    const wants = gate.wants(stands, now);
     if (!wants) {
-      this.#askFrom = undefined;
-      troubles.over(trouble);
+      this.#retryAt = undefined;
+      linkProblems.clear(trouble);
     }
-    if (wants === this.#listens || (this.#askFrom && elapsed(this.#askFrom, now) < 0)) return;
+    if (wants === this.#isSubscribed || (this.#retryAt && isAfter(this.#retryAt, now))) return;
     if (!wants) {
       await link.unsubscribe(site);
-      this.#listens = false;
+      this.#isSubscribed = false;
       return;
     }
-    ear.open(stands);
+    gate.open(stands);
     try {
       await link.subscribe([{ filter: site, retained: false }]);
-      this.#listens = true;
-      troubles.over(trouble);
+      this.#isSubscribed = true;
+      linkProblems.clear(trouble);
     } catch (error) {
       if (!(error instanceof PublishError) || error.kind !== "refused") throw error;
-      this.#askFrom = shifted(now, askAgain);
-      troubles.tell({
+      this.#retryAt = shifted(now, retryAfter);
+      linkProblems.report({
         type: trouble,
         severity: "warning",
-        message: `commands to the site do not reach its leader: ${error.message}`,
+        message: `this leader cannot receive commands to the site: ${error.message}`,
         hint: aclHint(identity),
       });
     }

@@ -1,21 +1,21 @@
 import type { CommandRow } from "../../../storage/command-log.ts";
 import type { Ambient } from "../../base/ambient.ts";
 import { type Millis, sleep } from "../../base/clock.ts";
-import { readLastingEnd } from "../../base/lasting-end.ts";
+import { readLastingEnd } from "../../base/time/lasting-end.ts";
 import { AnswerStream } from "./answer-stream.ts";
 import type { DeskState, Read } from "./checks.ts";
 import type { Author } from "./controls.ts";
 import type { DeskCounts } from "./desk-counts.ts";
 import type { End, Executions } from "./executions.ts";
-import { type Ledger, readAnswer } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 import type { LogLevels } from "./log-levels.ts";
 import type { Refusal } from "./refusal.ts";
-import type { Answer, Request, Taken } from "./request.ts";
-import type { Outcome, Responses, Ticket } from "./responses.ts";
+import type { Answer, CommandRequest, DeskReply } from "./request.ts";
+import type { CommandOutcome, Responses, Ticket } from "./responses.ts";
 import { fateOf, originOf, scopeOf } from "./resume.ts";
 import { fingerprintOf } from "./signature.ts";
 
-export interface AcceptedCommandsParts {
+export interface AcceptedCommandsDeps {
   readonly board: string;
   readonly ledger: Ledger;
   readonly levels: LogLevels;
@@ -23,7 +23,7 @@ export interface AcceptedCommandsParts {
   readonly responses: Responses;
   readonly counts: DeskCounts;
   readonly state: () => DeskState;
-  /** Why nothing can be persisted at present; undefined: it can. */
+  /** Why commands cannot be persisted at present; undefined: they can. */
   readonly obstacle: () => string | undefined;
   /** Called when the part of the status about commands changes. */
   readonly changed: () => void;
@@ -31,7 +31,7 @@ export interface AcceptedCommandsParts {
 
 /** A received command with its author, hash and deadline. */
 export interface Arrival {
-  readonly request: Request;
+  readonly request: CommandRequest;
   readonly author: Author;
   readonly ticket: Ticket;
   readonly hash: string;
@@ -40,29 +40,29 @@ export interface Arrival {
 const tidyPeriod: Millis = 60_000;
 
 /**
- * Takes commands from acceptance to their terminal answer, including those accepted by the previous process: each is
- * persisted, executed once and answered.
+ * Persists accepted commands, executes each once and answers it. Also finishes those that the previous process accepted
+ * and did not answer.
  */
 export class AcceptedCommands {
   readonly #ambient: Ambient;
-  readonly #parts: AcceptedCommandsParts;
+  readonly #deps: AcceptedCommandsDeps;
   readonly #leftovers = new AnswerStream();
 
-  constructor(ambient: Ambient, parts: AcceptedCommandsParts) {
+  constructor(ambient: Ambient, deps: AcceptedCommandsDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   /** Resumes the commands of the previous process, then prunes the log every minute until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { ledger, levels, executions, obstacle } = this.#parts;
-    let isTakenUp = false;
+    const { ledger, levels, executions, obstacle } = this.#deps;
+    let isResumed = false;
     while (!signal.aborted) {
       this.#guarded(() => {
         // While nothing can be persisted, the next process would resume the same commands again.
-        if (!isTakenUp && obstacle() === undefined) {
-          this.#takeUp(signal);
-          isTakenUp = true;
+        if (!isResumed && obstacle() === undefined) {
+          this.#resume(signal);
+          isResumed = true;
         }
         ledger.writeRest();
         ledger.forget();
@@ -80,10 +80,12 @@ export class AcceptedCommands {
     yield* this.#leftovers;
   }
 
-  /** Once this has committed, the command is executed even if the process dies. */
-  accept(command: Read, { request, author, ticket, hash }: Arrival): Exclude<Taken, "no answer"> | Refusal {
+  /**
+   * Persists the command and starts it. Once this returns an answer, the command is executed even if the process dies.
+   */
+  accept(command: Read, { request, author, ticket, hash }: Arrival): Exclude<DeskReply, "no answer"> | Refusal {
     const { envelope, signature } = command;
-    const { ledger, responses, counts, changed } = this.#parts;
+    const { ledger, responses, counts, changed } = this.#deps;
     const answer = responses.to({ state: "accepted", code: 202 }, ticket);
     const key = signature.is === "valid" ? fingerprintOf(signature.key.key) : undefined;
     try {
@@ -102,7 +104,7 @@ export class AcceptedCommands {
 
   async #carryOut(command: Read, author: Author, ticket: Ticket, answers: AnswerStream): Promise<void> {
     const { definition, envelope } = command;
-    const { ledger, executions, responses } = this.#parts;
+    const { ledger, executions, responses } = this.#deps;
     let end: End;
     try {
       if (definition.class === "once") ledger.begin(envelope.id);
@@ -111,15 +113,15 @@ export class AcceptedCommands {
       // The start could not be persisted, so the command was not started.
       end = { ...ledger.unavailable(error), state: "failed" };
     }
-    // A command cut short by the agent's shutdown is judged by the next process, as after a power cut.
+    // The next process decides about a command that the shutdown interrupted, as it does after a power cut.
     if (end === "the next process" || (executions.isStopping && end.state !== "succeeded")) return;
     answers.push(this.#settle(end, author, ticket));
   }
 
-  #settle(outcome: Outcome, author: Author, ticket: Ticket): Answer {
+  #settle(outcome: CommandOutcome, author: Author, ticket: Ticket): Answer {
     const { id, name, origin } = ticket;
     const { state, code } = outcome;
-    const { ledger, responses, counts, changed } = this.#parts;
+    const { ledger, responses, counts, changed } = this.#deps;
     const answer = responses.to(outcome, ticket);
     this.#ambient.log.info("command ended", { id, name, state, code, by: author.by });
     counts.answered(name, outcome);
@@ -130,34 +132,32 @@ export class AcceptedCommands {
     return answer;
   }
 
-  /** Failing to read or write the log must not end the agent. */
+  /** Runs `work`. A failure to read or write the command log must not end the agent. */
   #guarded(work: () => void): void {
     try {
       work();
     } catch (error) {
-      this.#ambient.log.warn("the log of commands cannot be looked after", { error });
+      this.#ambient.log.warn("the command log cannot be maintained", { error });
     }
   }
 
-  /**
-   * Resumes the work of the previous process: sends answers that may not have been sent, and finishes open commands.
-   */
-  #takeUp(signal: AbortSignal): void {
-    const { ledger, levels, responses, counts, changed } = this.#parts;
+  /** Sends answers of the previous process that may not have been sent, and finishes the commands it left open. */
+  #resume(signal: AbortSignal): void {
+    const { ledger, levels, responses, counts, changed } = this.#deps;
     levels.begin();
     counts.begin(ledger.latest(5));
     changed();
     const since = this.#ambient.clock.now();
     const ticketOf = (row: CommandRow): Ticket => ({
       ...{ id: row.id, name: row.name, scope: scopeOf(row), origin: originOf(row), since },
-      lapses: readLastingEnd(row.lapses),
+      deadline: readLastingEnd(row.lapses),
     });
-    for (const row of ledger.untold()) this.#leftovers.push(responses.again(readAnswer(row.answer), ticketOf(row)));
+    for (const row of ledger.undelivered()) this.#leftovers.push(responses.again(ledger.answerOf(row), ticketOf(row)));
     for (const row of ledger.unsettled()) void this.#finish(row, ticketOf(row), signal);
   }
 
   async #finish(row: CommandRow, ticket: Ticket, signal: AbortSignal): Promise<void> {
-    const { board, ledger, state } = this.#parts;
+    const { board, ledger, state } = this.#deps;
     const answers = ticket.origin === "mqtt" ? this.#leftovers : new AnswerStream();
     const fate = await fateOf(this.#ambient, row, { board, ledger, state }, signal);
     if (fate?.do === "answer") answers.push(this.#settle(fate.outcome, { by: row.author, reason: undefined }, ticket));

@@ -1,8 +1,8 @@
 import type { Answer } from "./request.ts";
 
 /**
- * Pending answers to one or several commands, for a single reader. A slow reader misses intermediate answers, but never
- * a terminal one.
+ * Pending answers to one or several commands, for a single reader. A newer answer replaces a pending intermediate one
+ * of the same command; terminal answers are never dropped.
  */
 export class AnswerStream implements AsyncIterable<Answer> {
   readonly #waiting: Answer[] = [];

@@ -1,12 +1,14 @@
 import type { Millis } from "../../base/clock.ts";
 import type { JsonRecord } from "../../base/json.ts";
-import type { Level } from "../../base/logger.ts";
+import type { LogLevel } from "../../base/logger.ts";
 import type { Effect } from "./controls.ts";
 
 export interface DiagnosticsOptions {
+  /** Sections to collect; undefined: all. */
   readonly sections: readonly string[] | undefined;
+  /** Age of the oldest log line to include; undefined: the default. */
   readonly logsSince: Millis | undefined;
-  /** HTTPS PUT target of the archive. Its host has been checked against the policy. */
+  /** HTTPS PUT target of the archive, whose host the policy allows; undefined: the archive is not uploaded. */
   readonly upload: URL | undefined;
 }
 
@@ -14,24 +16,31 @@ export interface DiagnosticsOptions {
 export type Source = "default" | "profile" | "file" | "remote" | "environment";
 
 /**
- * What commands need of the receiving board. Members that do not run here are `undefined`; their commands answer 404.
+ * The operations of this board that commands use. An operation is undefined if this agent has no such component; its
+ * commands answer 404.
  */
 export interface BoardControls {
   readonly version: string;
   readonly bootId: string;
   uptime(): Millis;
-  /** The status document, at most 32 KiB; the summary has only a few of its members. undefined: none exists yet. */
+  /** The status document, shortened to at most 32 KiB, or a summary of it; undefined: there is none yet. */
   status(detail: "summary" | "full"): JsonRecord | undefined;
-  /** The version of the desired configuration in force. */
+  /**
+   * This board's records of harmful acts, oldest first: of a Node and its pods or of a pod, or without `about` the newest
+   * of all. At most 30 KiB of them.
+   */
+  decisions(about: string | undefined, most: number): JsonRecord;
+  /** The version of the fleet's configuration in force; undefined: none. */
   configVersion(): number | undefined;
   /** The settings in force by dotted path, secrets redacted, each with its source. */
   config(source: Source | undefined): JsonRecord;
   /** The capabilities of this agent; also publishes the birth message again if there is a fleet. */
   announce(): JsonRecord;
   /**
-   * `undefined` restores the configured level. `component` limits the level to one controller or one resource's cache.
+   * Sets the log level; `undefined` restores the configured one. `component` is a controller, or the resource of a
+   * cache; without it the level applies to everything.
    */
-  setLogLevel(level: Level | undefined, component?: string): void;
+  setLogLevel(level: LogLevel | undefined, component?: string): void;
   readonly collectDiagnostics:
     | ((options: DiagnosticsOptions, progress: (done: JsonRecord) => void, signal: AbortSignal) => Promise<Effect>)
     | undefined;

@@ -1,41 +1,47 @@
 import type { Instant, Millis } from "../../base/clock.ts";
 import type { JsonRecord } from "../../base/json.ts";
+import { readArguments } from "./arguments.ts";
 import type { SiteControls } from "./controls.ts";
-import type { Definition } from "./definition.ts";
+import type { Definition } from "./definitions/definition.ts";
+import { commands as allCommands, find, namesIn } from "./definitions/registry.ts";
 import type { Envelope } from "./envelope.ts";
-import { isDisabled, type Policy } from "./policy.ts";
+import { isDisabled, type OwnerPolicy } from "./policy.ts";
 import { type Refusal, rejected } from "./refusal.ts";
-import { commands as allCommands, find, namesIn } from "./registry.ts";
-import type { Request } from "./request.ts";
+import type { CommandRequest, SignedMessage } from "./request.ts";
 import { fingerprintOf, isSignatureOf } from "./signature.ts";
 import { forbids, type Trust, type TrustedKey } from "./trust.ts";
 
-/** The state of this instant that a command is checked against. */
+/** The state that a command is checked against, all of one instant. */
 export interface DeskState {
   readonly now: Instant;
+  /** The board's clock is synchronised. */
   readonly isSynced: boolean;
   readonly board: string;
   readonly bootId: string;
+  /** The version of the fleet's configuration in force; undefined: none. */
   readonly configVersion: number | undefined;
   readonly standing: ReturnType<SiteControls["standing"]>;
   readonly trust: Trust;
-  readonly policy: Policy;
+  readonly policy: OwnerPolicy;
   readonly running: readonly { readonly id: string; readonly group: string | undefined }[];
   readonly isStopping: boolean;
-  /** The highest counter accepted from the key with this fingerprint: on this board, or on the site by any leader. */
-  counter(key: string, scope: Request["scope"]): number | undefined;
-  /** Why nothing can be persisted at present; undefined: it can. */
+  /**
+   * The highest counter accepted from the key with this fingerprint: on this board, and for the scope "site" also by
+   * any leader; undefined: none yet.
+   */
+  counter(key: string, scope: CommandRequest["scope"]): number | undefined;
+  /** Why commands cannot be persisted at present; undefined: they can. */
   obstacle(): string | undefined;
 }
 
 /** A parsed command with its definition and the result of the signature check. */
 export interface Read {
-  readonly request: Pick<Request, "origin" | "scope" | "isLate">;
+  readonly request: Pick<CommandRequest, "origin" | "scope" | "isLate">;
   readonly envelope: Envelope;
   readonly definition: Definition;
   readonly args: JsonRecord;
   readonly signature: Verified;
-  /** Remaining message expiry. */
+  /** Remaining message expiry; undefined: the message has none. */
   readonly timeLeft: Millis | undefined;
 }
 
@@ -45,8 +51,10 @@ export type Verified =
 
 type Check = (command: Read, state: DeskState) => Refusal | undefined;
 
-/** Applies rows 13 to 24 of docs/interfaces.md#order-of-checks in order; the first check that fails answers. */
-export function judge(request: Request, envelope: Envelope, state: DeskState): Read | Refusal {
+/**
+ * Applies rows 13 to 24 of docs/interfaces.md#order-of-checks in order. Returns the refusal of the first that fails.
+ */
+export function judge(request: CommandRequest, envelope: Envelope, state: DeskState): Read | Refusal {
   const { scope, expirySeconds } = request;
   const definition = find(envelope.name, scope);
   if (!definition) {
@@ -72,17 +80,18 @@ export const judgeAgain = (command: Read, state: DeskState): Refusal | undefined
 export const judgeCounted = (command: Read, state: DeskState): Refusal | undefined =>
   first([expired, notLeader, preconditions, busy, unwritable, stopping], command, state);
 
-export interface SiteNumber {
+/** The counter of a signed command, to be used up on the site's Lease. */
+export interface SiteCounter {
   /** Fingerprint of the signing key. */
   readonly key: string;
   readonly counter: number;
 }
 
 /**
- * The counter that a site command must use up on the site's Lease before it is accepted; without it the next leader
- * would accept the command again. undefined for unsigned commands and those of a single board.
+ * The counter that a signed site command must use up on the site's Lease before it is accepted; the next leader would
+ * otherwise accept the command again. undefined: the command is unsigned, or not for the site.
  */
-export function siteNumber({ request, signature, envelope }: Read): SiteNumber | undefined {
+export function siteCounter({ request, signature, envelope }: Read): SiteCounter | undefined {
   if (request.scope !== "site" || signature.is !== "valid" || envelope.ctr === undefined) return undefined;
   return { key: fingerprintOf(signature.key.key), counter: envelope.ctr };
 }
@@ -98,12 +107,12 @@ function first(all: readonly Check[], command: Read, state: DeskState): Refusal 
 export const isMutating = ({ class: kind }: Definition): boolean => kind !== "read";
 
 /**
- * Only fleet commands need signatures: a broker can impersonate the fleet, while a local caller could stop the agent
- * anyway.
+ * Whether the command came through the broker. Only such commands need signatures: a broker can impersonate the fleet,
+ * while a local caller could stop the agent anyway.
  */
-const isOfFleet = ({ request }: Read): boolean => request.origin === "mqtt";
+const isFromFleet = ({ request }: Read): boolean => request.origin === "mqtt";
 
-function verified({ topic, payload, signature }: Request, trust: Trust): Verified {
+export function verified({ topic, payload, signature }: SignedMessage, trust: Trust): Verified {
   if (!signature) return { is: "missing" };
   const key = trust.keys.get(signature.kid);
   if (!key) return { is: "unknown-key" };
@@ -111,31 +120,40 @@ function verified({ topic, payload, signature }: Request, trust: Trust): Verifie
 }
 
 const badArgs: Check = ({ definition, args, request }) => {
-  const found = definition.args.problem(args, "/args") ?? definition.problem(args, request.scope);
+  const read = readArguments(definition.args, args, "/args");
+  const found = "problem" in read ? read.problem : definition.problem(read.value, request.scope);
   return found && { ...rejected(422, "bad-args", found.message), field: found.field };
 };
 
 const needsSignature = (command: Read, { trust }: DeskState): boolean =>
-  command.definition.isSigned && trust.isInstalled && isOfFleet(command);
+  command.definition.isSigned && trust.isInstalled && isFromFleet(command);
 
 const unsigned: Check = (command, state) => {
   const { is } = command.signature;
   if (is === "valid" || !needsSignature(command, state)) return undefined;
-  return rejected(401, `signature-${is}`, signatureSentences[is]);
+  return rejected(401, `signature-${is}`, signatureFault(is, "command"));
 };
 
-const signatureSentences = {
-  missing: "this command must be signed",
-  "unknown-key": "the key is not installed on this board",
-  invalid: "the signature is not one of this command on this topic",
-} as const;
+/** Why the signature of a command, or of a document of settings, is not accepted. */
+export function signatureFault(is: Exclude<Verified["is"], "valid">, what: "command" | "document"): string {
+  switch (is) {
+    case "missing":
+      return `this ${what} must be signed`;
+    case "unknown-key":
+      return "the signing key is not installed on this board";
+    case "invalid":
+      return `the signature does not match this ${what} on this topic`;
+    default:
+      return is satisfies never;
+  }
+}
 
 const forbidden: Check = (command, state) => {
   const { definition, signature, request } = command;
   const { policy, now } = state;
   const why = (): string | undefined => {
     if (isDisabled(policy, definition.name)) return "this board's policy does not allow it";
-    if (policy.problem !== undefined && isMutating(definition) && isOfFleet(command))
+    if (policy.problem !== undefined && isMutating(definition) && isFromFleet(command))
       return `this board's policy cannot be read: ${policy.problem}`;
     if (!needsSignature(command, state) || signature.is !== "valid") return undefined;
     return forbids(signature.key, definition.name, request.scope, now.wall);
@@ -149,7 +167,7 @@ const staleCounter: Check = ({ signature, envelope, request }, { counter }) => {
   const seen = counter(fingerprintOf(signature.key.key), request.scope);
   return seen === undefined || envelope.ctr > seen
     ? undefined
-    : rejected(409, "stale-counter", `the counter of key ${signature.key.kid} has come to ${seen} already`);
+    : rejected(409, "stale-counter", `the counter of key ${signature.key.kid} must be above ${seen}`);
 };
 
 /** Accepted difference between the clocks of sender and board. */
@@ -162,36 +180,40 @@ const expired: Check = ({ envelope, timeLeft }, { now, isSynced }) => {
   const ends = envelope.exp === undefined ? undefined : Date.parse(envelope.exp);
   const isOver = timeLeft !== undefined && timeLeft <= 0;
   if (isOver || (isSynced && ends !== undefined && now.wall > ends + skewAllowance)) {
-    return { state: "expired", code: 408, error: "expired", message: "its time was over before it could begin" };
+    return { state: "expired", code: 408, error: "expired", message: "the command expired before it could start" };
   }
   // The id must be remembered until `exp`, or the command could be replayed.
   return isSynced && ends !== undefined && ends > now.wall + longestLife + skewAllowance
-    ? { ...rejected(400, "schema", "lies more than a day ahead"), field: "/exp" }
+    ? { ...rejected(400, "schema", "is more than a day ahead"), field: "/exp" }
     : undefined;
 };
 
 const clockUnknown: Check = (command, { isSynced, now }) => {
   const { definition, envelope, signature, request } = command;
-  if (isSynced || !isMutating(definition) || !isOfFleet(command)) return undefined;
+  if (isSynced || !isMutating(definition) || !isFromFleet(command)) return undefined;
   const isFresh =
     signature.is === "valid" &&
     envelope.ctr !== undefined &&
     forbids(signature.key, definition.name, request.scope, now.wall) === undefined;
   return isFresh
     ? undefined
-    : rejected(412, "clock-unsynced", "the board does not know the time: sign the command and count it (ctr)");
+    : rejected(
+        412,
+        "clock-unsynced",
+        "the board's clock is not synchronised: send the command signed, with a counter (ctr)",
+      );
 };
 
 const notLeader: Check = ({ request }, { standing, board }) => {
   const { isLeader, leader, term } = standing;
   if (request.scope !== "site" || (isLeader && request.isLate !== true)) return undefined;
   if (isLeader) {
-    const why = "it waited at the broker from before this board's term: what came of it then is not known here";
+    const why = "the command may be older than this board's term, and an earlier leader may have executed it";
     return { ...rejected(421, "not-leader", why), result: { leader, term } };
   }
-  // After this board's term the Lease names it until another board acquires it.
+  // After its term, this board is named in the Lease until another board acquires the Lease. It does not lead any more.
   const known = leader === board ? undefined : leader;
-  return { ...rejected(421, "not-leader", "another board leads the site, or none"), result: { leader: known, term } };
+  return { ...rejected(421, "not-leader", "this board does not lead the site"), result: { leader: known, term } };
 };
 
 const preconditions: Check = ({ envelope }, { standing, configVersion, bootId }) => {
@@ -224,7 +246,7 @@ const unwritable: Check = ({ definition, envelope }, { obstacle }) => {
 };
 
 const stopping: Check = (_, { isStopping }) =>
-  isStopping ? rejected(503, "stopping", "the agent is about to end") : undefined;
+  isStopping ? rejected(503, "stopping", "the agent is stopping") : undefined;
 
 const checks: readonly Check[] = [
   badArgs,
@@ -240,26 +262,26 @@ const checks: readonly Check[] = [
   stopping,
 ];
 
-/** Checks the members that only some commands need: the rest of row 7, and row 9. */
+/** Checks members that only some commands need: the rest of row 7 of docs/interfaces.md#order-of-checks, and row 9. */
 export function incomplete(
-  { origin, scope, expirySeconds, signature }: Pick<Request, "origin" | "scope" | "expirySeconds" | "signature">,
+  { origin, scope, expirySeconds, signature }: Pick<CommandRequest, "origin" | "scope" | "expirySeconds" | "signature">,
   envelope: Envelope,
 ): Refusal | undefined {
   const definition = allCommands.get(envelope.name);
   const isChange = definition !== undefined && isMutating(definition);
-  if (isChange && envelope.reason === undefined) return missing("reason", "this command changes something");
+  if (isChange && envelope.reason === undefined) return missing("reason", "a command that changes something needs one");
   if (origin === "local") return undefined;
-  // Otherwise a recorded command could be replayed at any time.
+  // Without an expiry or a counter, a recorded command could be replayed at any time.
   if (isChange && signature && envelope.exp === undefined && envelope.ctr === undefined)
-    return missing("exp", "what is signed needs an end (exp) or a number (ctr)");
+    return missing("exp", "a signed command needs an expiry (exp) or a counter (ctr)");
   // Only the accepting board knows the id; the counter is known to every leader.
   if (isChange && signature && scope === "site" && envelope.ctr === undefined)
     return missing(
       "ctr",
-      "what is signed for a site needs a number, by which the next leader knows that it was accepted",
+      "a signed command for a site needs a counter, so that the next leader does not accept it again",
     );
   return expirySeconds === undefined || expirySeconds * 1000 > longestLife
-    ? rejected(428, "expiry-required", "a message expiry of at most a day is needed")
+    ? rejected(428, "expiry-required", "the message needs an expiry of at most a day")
     : undefined;
 }
 

@@ -1,19 +1,20 @@
 import type { Millis } from "../../base/clock.ts";
 import type { JsonRecord } from "../../base/json.ts";
 
-/** Author of a command and the stated reason. `by`: "ops:alice", or "local:1000" for an operator on the board. */
+/** The author of a command, and the reason that the author gave. */
 export interface Author {
+  /** Such as "ops:alice", or "local:1000" for a user of this board. */
   readonly by: string;
   readonly reason: string | undefined;
 }
 
 /** The target of a freeze. */
-export type Scope =
+export type FreezeScope =
   | { readonly scope: "site" }
   | { readonly scope: "zone"; readonly target: string }
   | { readonly scope: "board"; readonly target: string };
 
-/** done: took effect. refused: nothing was done. failed: it may have taken partial effect. */
+/** The result of a command. done: it took effect. refused: it had none. failed: it may have taken partial effect. */
 export type Effect =
   | { readonly outcome: "done"; readonly result: JsonRecord }
   | {
@@ -37,37 +38,39 @@ export const refused = (code: number, error: string, message: string, result?: J
 
 /** The current state of the election. */
 export interface Standing {
+  /** This board leads. */
   readonly isLeader: boolean;
+  /** The board that the Lease names; undefined: none, or the Lease has not been read yet. */
   readonly leader: string | undefined;
+  /** The number of the Lease's term; undefined: the Lease has not been read yet. */
   readonly term: number | undefined;
 }
 
-/**
- * Counters of signed commands that are used up on the site, by any leader. Keys are identified by their fingerprints.
- */
-export interface SiteCounters {
-  /** The highest counter known to this board; undefined: none was used. */
+/** Counters of signed site commands, shared by all leaders of the site. `key` is the fingerprint of a signing key. */
+export interface CommandCounters {
+  /** The highest counter used up so far, as far as this board knows; undefined: none. */
   highest(key: string): number | undefined;
   /** Resolves once no later leader can accept this counter or a lower one; rejects if that is not certain. */
   use(key: string, counter: number): Promise<void>;
 }
 
 /**
- * What commands do to the site. With `dryRun` all conditions are checked, nothing is changed, and the result describes
- * what would be done.
+ * The operations on the site that commands use. With `dryRun` they check all conditions and change nothing; the result
+ * says what would be done.
  */
 export interface SiteControls {
   standing(): Standing;
-  freeze(scope: Scope, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
-  thaw(scope: Scope, author: Author, dryRun: boolean): Promise<Effect>;
+  freeze(scope: FreezeScope, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
+  thaw(scope: FreezeScope, author: Author, dryRun: boolean): Promise<Effect>;
   pause(controller: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
   resume(controller: string, author: Author, dryRun: boolean): Promise<Effect>;
   confirmZoneDead(zone: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
   confirmBoardDead(board: string, author: Author, dryRun: boolean): Promise<Effect>;
   stepDown(to: string | undefined, holdOff: Millis, author: Author, dryRun: boolean): Promise<Effect>;
-  /** `undefined`: this board. */
+  /** Cordons a board, or uncordons it; `board` undefined: this board. */
   cordon(board: string | undefined, cordoned: boolean, author: Author, dryRun: boolean): Promise<Effect>;
   drain(
+    /** `gracePeriod`, in seconds, replaces that of the pods. */
     options: { readonly timeout: Millis; readonly gracePeriod?: number; readonly force: boolean },
     author: Author,
     progress: (done: JsonRecord) => void,

@@ -1,9 +1,9 @@
 import type { CommandRow } from "../../../storage/command-log.ts";
 import type { Ambient } from "../../base/ambient.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
-import { isRecord, recordIn } from "../../base/json.ts";
+import { recordIn } from "../../base/json.ts";
 import type { Refusal } from "./refusal.ts";
-import type { Outcome } from "./responses.ts";
+import type { CommandOutcome } from "./responses.ts";
 
 /** One of the latest commands, for the status. */
 export interface Latest {
@@ -12,15 +12,20 @@ export interface Latest {
   readonly state: string;
   readonly at: Instant;
   readonly by: string;
-  /** Unknown for commands that ended before this process started: their payload has been deleted. */
+  /**
+   * The author's reason; undefined: none was given, or the command ended before this process started and its payload is
+   * deleted.
+   */
   readonly reason: string | undefined;
 }
 
 /** Counters of the desk, for metrics and status. */
-export interface Counts {
+export interface DeskTotals {
   /** Commands that did not succeed, by error; code 0: no answer could be sent. */
   readonly rejected: readonly { readonly code: number; readonly error: string; readonly count: number }[];
+  /** Finished commands, by name and final state. */
   readonly answered: readonly { readonly name: string; readonly state: string; readonly count: number }[];
+  /** Redelivered commands that got the earlier answer again. */
   readonly replayed: number;
 }
 
@@ -28,7 +33,7 @@ interface Rejected {
   readonly code: number;
   readonly error: string;
   count: number;
-  said: Instant | undefined;
+  loggedAt: Instant | undefined;
 }
 
 const mostLatest = 5;
@@ -47,7 +52,7 @@ export class DeskCounts {
     this.#ambient = ambient;
   }
 
-  view(): Counts {
+  view(): DeskTotals {
     return {
       rejected: [...this.#rejected.values()].map(({ code, error, count }) => ({ code, error, count })),
       answered: [...this.#answered.values()],
@@ -55,18 +60,19 @@ export class DeskCounts {
     };
   }
 
-  /** Newest first. */
+  /** The latest commands, newest first. */
   get latest(): readonly Latest[] {
     return this.#latest;
   }
 
+  /** Restores the latest commands from the log of the previous process. */
   begin(rows: readonly CommandRow[]): void {
     const now = this.#ambient.clock.now();
     this.#latest = rows.slice(0, mostLatest).map(({ id, name, state, author, answer, payload }) => {
-      const told: unknown = JSON.parse(answer);
-      const asked = recordIn(payload)?.reason;
-      const reason = typeof asked === "string" ? asked : undefined;
-      const wall = isRecord(told) && typeof told.at === "string" ? Date.parse(told.at) : now.wall;
+      const answeredAt = Date.parse(String(recordIn(answer)?.at));
+      const stated = recordIn(payload)?.reason;
+      const reason = typeof stated === "string" ? stated : undefined;
+      const wall = Number.isNaN(answeredAt) ? now.wall : answeredAt;
       return { id, name, state, by: author, reason, at: shifted(now, wall - now.wall) };
     });
   }
@@ -77,7 +83,7 @@ export class DeskCounts {
     this.#latest = [{ ...command, at: this.#ambient.clock.now() }, ...others].slice(0, mostLatest);
   }
 
-  answered(name: string, outcome: Outcome): void {
+  answered(name: string, outcome: CommandOutcome): void {
     const { state } = outcome;
     const key = `${name} ${state}`;
     const found = this.#answered.get(key) ?? { name, state, count: 0 };
@@ -90,8 +96,8 @@ export class DeskCounts {
     const { clock, log } = this.#ambient;
     const now = clock.now();
     const found = this.#count(code, error);
-    if (found.said && elapsed(found.said, now) < logPause) return;
-    found.said = now;
+    if (found.loggedAt && elapsed(found.loggedAt, now) < logPause) return;
+    found.loggedAt = now;
     log.warn("command refused", { name, code, error, why: message });
   }
 
@@ -102,7 +108,7 @@ export class DeskCounts {
 
   #count(code: number, error: string): Rejected {
     const key = `${code} ${error}`;
-    const found = this.#rejected.get(key) ?? { code, error, count: 0, said: undefined };
+    const found = this.#rejected.get(key) ?? { code, error, count: 0, loggedAt: undefined };
     found.count++;
     this.#rejected.set(key, found);
     return found;

@@ -11,50 +11,50 @@ import {
   judge,
   judgeCounted,
   type Read,
-  type SiteNumber,
-  siteNumber,
+  type SiteCounter,
+  siteCounter,
 } from "./checks.ts";
-import type { Author, SiteControls, SiteCounters } from "./controls.ts";
+import type { Author, CommandCounters, SiteControls } from "./controls.ts";
+import { commands } from "./definitions/registry.ts";
 import { DeskCounts } from "./desk-counts.ts";
 import { type Envelope, idPattern, namePattern, parseEnvelope } from "./envelope.ts";
 import { Executions } from "./executions.ts";
-import type { Known, Ledger } from "./ledger.ts";
+import type { KnownCommand, Ledger } from "./ledger.ts";
 import type { LogLevels } from "./log-levels.ts";
-import { isDisabled, type Policy } from "./policy.ts";
+import type { OwnerPolicy } from "./policy.ts";
 import { admit, freshRates, mayRefuse, type RateState } from "./rate-limits.ts";
 import { RecentAnswers } from "./recent-answers.ts";
 import { correlationTooLong, type Refusal, rejected } from "./refusal.ts";
-import { commands } from "./registry.ts";
-import type { Answer, Request, Taken } from "./request.ts";
+import type { Answer, CommandRequest, DeskReply } from "./request.ts";
 import { Responses, type Ticket } from "./responses.ts";
 import type { Trust } from "./trust.ts";
 
 /** Receives commands from a transport. */
 export interface CommandTaker {
-  /** Resolves once the message may be acknowledged: the command is durable or need not be. Never rejects. */
-  take(request: Request): Promise<Taken>;
+  /**
+   * Resolves once the message may be acknowledged, because the command is persisted or need not be. Never rejects.
+   */
+  take(request: CommandRequest): Promise<DeskReply>;
   /** Answers to commands of the previous process. The fleet link publishes them like those of `take`. */
   leftover(signal: AbortSignal): AsyncIterable<Answer>;
   /**
-   * Records that a terminal answer is in the outbox, so the next process need not send it. Joins a state.db
-   * transaction.
+   * Records that a terminal answer is in the outbox, so that the next process does not send it again. Joins the running
+   * transaction of state.db.
    */
-  told(answer: Answer): void;
-  /** Names of the commands allowed here, for the birth message. */
-  known(): readonly string[];
+  markDelivered(answer: Answer): void;
 }
 
-export interface DeskParts {
+export interface CommandDeskDeps {
   readonly board: string;
   readonly ledger: Ledger;
   readonly levels: LogLevels;
   readonly site: SiteControls;
-  readonly counters: SiteCounters;
+  readonly counters: CommandCounters;
   readonly controls: BoardControls;
   readonly clock: () => "synced" | "unsynced";
-  /** Read for each command, so that a newly installed key counts at once. */
-  readonly rules: () => { readonly trust: Trust; readonly policy: Policy };
-  /** Why nothing can be persisted at present; undefined: it can. */
+  /** Called for each command, so that a newly installed key takes effect at once. */
+  readonly rules: () => { readonly trust: Trust; readonly policy: OwnerPolicy };
+  /** Why commands cannot be persisted at present; undefined: they can. */
   readonly obstacle: () => string | undefined;
   /** Called when the part of the status about commands changes. */
   readonly changed: () => void;
@@ -67,21 +67,21 @@ export interface DeskParts {
 export class CommandDesk implements CommandTaker {
   readonly counts: DeskCounts;
   readonly #ambient: Ambient;
-  readonly #parts: DeskParts;
+  readonly #deps: CommandDeskDeps;
   readonly #executions: Executions;
   readonly #responses: Responses;
   readonly #accepted: AcceptedCommands;
   readonly #recent = new RecentAnswers();
-  /** Commands being admitted, by id: after a reconnect the broker may deliver them again. */
+  /** Commands being admitted, by id: after a reconnect the broker may deliver a second copy meanwhile. */
   readonly #admitting = new Map<string, Promise<unknown>>();
   #rates: RateState | undefined;
 
-  constructor(ambient: Ambient, parts: DeskParts) {
+  constructor(ambient: Ambient, deps: CommandDeskDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
     this.counts = new DeskCounts(ambient);
-    const { site, controls, levels, rules } = parts;
-    this.#responses = new Responses(ambient, parts);
+    const { site, controls, levels, rules } = deps;
+    this.#responses = new Responses(ambient, deps);
     this.#executions = new Executions(ambient, {
       site,
       board: controls,
@@ -92,7 +92,7 @@ export class CommandDesk implements CommandTaker {
       },
     });
     this.#accepted = new AcceptedCommands(ambient, {
-      ...parts,
+      ...deps,
       executions: this.#executions,
       responses: this.#responses,
       counts: this.counts,
@@ -100,9 +100,9 @@ export class CommandDesk implements CommandTaker {
     });
   }
 
-  known(): readonly string[] {
-    const { policy } = this.#parts.rules();
-    return [...commands.keys()].filter((name) => !isDisabled(policy, name));
+  /** Ids of commands whose stored answer could not be read by this process. */
+  get damaged(): ReadonlySet<string> {
+    return this.#deps.ledger.damaged;
   }
 
   run(signal: AbortSignal): Promise<void> {
@@ -113,16 +113,23 @@ export class CommandDesk implements CommandTaker {
     return this.#accepted.leftover(signal);
   }
 
-  told({ id, isTerminal }: Answer): void {
-    if (isTerminal) this.#parts.ledger.told(id);
+  markDelivered({ id, isTerminal }: Answer): void {
+    if (isTerminal) this.#deps.ledger.markDelivered(id);
   }
 
-  async take(request: Request): Promise<Taken> {
+  async take(request: CommandRequest): Promise<DeskReply> {
     const { id, name, scope, origin, payload, retained } = request;
-    const { ledger } = this.#parts;
-    // Rows 3 and 4 of docs/interfaces.md#order-of-checks: no trustworthy topic to answer on.
+    const { ledger } = this.#deps;
+    // Rows 3 and 4 of docs/interfaces.md#order-of-checks: no answer, as the topic cannot be trusted.
     if (!idPattern.test(id) || !namePattern.test(name)) return this.#ignored("topic");
-    const early: Ticket = { id, name, scope, origin, since: this.#ambient.clock.now(), lapses: ledger.endOf(request) };
+    const early: Ticket = {
+      id,
+      name,
+      scope,
+      origin,
+      since: this.#ambient.clock.now(),
+      deadline: ledger.endOf(request),
+    };
     // Checked before row 2: clearing a retained command sends an empty retained message.
     if (payload.length === 0) return this.#ignored("empty");
     if (retained) return this.#refuseEarly(rejected(400, "retained-command", "commands are never retained"), early);
@@ -132,18 +139,19 @@ export class CommandDesk implements CommandTaker {
     const { envelope } = read;
     const refusal = incomplete(request, envelope);
     const hash = hashOf(request);
-    const ticket = { ...early, lapses: ledger.endOf(request, envelope.exp) };
+    const ticket = { ...early, deadline: ledger.endOf(request, envelope.exp) };
     try {
       const underWay = this.#admitting.get(id);
-      // Await only for a copy: any other await would let two copies in one packet both find nothing being admitted.
+      // Nothing else is awaited before the command is in #admitting, or two copies in one packet would both be
+      // admitted.
       if (underWay) await underWay;
       const known = this.#recent.find(id, hash) ?? ledger.find(id);
-      // A restarted broker may redeliver an expired message without its expiry; a known command keeps its answer.
+      // A restarted broker may redeliver a message without its expiry; a command that was answered keeps its answer.
       if (refusal && known?.hash !== hash) return this.#refuseEarly(refusal, early);
       const limited = this.#limit(request, envelope, known, ticket);
       if (limited) return limited;
       if (known?.hash === hash) return this.#replay(known, ticket);
-      if (known) return this.#refuse(rejected(409, "id-reused", "this id was another command's"), ticket);
+      if (known) return this.#refuse(rejected(409, "id-reused", "this id belongs to another command"), ticket);
       const judged = judge(request, envelope, this.#state());
       if ("error" in judged) return this.#refuse(judged, ticket, hash);
       const arrival = { request, author: authorOf(request, envelope), ticket, hash };
@@ -163,21 +171,22 @@ export class CommandDesk implements CommandTaker {
    * it. A command that fails or is refused after that has used the counter up without effect. Nothing is awaited
    * between the last check and the acceptance.
    */
-  async #admit(command: Read, arrival: Arrival): Promise<Taken> {
+  async #admit(command: Read, arrival: Arrival): Promise<DeskReply> {
     const { ticket, hash } = arrival;
-    const number = siteNumber(command);
-    const refusal = number && ((await this.#count(number)) ?? this.#judgeCounted(command, ticket));
+    const counter = siteCounter(command);
+    const refusal = counter && ((await this.#useUp(counter)) ?? this.#judgeCounted(command, ticket));
     if (refusal) return this.#refuse(refusal, ticket, hash);
     const accepted = this.#accepted.accept(command, arrival);
     return "error" in accepted ? this.#refuse(accepted, ticket, hash) : accepted;
   }
 
-  async #count({ key, counter }: SiteNumber): Promise<Refusal | undefined> {
+  async #useUp({ key, counter }: SiteCounter): Promise<Refusal | undefined> {
     try {
-      await this.#parts.counters.use(key, counter);
+      await this.#deps.counters.use(key, counter);
       return undefined;
     } catch (error) {
-      return rejected(503, "not-written", `its number could not be written on the site's Lease: ${sentenceOf(error)}`);
+      const why = `its counter (ctr) could not be written to the site's Lease: ${sentenceOf(error)}`;
+      return rejected(503, "not-written", `the command was not accepted: ${why}`);
     }
   }
 
@@ -190,16 +199,21 @@ export class CommandDesk implements CommandTaker {
     );
   }
 
-  /** Row 10. A command accepted before is never answered with a refusal. */
-  #limit(request: Request, envelope: Envelope, known: Known | undefined, ticket: Ticket): Taken | undefined {
+  /** Row 10 of docs/interfaces.md#order-of-checks. A copy of an answered command is dropped without a refusal. */
+  #limit(
+    request: CommandRequest,
+    envelope: Envelope,
+    known: KnownCommand | undefined,
+    ticket: Ticket,
+  ): DeskReply | undefined {
     if (request.origin === "local") return undefined;
     const now = this.#ambient.clock.now();
     const definition = commands.get(envelope.name);
-    const asked = {
+    const sender = {
       issuer: authorOf(request, envelope).by,
       isMutating: definition !== undefined && isMutating(definition) && envelope.dryRun !== true,
     };
-    const [admission, rates] = admit(this.#rates ?? freshRates(now), asked, now);
+    const [admission, rates] = admit(this.#rates ?? freshRates(now), sender, now);
     this.#rates = rates;
     if (admission.is === "granted") return undefined;
     const refusal = { ...rejected(429, "rate-limited", "too many commands"), retryAfterMs: admission.retryAfter };
@@ -208,48 +222,50 @@ export class CommandDesk implements CommandTaker {
   }
 
   /** Answers reads and dry runs; nothing is persisted for them. */
-  async #answer(command: Read, { author, ticket, hash }: Arrival): Promise<Taken> {
+  async #answer(command: Read, { author, ticket, hash }: Arrival): Promise<DeskReply> {
     const end = await this.#executions.run(command, author, () => undefined);
-    if (end === "the next process") throw new Error(`${ticket.name} was rehearsed and began`);
+    if (end === "the next process") throw new Error(`the dry run of ${ticket.name} restarts the agent`);
     const answer = this.#responses.to(end, ticket);
     this.counts.answered(ticket.name, end);
-    this.#recent.keep(ticket.id, { hash, answer: answer.body, lapses: ticket.lapses });
+    this.#recent.keep(ticket.id, { hash, answer: answer.body, deadline: ticket.deadline });
     return { answer };
   }
 
-  /** Row 11 of docs/interfaces.md#order-of-checks: repeats the answer without executing again. */
-  #replay({ answer, lapses }: Known, ticket: Ticket): Taken {
+  /** Row 11 of docs/interfaces.md#order-of-checks: repeats the answer and does not execute the command again. */
+  #replay({ answer, deadline }: KnownCommand, ticket: Ticket): DeskReply {
     this.counts.replayed();
-    return { answer: this.#responses.again({ ...answer, replayed: true }, { ...ticket, lapses }) };
+    const replayed = answer && { ...answer, replayed: true };
+    return { answer: this.#responses.again(replayed, { ...ticket, deadline }) };
   }
 
   /**
-   * With a hash the refusal is final: the same bytes get the same answer. 401 is not kept, as the same command may
-   * arrive signed later.
+   * With a hash the refusal is kept, and a copy of the command gets the same answer. A 401 is not kept: the same bytes
+   * may arrive again with a valid signature.
    */
-  #refuse(refusal: Refusal, ticket: Ticket, hash?: string): Taken {
+  #refuse(refusal: Refusal, ticket: Ticket, hash?: string): DeskReply {
     this.counts.rejected(refusal, ticket.name);
     const answer = this.#responses.to(refusal, ticket);
     if (hash !== undefined && refusal.code !== 401)
-      this.#recent.keepRefusal({ hash, answer: answer.body, lapses: ticket.lapses });
+      this.#recent.keepRefusal({ hash, answer: answer.body, deadline: ticket.deadline });
     return { answer };
   }
 
-  #refuseEarly(refusal: Refusal, ticket: Ticket): Taken {
+  /** Refuses a command that could not be read; such refusals share one rate limit. */
+  #refuseEarly(refusal: Refusal, ticket: Ticket): DeskReply {
     const now = this.#ambient.clock.now();
-    const [isTold, rates] = mayRefuse(this.#rates ?? freshRates(now), now);
+    const [isDelivered, rates] = mayRefuse(this.#rates ?? freshRates(now), now);
     this.#rates = rates;
     const taken = this.#refuse(refusal, ticket);
-    return isTold || ticket.origin === "local" ? taken : "no answer";
+    return isDelivered || ticket.origin === "local" ? taken : "no answer";
   }
 
-  #ignored(why: string): Taken {
+  #ignored(why: string): DeskReply {
     this.counts.ignored(why);
     return "no answer";
   }
 
   #state(): DeskState {
-    const { board, site, counters, controls, ledger, obstacle, rules } = this.#parts;
+    const { board, site, counters, controls, ledger, obstacle, rules } = this.#deps;
     return {
       board,
       ...ledger.moment(),
@@ -260,19 +276,22 @@ export class CommandDesk implements CommandTaker {
       running: this.#executions.running,
       isStopping: this.#executions.isStopping,
       counter: (key, scope) => {
-        const seen = [ledger.counter(key), scope === "site" ? counters.highest(key) : undefined];
-        const known = seen.filter((counter) => counter !== undefined);
-        return known.length === 0 ? undefined : Math.max(...known);
+        const ofSite = scope === "site" ? counters.highest(key) : undefined;
+        const used = [ledger.counter(key), ofSite].filter((counter) => counter !== undefined);
+        return used.length === 0 ? undefined : Math.max(...used);
       },
     };
   }
 }
 
-/** The scope is included: the same bytes on another topic of this board are another command. */
-const hashOf = ({ scope, payload }: Request): string =>
+/**
+ * The hash that identifies a command. It includes the scope: the same bytes on another topic of this board are another
+ * command.
+ */
+const hashOf = ({ scope, payload }: CommandRequest): string =>
   createHash("sha256").update(`${scope}\0`).update(payload).digest("hex");
 
-function authorOf({ origin, author, signature }: Request, { by, reason }: Envelope): Author {
+function authorOf({ origin, author, signature }: CommandRequest, { by, reason }: Envelope): Author {
   if (origin === "local") return { by: author ?? "local:unknown", reason };
   // "local:" is reserved for authors that the board itself has identified.
   const named = by ?? signature?.kid ?? "unknown";

@@ -1,10 +1,12 @@
-import { readTime } from "../../base/iso-time.ts";
 import { isRecord, type JsonRecord } from "../../base/json.ts";
+import { backslash, closeList, closeObject, openList, openObject, quote } from "../../base/json-signs.ts";
+import { mapped, object, only, optional, record, type TypeOf, text, whole, yesNo } from "../../base/schema.ts";
+import { readTime } from "../../base/time/iso-time.ts";
+import { readArguments } from "./arguments.ts";
 import type { Refusal } from "./refusal.ts";
 import { rejected } from "./refusal.ts";
-import { object, only, read, record, type TypeOf, text, whole, yesNo } from "./shape.ts";
 
-/** Grammar of id and name in a topic: no character with a meaning in topic filters or logs. */
+/** Grammar of id and name in a topic: without characters that have a meaning in topic filters or logs. */
 export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
 export const namePattern = /^[a-z][a-z-]{0,31}(\.[a-z][a-z-]{0,31})?$/;
 
@@ -14,41 +16,38 @@ const written = text({
   most: 30,
 });
 
-const timestamp: typeof written = {
-  ...written,
-  problem: (value, at) =>
-    written.problem(value, at) ??
-    (readTime(String(value)) === undefined ? { field: at, message: "is a day that does not exist" } : undefined),
-};
-
-export const envelopeShape = record(
-  {
-    v: only(1),
-    id: text({ pattern: idPattern, most: 64 }),
-    name: text({ pattern: namePattern, most: 65 }),
-  },
-  {
-    args: object,
-    iat: timestamp,
-    exp: timestamp,
-    by: text({ pattern: /^[A-Za-z0-9][A-Za-z0-9._@:/-]*$/, most: 64 }),
-    reason: text({ pattern: /^\P{Cc}+$/u, most: 200 }),
-    if: record({}, { term: whole(0, 2 ** 53 - 1), configVersion: whole(0, 2 ** 53 - 1), bootId: text({ most: 64 }) }),
-    ctr: whole(0, 2 ** 53 - 1),
-    dryRun: yesNo,
-  },
+const timestamp = optional(
+  mapped(written, (value, problems) =>
+    readTime(value) === undefined
+      ? problems.add({ is: "against a rule", message: "is a day that does not exist" })
+      : value,
+  ),
 );
 
-export type Envelope = TypeOf<typeof envelopeShape>;
+const number = optional(whole({ min: 0, max: 2 ** 53 - 1 }));
 
-/** Announced in our CONNECT, so the broker drops larger packets. */
+export const envelopeSchema = record({
+  v: only(1),
+  id: text({ pattern: idPattern, most: 64 }),
+  name: text({ pattern: namePattern, most: 65 }),
+  args: optional(object),
+  iat: timestamp,
+  exp: timestamp,
+  by: optional(text({ pattern: /^[A-Za-z0-9][A-Za-z0-9._@:/-]*$/, most: 64 })),
+  reason: optional(text({ pattern: /^\P{Cc}+$/u, most: 200 })),
+  if: optional(record({ term: number, configVersion: number, bootId: optional(text({ most: 64 })) })),
+  ctr: number,
+  dryRun: optional(yesNo),
+});
+
+export type Envelope = TypeOf<typeof envelopeSchema>;
+
+/** Longest command in bytes; announced when connecting, so that the broker drops longer ones. */
 export const longestCommand = 65_536;
 
 const deepest = 10;
 
-/**
- * Parses an envelope: rows 5 to 8 of docs/interfaces.md#order-of-checks. Rejects more than ten levels before parsing.
- */
+/** Parses an envelope, and applies rows 5 to 8 of docs/interfaces.md#order-of-checks. */
 export function parseEnvelope(
   payload: Uint8Array,
   named: { readonly id: string; readonly name: string },
@@ -58,10 +57,10 @@ export function parseEnvelope(
   const version = Object.hasOwn(value, "v") ? value.v : undefined;
   if (Number.isInteger(version) && version !== 1) {
     return {
-      refusal: { ...rejected(426, "unsupported-version", "this agent speaks version 1"), result: { supported: [1] } },
+      refusal: { ...rejected(426, "unsupported-version", "this agent supports version 1"), result: { supported: [1] } },
     };
   }
-  const found = read(envelopeShape, value, "");
+  const found = readArguments(envelopeSchema, value, "");
   if ("problem" in found) {
     return { refusal: { ...rejected(400, "schema", found.problem.message), field: found.problem.field } };
   }
@@ -73,7 +72,7 @@ export function parseEnvelope(
   return { envelope };
 }
 
-/** Returns the object, or what is wrong with it. */
+/** Returns the object, or a description of the fault. */
 function parseJson(payload: Uint8Array): JsonRecord | string {
   if (payload.length > longestCommand) return `longer than ${longestCommand} bytes`;
   if (isDeep(payload)) return `nested deeper than ${deepest} levels`;
@@ -85,9 +84,8 @@ function parseJson(payload: Uint8Array): JsonRecord | string {
   }
 }
 
-/** Counts brackets outside of strings, before JSON.parse allocates anything. */
+/** Whether the brackets outside of strings nest too deeply; checked before JSON.parse allocates anything. */
 function isDeep(payload: Uint8Array): boolean {
-  const [quote, backslash] = [0x22, 0x5c];
   let depth = 0;
   let isText = false;
   for (let at = 0; at < payload.length; at++) {
@@ -96,9 +94,9 @@ function isDeep(payload: Uint8Array): boolean {
       if (byte === backslash) at++;
       else if (byte === quote) isText = false;
     } else if (byte === quote) isText = true;
-    else if (byte === 0x7b || byte === 0x5b) {
+    else if (byte === openObject || byte === openList) {
       if (++depth > deepest) return true;
-    } else if (byte === 0x7d || byte === 0x5d) depth--;
+    } else if (byte === closeObject || byte === closeList) depth--;
   }
   return false;
 }

@@ -4,8 +4,8 @@ import { sentenceOf } from "../../base/errors.ts";
 import type { JsonRecord } from "../../base/json.ts";
 import type { Read } from "./checks.ts";
 import { type Author, done, type Effect, refused } from "./controls.ts";
-import type { Controls } from "./definition.ts";
-import { type Outcome, outcomeOf } from "./responses.ts";
+import type { Controls } from "./definitions/definition.ts";
+import { type CommandOutcome, outcomeOf } from "./responses.ts";
 
 /** The command was cancelled by another one. */
 class Cancelled extends Error {
@@ -16,16 +16,17 @@ class TimedOut extends Error {
   override readonly name = "TimedOut";
 }
 
-/** "the next process": the answer is left to the next process. */
-export type End = Outcome | "the next process";
+/** "the next process": this process does not answer; the one that starts after it does. */
+export type End = CommandOutcome | "the next process";
 
-/** A running command, including reads and dry runs. */
+/** A running command of any kind, including reads and dry runs. */
 interface UnderWay {
   readonly controller: AbortController;
-  /** Stops waiting for the command. */
+  /** Stops waiting for the command, which then fails with this reason. */
   abandon(reason: Error): void;
 }
 
+/** A running command that changes something: another one may have to wait for it, or cancel it. */
 interface Running {
   readonly id: string;
   readonly group: string | undefined;
@@ -37,7 +38,7 @@ interface Running {
 const progressPause: Millis = 5000;
 
 /** How long running commands may take to end on shutdown. */
-const partingTime: Millis = 2000;
+const shutdownGrace: Millis = 2000;
 
 /** Executes commands and tracks the running ones. Publishing and persisting are up to the caller. */
 export class Executions {
@@ -65,7 +66,7 @@ export class Executions {
   }
 
   /** Executes a command. Never rejects: every failure is an outcome. */
-  async run(command: Read, author: Author, tell: (progress: Outcome) => void): Promise<End> {
+  async run(command: Read, author: Author, report: (progress: CommandOutcome) => void): Promise<End> {
     const { definition, envelope, args, request } = command;
     const controller = new AbortController();
     const abandoned = Promise.withResolvers<never>();
@@ -76,25 +77,25 @@ export class Executions {
     const isTracked = definition.class !== "read" && !dryRun;
     if (isTracked) this.#running.set(envelope.id, { id: envelope.id, group, isCancellable, controller });
 
-    const over = deadline(this.#ambient.clock, definition.timeout(args), controller.signal, () => new TimedOut());
-    const progress = this.#progress(tell);
+    const limit = deadline(this.#ambient.clock, definition.timeout(args), controller.signal, () => new TimedOut());
+    const progress = this.#progress(report);
     const ended = (async () =>
       definition.perform(this.#controls, args, {
         scope: request.scope,
         author,
         dryRun,
         progress: progress.note,
-        signal: over.signal,
+        signal: limit.signal,
       }))();
     // A command that cannot be cancelled keeps its group until it ends, even after it was answered.
     void ended.catch(() => undefined).then(() => this.#running.delete(envelope.id));
     try {
-      const end = await Promise.race([ended, timeOf(over.signal), abandoned.promise]);
-      return end === "the next process" ? end : this.#outcome(end, over.signal, progress.last());
+      const end = await Promise.race([ended, timeoutOf(limit.signal), abandoned.promise]);
+      return end === "the next process" ? end : this.#outcome(end, limit.signal, progress.last());
     } catch (error) {
-      return this.#failure(error, over.signal, progress.last(), definition.name);
+      return this.#failure(error, limit.signal, progress.last(), definition.name);
     } finally {
-      over.dispose();
+      limit.dispose();
       this.#underWay.delete(underWay);
     }
   }
@@ -102,51 +103,62 @@ export class Executions {
   cancel(id: string, dryRun: boolean): Effect {
     const found = this.#running.get(id);
     if (!found) return refused(409, "not-cancellable", "no such command is running");
-    if (!found.isCancellable) return refused(409, "not-cancellable", "this command cannot be called off");
-    if (!dryRun) found.controller.abort(new Cancelled("called off"));
+    if (!found.isCancellable) return refused(409, "not-cancellable", "this command cannot be cancelled");
+    if (!dryRun) found.controller.abort(new Cancelled("cancelled"));
     return done({ id });
   }
 
   /** Aborts running commands and waits a moment for them to end. */
   async end(): Promise<void> {
     this.#isStopping = true;
-    const reason = new Error("the agent ends");
+    const reason = new Error("the agent is stopping");
     for (const { controller } of this.#underWay) controller.abort(reason);
     const { clock } = this.#ambient;
     const begun = clock.now();
     const never = new AbortController();
-    while (this.#underWay.size > 0 && elapsed(begun, clock.now()) < partingTime) await sleep(clock, 20, never.signal);
+    while (this.#underWay.size > 0 && elapsed(begun, clock.now()) < shutdownGrace) await sleep(clock, 20, never.signal);
     for (const { abandon } of this.#underWay) abandon(reason);
   }
 
-  #progress(tell: (progress: Outcome) => void): { note(done: JsonRecord): void; last(): JsonRecord | undefined } {
-    let [last, told]: [JsonRecord | undefined, Instant | undefined] = [undefined, this.#ambient.clock.now()];
+  /** Remembers the latest progress, and reports it at most once in each `progressPause`. */
+  #progress(report: (progress: CommandOutcome) => void): {
+    note(done: JsonRecord): void;
+    last(): JsonRecord | undefined;
+  } {
+    let last: JsonRecord | undefined;
+    let reportedAt: Instant = this.#ambient.clock.now();
     return {
       note: (result) => {
         last = result;
         const now = this.#ambient.clock.now();
-        if (told && elapsed(told, now) < progressPause) return;
-        told = now;
-        tell({ state: "running", code: 202, result });
+        if (elapsed(reportedAt, now) < progressPause) return;
+        reportedAt = now;
+        report({ state: "running", code: 202, result });
       },
       last: () => last,
     };
   }
 
   /** A cancelled command may still have completed. */
-  #outcome(effect: Effect, { reason }: AbortSignal, last: JsonRecord | undefined): Outcome {
+  #outcome(effect: Effect, { reason }: AbortSignal, last: JsonRecord | undefined): CommandOutcome {
     if (effect.outcome === "done" || !(reason instanceof Cancelled)) return outcomeOf(effect);
     const result = effect.result ?? last;
     return { state: "cancelled", code: 499, ...(result && { result }) };
   }
 
-  #failure(error: unknown, { reason }: AbortSignal, last: JsonRecord | undefined, name: string): Outcome {
+  #failure(error: unknown, { reason }: AbortSignal, last: JsonRecord | undefined, name: string): CommandOutcome {
     const result = last && { result: last };
     if (reason instanceof Cancelled) return { state: "cancelled", code: 499, ...result };
     if (this.#isStopping)
-      return { state: "failed", code: 500, error: "interrupted", message: "the agent ends", ...result };
+      return { state: "failed", code: 500, error: "interrupted", message: "the agent is stopping", ...result };
     if (reason instanceof TimedOut) {
-      return { state: "failed", code: 504, error: "timeout", message: "it took longer than it may", ...result };
+      return {
+        state: "failed",
+        code: 504,
+        error: "timeout",
+        message: "the command exceeded its time limit",
+        ...result,
+      };
     }
     this.#ambient.log.error("a command failed", {
       name,
@@ -157,8 +169,8 @@ export class Executions {
   }
 }
 
-/** Rejects on timeout only. A cancelled command is awaited, because it reports how far it got. */
-function timeOf(signal: AbortSignal): Promise<never> {
+/** Rejects on timeout only: a cancelled command is still awaited, because its result says how far it got. */
+function timeoutOf(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener("abort", () => signal.reason instanceof TimedOut && reject(signal.reason), { once: true });
   });

@@ -1,7 +1,7 @@
 import type { CommandLog, CommandRow } from "../../../storage/command-log.ts";
 import type { Ambient } from "../../base/ambient.ts";
 import type { Millis } from "../../base/clock.ts";
-import { isRecord, type JsonRecord } from "../../base/json.ts";
+import { type JsonRecord, recordIn } from "../../base/json.ts";
 import {
   type LastingEnd,
   lastingEnd,
@@ -9,34 +9,36 @@ import {
   left,
   type Moment,
   readLastingEnd,
-} from "../../base/lasting-end.ts";
+} from "../../base/time/lasting-end.ts";
 import { longestLife, skewAllowance } from "./checks.ts";
 import type { Envelope } from "./envelope.ts";
 import { type Refusal, rejected } from "./refusal.ts";
-import type { Request } from "./request.ts";
+import type { CommandRequest } from "./request.ts";
 
 export interface Accepted {
-  readonly request: Request;
+  readonly request: CommandRequest;
   readonly envelope: Envelope;
   readonly by: string;
   readonly hash: string;
   readonly answer: JsonRecord;
-  /** Fingerprint of the signing key. */
+  /** Fingerprint of the signing key; undefined: the command is not signed. */
   readonly key: string | undefined;
 }
 
 /** The answer given to an earlier command. */
-export interface Known {
+export interface KnownCommand {
   readonly hash: string;
-  readonly answer: JsonRecord;
-  readonly lapses: LastingEnd | undefined;
+  /** The stored answer; undefined: it cannot be read. */
+  readonly answer: JsonRecord | undefined;
+  /** The command's deadline; undefined: the stored one cannot be read. */
+  readonly deadline: LastingEnd | undefined;
 }
 
-/** Rows that cannot be deleted yet are kept; above this number no command is accepted. */
+/** Maximum number of rows of the log. If that many cannot be deleted yet, no further command is accepted. */
 const mostRows = 2000;
 
-/** Answers are kept this long after the command's deadline. */
-const afterlife: Millis = 600_000;
+/** How long an answer is kept after the command's deadline. */
+const retention: Millis = 600_000;
 
 /** Lifetime of a local command, which has no message expiry. */
 const localLife: Millis = 600_000;
@@ -50,7 +52,8 @@ export class Ledger {
   readonly #ambient: Ambient;
   readonly #log: CommandLog;
   /** Terminal answers not written to disk yet. */
-  readonly #unwritten = new Map<string, { readonly answer: JsonRecord; readonly isTold: boolean }>();
+  readonly #unwritten = new Map<string, { readonly answer: JsonRecord; readonly isDelivered: boolean }>();
+  readonly #damaged = new Set<string>();
 
   constructor(ambient: Ambient, { log, moment }: { readonly log: CommandLog; readonly moment: () => Moment }) {
     this.#ambient = ambient;
@@ -58,33 +61,48 @@ export class Ledger {
     this.moment = moment;
   }
 
-  find(id: string): Known | undefined {
+  find(id: string): KnownCommand | undefined {
     const row = this.#log.find(id);
     if (!row) return undefined;
-    const answer = this.#unwritten.get(id)?.answer ?? readAnswer(row.answer);
-    return { hash: row.hash, answer, lapses: readLastingEnd(row.lapses) };
+    const answer = this.#unwritten.get(id)?.answer ?? this.answerOf(row);
+    return { hash: row.hash, answer, deadline: readLastingEnd(row.lapses) };
+  }
+
+  /** The latest stored answer; undefined: it cannot be read. */
+  answerOf({ id, answer }: CommandRow): JsonRecord | undefined {
+    const read = recordIn(answer);
+    if (read === undefined && !this.#damaged.has(id)) {
+      this.#damaged.add(id);
+      this.#ambient.log.warn("the stored answer to a command cannot be read", { id });
+    }
+    return read;
+  }
+
+  /** Ids of commands whose stored answer this process could not read. */
+  get damaged(): ReadonlySet<string> {
+    return this.#damaged;
   }
 
   /** Throws if the command cannot be persisted. Once this returns, the command is executed even if the process dies. */
   admit({ request, envelope, by, hash, answer, key }: Accepted): void {
-    if (this.#log.size() >= mostRows && this.forget() === 0) throw new Error("too many commands have to be remembered");
+    if (this.#log.size() >= mostRows && this.forget() === 0) throw new Error("the command log is full");
     const { id, name, scope, origin, payload } = request;
-    const lapses = this.endOf(request, envelope.exp);
+    const deadline = this.endOf(request, envelope.exp);
     this.#log.admit(
       {
         ...{ id, name, scope, origin, author: by, hash, state: "accepted" },
         payload: Buffer.from(payload).toString("utf8"),
         answer: JSON.stringify(answer),
-        lapses: lastingEndText(lapses),
+        lapses: lastingEndText(deadline),
         keep: lastingEndText(this.#keep(request, envelope)),
       },
       key !== undefined && envelope.ctr !== undefined ? { key, counter: envelope.ctr } : undefined,
     );
   }
 
-  /** The refusal to use while the log cannot be read or written. */
+  /** The refusal of a command because the log cannot be read or written. */
   unavailable(error: unknown): Refusal {
-    this.#ambient.log.warn("a command could not be written down", { error });
+    this.#ambient.log.warn("the command log cannot be used", { error });
     return rejected(507, "journal-unavailable", error instanceof Error ? error.message : String(error));
   }
 
@@ -93,28 +111,29 @@ export class Ledger {
   }
 
   /** The command has taken effect: an answer that cannot be written now is kept in memory and written later. */
-  settle(id: string, answer: JsonRecord, isTold: boolean): void {
-    this.#unwritten.set(id, { answer, isTold });
+  settle(id: string, answer: JsonRecord, isDelivered: boolean): void {
+    this.#unwritten.set(id, { answer, isDelivered });
     this.writeRest();
   }
 
+  /** Writes the answers that could not be written before. */
   writeRest(): void {
-    for (const [id, { answer, isTold }] of this.#unwritten) {
+    for (const [id, { answer, isDelivered }] of this.#unwritten) {
       try {
-        this.#log.settle(id, String(answer.state), JSON.stringify(answer), isTold);
+        this.#log.settle(id, String(answer.state), JSON.stringify(answer), isDelivered);
         this.#unwritten.delete(id);
       } catch (error) {
-        this.#ambient.log.warn("the end of a command could not be written down yet", { id, error });
+        this.#ambient.log.warn("the outcome of a command cannot be stored yet", { id, error });
         return;
       }
     }
   }
 
-  told(id: string): void {
-    this.#log.told(id);
+  markDelivered(id: string): void {
+    this.#log.markDelivered(id);
   }
 
-  /** Deletes commands that can no longer be delivered again and returns their number. */
+  /** Deletes commands that the broker can no longer deliver again, and returns their number. */
   forget(): number {
     const moment = this.moment();
     return this.#log.forget((text) => {
@@ -132,8 +151,8 @@ export class Ledger {
   }
 
   /** Terminal answers that may not be in the outbox yet. */
-  untold(): readonly CommandRow[] {
-    return this.#log.untold();
+  undelivered(): readonly CommandRow[] {
+    return this.#log.undelivered();
   }
 
   latest(count: number): readonly CommandRow[] {
@@ -141,7 +160,7 @@ export class Ledger {
   }
 
   /** The deadline of a command: the message expiry, limited by `exp` if the clock is synchronised. */
-  endOf({ expirySeconds }: Request, exp?: string): LastingEnd {
+  endOf({ expirySeconds }: CommandRequest, exp?: string): LastingEnd {
     const moment = this.moment();
     const ofMessage = expirySeconds === undefined ? localLife : expirySeconds * 1000;
     const ofEnvelope = exp === undefined || !moment.isSynced ? ofMessage : Date.parse(exp) - moment.now.wall;
@@ -154,17 +173,13 @@ export class Ledger {
   }
 
   /**
-   * How long an id is remembered: until neither the broker nor a replay before `exp` can bring it back, plus a margin.
+   * How long an id is remembered: until neither the broker nor a replay before `exp` can bring the command back, plus a
+   * margin.
    */
-  #keep({ expirySeconds }: Request, { exp }: Envelope): LastingEnd {
+  #keep({ expirySeconds }: CommandRequest, { exp }: Envelope): LastingEnd {
     const moment = this.moment();
     const ofMessage = expirySeconds === undefined ? localLife : expirySeconds * 1000;
     const ofEnvelope = exp === undefined || !moment.isSynced ? 0 : Date.parse(exp) - moment.now.wall + skewAllowance;
-    return lastingEnd(Math.min(longestLife, Math.max(ofMessage, ofEnvelope)) + afterlife, moment);
+    return lastingEnd(Math.min(longestLife, Math.max(ofMessage, ofEnvelope)) + retention, moment);
   }
-}
-
-export function readAnswer(text: string): JsonRecord {
-  const value: unknown = JSON.parse(text);
-  return isRecord(value) ? value : {};
 }

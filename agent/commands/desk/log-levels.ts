@@ -1,8 +1,9 @@
 import type { Memo } from "../../../storage/memo.ts";
 import type { Ambient } from "../../base/ambient.ts";
 import type { Timer } from "../../base/clock.ts";
-import { isoTime } from "../../base/iso-time.ts";
 import { isRecord } from "../../base/json.ts";
+import { levels } from "../../base/logger.ts";
+import { isoTime } from "../../base/time/iso-time.ts";
 import {
   checkpoint,
   type LastingEnd,
@@ -11,11 +12,10 @@ import {
   left,
   type Moment,
   readLastingEnd,
-} from "../../base/lasting-end.ts";
-import { levels } from "../../base/logger.ts";
+} from "../../base/time/lasting-end.ts";
 import type { BoardControls } from "./board-controls.ts";
 import { done, type Effect } from "./controls.ts";
-import type { LevelOrder } from "./definition.ts";
+import type { LevelOrder } from "./definitions/definition.ts";
 
 interface Standing extends Omit<LevelOrder, "ttl"> {
   readonly end: LastingEnd;
@@ -24,7 +24,7 @@ interface Standing extends Omit<LevelOrder, "ttl"> {
 const area = "log-level";
 const key = "standing";
 
-/** A temporary log level that survives restarts of agent and board. The latest order wins. */
+/** Keeps a temporary log level, also across restarts of agent and board. A newer order replaces it. */
 export class LogLevels {
   readonly #ambient: Ambient;
   readonly #memo: Memo;
@@ -35,15 +35,15 @@ export class LogLevels {
 
   constructor(
     ambient: Ambient,
-    parts: { readonly memo: Memo; readonly board: Pick<BoardControls, "setLogLevel">; readonly moment: () => Moment },
+    deps: { readonly memo: Memo; readonly board: Pick<BoardControls, "setLogLevel">; readonly moment: () => Moment },
   ) {
     this.#ambient = ambient;
-    this.#memo = parts.memo;
-    this.#board = parts.board;
-    this.#moment = parts.moment;
+    this.#memo = deps.memo;
+    this.#board = deps.board;
+    this.#moment = deps.moment;
   }
 
-  /** Persisted first: a restart must neither end it early nor make it permanent. */
+  /** Sets the level. Persists it first: a restart must neither end it early nor make it permanent. */
   set({ ttl, ...order }: LevelOrder): Effect {
     const end = lastingEnd(ttl, this.#moment());
     this.#write({ ...order, end });
@@ -57,7 +57,7 @@ export class LogLevels {
     if (found) this.#apply(found);
   }
 
-  /** Persists the remaining time, for a board that restarts without knowing the time. */
+  /** Persists the remaining time, for a board that restarts with an unsynchronised clock. */
   end(): void {
     this.#timer?.cancel();
     if (this.#standing) this.#write({ ...this.#standing, end: checkpoint(this.#standing.end, this.#moment()) });
@@ -80,8 +80,8 @@ export class LogLevels {
     try {
       this.#memo.delete(area, key);
     } catch (error) {
-      // The stored end remains: the next start finds that it has passed.
-      this.#ambient.log.debug("the end of a log level could not be written down", { error });
+      // The stored level remains: the next start finds that its end has passed.
+      this.#ambient.log.debug("an expired log level could not be deleted", { error });
     }
   }
 

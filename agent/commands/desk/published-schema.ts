@@ -1,10 +1,10 @@
 import type { JsonRecord } from "../../base/json.ts";
 import { isMutating } from "./checks.ts";
-import type { Definition } from "./definition.ts";
-import { envelopeShape } from "./envelope.ts";
-import { commands } from "./registry.ts";
+import type { Definition } from "./definitions/definition.ts";
+import { commands } from "./definitions/registry.ts";
+import { envelopeSchema } from "./envelope.ts";
 
-/** The checks of the desk as JSON Schema, for authors of commands. `undefined`: unknown command. */
+/** The JSON Schema of one command or, without a name, of all of them; undefined: the command is unknown. */
 export function publishedSchema(name: string | undefined): JsonRecord | undefined {
   const head = { $schema: "https://json-schema.org/draft/2020-12/schema", title: "A command for siteward" };
   if (name === undefined) {
@@ -16,12 +16,12 @@ export function publishedSchema(name: string | undefined): JsonRecord | undefine
 
 function envelopeOf(definition: Definition): JsonRecord {
   const { name, sentence, args } = definition;
-  const needsArgs = Array.isArray(args.schema.required);
-  const { properties, required, ...rest } = envelopeShape.schema;
+  const needsArgs = Array.isArray(args.json.required);
+  const { properties, required, ...rest } = envelopeSchema.json;
   return {
     ...rest,
     description: sentence,
-    properties: { ...Object(properties), name: { const: name }, args: args.schema },
+    properties: { ...Object(properties), name: { const: name }, args: args.json },
     required: [
       ...(Array.isArray(required) ? required : []),
       ...(needsArgs ? ["args"] : []),

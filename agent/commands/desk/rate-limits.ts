@@ -1,21 +1,14 @@
 import type { Instant, Millis } from "../../base/clock.ts";
 import { elapsed } from "../../base/clock.ts";
-import { fullBucket, nextToken, type TokenBucket, take } from "../../base/token-bucket.ts";
+import { fullBucket, nextToken, type Rate, type TokenBucket, take } from "../../base/token-bucket.ts";
 
-interface Limit {
-  readonly perSecond: number;
-  readonly burst: number;
-}
-
-/** docs/interfaces.md#order-of-checks, row 10. */
-const issuerLimit: Limit = { perSecond: 1, burst: 10 };
-const mutatingLimit: Limit = { perSecond: 0.1, burst: 5 };
-const boardLimit: Limit = { perSecond: 1, burst: 60 };
-const answerLimit: Limit = { perSecond: 1, burst: 1 };
-/**
- * Malformed commands have no known issuer; their refusals share one limit so that senders cannot cause endless answers.
- */
-const refusalLimit: Limit = { perSecond: 1, burst: 30 };
+/** The limits are those of row 10 of docs/interfaces.md#order-of-checks. */
+const issuerLimit: Rate = { perSecond: 1, burst: 10 };
+const mutatingLimit: Rate = { perSecond: 0.1, burst: 5 };
+const boardLimit: Rate = { perSecond: 1, burst: 60 };
+const answerLimit: Rate = { perSecond: 1, burst: 1 };
+/** Commands that cannot be read have no issuer; their refusals share this limit, so that answers stay bounded. */
+const refusalLimit: Rate = { perSecond: 1, burst: 30 };
 
 interface Issuer {
   readonly all: TokenBucket;
@@ -23,16 +16,19 @@ interface Issuer {
 }
 
 /**
- * Bound on remembered issuers, as names are free to invent; a forgotten issuer starts with full allowances, but the
- * board's limit applies to all.
+ * Maximum number of issuers remembered: a sender can invent any number of names. A forgotten issuer starts with full
+ * buckets, but the board's limit still applies.
  */
 const mostIssuers = 64;
 
 export interface RateState {
+  /** The bucket of all commands to the board. */
   readonly board: TokenBucket;
+  /** The bucket of answers that say "rate-limited". */
   readonly answers: TokenBucket;
+  /** The bucket of refusals of commands that could not be read. */
   readonly refusals: TokenBucket;
-  /** Least recent issuer first. */
+  /** The issuers by name; the one whose last command is oldest comes first. */
   readonly issuers: ReadonlyMap<string, Issuer>;
 }
 
@@ -43,46 +39,46 @@ export const freshRates = (now: Instant): RateState => ({
   issuers: new Map(),
 });
 
-export type Admission =
+export type RateDecision =
   | { readonly is: "granted" }
-  /** `isAnswered`: this refusal may be published; further ones within a second are dropped. */
+  /** `isAnswered`: the refusal is published; false: another one was published within the last second. */
   | { readonly is: "limited"; readonly retryAfter: Millis; readonly isAnswered: boolean };
 
-/** Whether a command refused before it could be read may be answered. */
+/** Whether the refusal of a command that could not be read may be published; takes a token if so. */
 export function mayRefuse(state: RateState, now: Instant): readonly [boolean, RateState] {
-  const [granted, refusals] = take(state.refusals, refusalLimit.perSecond, now, refusalLimit.burst);
+  const [granted, refusals] = take(state.refusals, refusalLimit, now);
   return [granted, { ...state, refusals }];
 }
 
 /** Admits one command. Takes tokens only if every bucket grants one. */
 export function admit(
   state: RateState,
-  asked: { readonly issuer: string; readonly isMutating: boolean },
+  request: { readonly issuer: string; readonly isMutating: boolean },
   now: Instant,
-): readonly [Admission, RateState] {
-  const { all, mutating } = state.issuers.get(asked.issuer) ?? {
+): readonly [RateDecision, RateState] {
+  const { all, mutating } = state.issuers.get(request.issuer) ?? {
     all: fullBucket(now, issuerLimit.burst),
     mutating: fullBucket(now, mutatingLimit.burst),
   };
-  const wanted = [
+  const buckets = [
     { bucket: state.board, limit: boardLimit },
     { bucket: all, limit: issuerLimit },
-    ...(asked.isMutating ? [{ bucket: mutating, limit: mutatingLimit }] : []),
-  ].map(({ bucket, limit }) => ({ bucket, limit, taken: take(bucket, limit.perSecond, now, limit.burst) }));
+    ...(request.isMutating ? [{ bucket: mutating, limit: mutatingLimit }] : []),
+  ].map(({ bucket, limit }) => ({ bucket, limit, taken: take(bucket, limit, now) }));
 
-  if (wanted.every(({ taken: [granted] }) => granted)) {
-    const [board, ofAll, ofMutating] = wanted.map(({ taken: [, rest] }) => rest);
+  if (buckets.every(({ taken: [granted] }) => granted)) {
+    const [board, ofAll, ofMutating] = buckets.map(({ taken: [, rest] }) => rest);
     const issuer = { all: ofAll ?? all, mutating: ofMutating ?? mutating };
     return [
       { is: "granted" },
-      { ...state, board: board ?? state.board, issuers: remembered(state, asked.issuer, issuer) },
+      { ...state, board: board ?? state.board, issuers: remembered(state, request.issuer, issuer) },
     ];
   }
-  const waits = wanted.map(({ bucket, limit }) => {
-    const next = nextToken(bucket, limit.perSecond, now, limit.burst);
+  const waits = buckets.map(({ bucket, limit }) => {
+    const next = nextToken(bucket, limit, now);
     return next ? elapsed(now, next) : 0;
   });
-  const [isAnswered, answers] = take(state.answers, answerLimit.perSecond, now, answerLimit.burst);
+  const [isAnswered, answers] = take(state.answers, answerLimit, now);
   return [
     { is: "limited", retryAfter: Math.ceil(Math.max(...waits)), isAnswered },
     { ...state, answers },

@@ -1,41 +1,41 @@
-import type { Known } from "./ledger.ts";
+import type { KnownCommand } from "./ledger.ts";
 
 const mostBytes = 64 * 1024;
 
 /**
- * Answers to commands that changed nothing (reads and refusals), for redelivered copies. Kept in memory: after a
- * restart the command is read or checked again, which spares the flash.
+ * Answers to commands that changed nothing (reads and refusals), repeated when the broker redelivers a command. They
+ * are in memory only, to spare the flash: after a restart a redelivered command is simply checked again.
  */
 export class RecentAnswers {
-  readonly #known = new Map<string, Known & { readonly bytes: number }>();
+  readonly #answers = new Map<string, KnownCommand & { readonly bytes: number }>();
   #bytes = 0;
 
-  find(id: string, hash: string): Known | undefined {
-    return this.#known.get(refused(hash)) ?? this.#known.get(id);
+  find(id: string, hash: string): KnownCommand | undefined {
+    return this.#answers.get(refused(hash)) ?? this.#answers.get(id);
   }
 
-  keep(id: string, known: Known): void {
+  keep(id: string, known: KnownCommand): void {
     const bytes = JSON.stringify(known.answer).length + 256;
     if (bytes > mostBytes / 4) return;
     this.#forget(id);
-    this.#known.set(id, { ...known, bytes });
+    this.#answers.set(id, { ...known, bytes });
     this.#bytes += bytes;
-    for (const oldest of this.#known.keys()) {
+    for (const oldest of this.#answers.keys()) {
       if (this.#bytes <= mostBytes) return;
       this.#forget(oldest);
     }
   }
 
-  /** Kept by hash, not by id: a refused command does not use up its id. */
-  keepRefusal(known: Known): void {
+  /** Keeps a refusal by the command's hash, not its id: a refused command does not use up its id. */
+  keepRefusal(known: KnownCommand): void {
     this.keep(refused(known.hash), known);
   }
 
   #forget(id: string): void {
-    this.#bytes -= this.#known.get(id)?.bytes ?? 0;
-    this.#known.delete(id);
+    this.#bytes -= this.#answers.get(id)?.bytes ?? 0;
+    this.#answers.delete(id);
   }
 }
 
-/** Cannot collide with an id, which has no spaces. */
+/** The key of a refusal. It cannot collide with an id, which has no spaces. */
 const refused = (hash: string): string => `refused ${hash}`;

@@ -1,14 +1,15 @@
 import type { JsonRecord } from "../../base/json.ts";
 
-/** Why a command is not executed. rejected: nothing was done. expired: its deadline passed before it began. */
+/** Why a command is not executed. rejected: a check failed. expired: its deadline passed before it started. */
 export interface Refusal {
   readonly state: "rejected" | "expired";
   readonly code: number;
   /** Machine-readable; with the code it labels a metric. */
   readonly error: string;
   readonly message: string;
-  /** A JSON pointer into the command. */
+  /** The member that is wrong, as a JSON pointer into the command. */
   readonly field?: string;
+  /** When a rate-limited sender may try again. */
   readonly retryAfterMs?: number;
   readonly result?: JsonRecord;
 }
@@ -20,8 +21,4 @@ export const rejected = (code: number, error: string, message: string): Refusal 
   message,
 });
 
-export const correlationTooLong = rejected(
-  400,
-  "correlation-too-long",
-  "correlation data of more than 1024 bytes is not kept, and so not given back",
-);
+export const correlationTooLong = rejected(400, "correlation-too-long", "correlation data may have at most 1024 bytes");

@@ -1,37 +1,43 @@
 import type { JsonRecord } from "../../base/json.ts";
 
+/** A message, with its signature if it has one. */
+export type SignedMessage = Pick<CommandRequest, "topic" | "payload" | "signature">;
+
 /** A command as received by a transport; `payload` is unchecked. */
-export interface Request {
+export interface CommandRequest {
   readonly origin: "mqtt" | "local";
   readonly scope: "board" | "site" | "fleet";
   /** The full topic, as covered by the signature; "" for a local command. */
   readonly topic: string;
-  /** From the topic. */
+  /** The command's name; from the topic, or for a local command from the payload. */
   readonly name: string;
   readonly id: string;
   readonly payload: Uint8Array;
   readonly retained: boolean;
-  /** Remaining message expiry; undefined without one. */
+  /** Remaining message expiry; undefined: the message has none. */
   readonly expirySeconds: number | undefined;
   readonly signature?: { readonly sig: string; readonly kid: string };
-  /** The correlation data exceeds the limit; the command is refused and the data not returned. */
+  /** The correlation data is longer than the agent returns; the command is refused. */
   readonly asksTooMuch?: boolean;
-  /** Only for site commands: it may have been sent before this board's term, to another leader. */
+  /** A site command that may have been sent before this board's term, and executed by another leader. */
   readonly isLate?: boolean;
-  /** Only for local commands: "local:1000". */
+  /** The user who sent a local command, such as "local:1000"; undefined for commands of the fleet. */
   readonly author?: string;
 }
 
-/** Published on `res/<name>/<id>`, expiring after `expirySeconds`. */
+/** An answer to a command, published on `res/<name>/<id>`, expiring after `expirySeconds`. */
 export interface Answer {
   readonly id: string;
   readonly name: string;
-  readonly scope: Request["scope"];
+  readonly scope: CommandRequest["scope"];
   /** As specified in docs/interfaces.md#answers. */
   readonly body: JsonRecord;
   readonly expirySeconds: number;
   readonly isTerminal: boolean;
 }
 
-/** `later` ends with the terminal answer, or without one if the process stops first; then the next process sends it. */
-export type Taken = "no answer" | { readonly answer: Answer; readonly later?: AsyncIterable<Answer> };
+/**
+ * "no answer": the request is dropped. `later`: the answers after the first, up to the terminal one; if the process
+ * stops before that, the next process sends the terminal one.
+ */
+export type DeskReply = "no answer" | { readonly answer: Answer; readonly later?: AsyncIterable<Answer> };

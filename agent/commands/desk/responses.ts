@@ -1,14 +1,14 @@
 import type { Ambient } from "../../base/ambient.ts";
 import { elapsed, type Instant } from "../../base/clock.ts";
-import { isoTime } from "../../base/iso-time.ts";
 import type { JsonRecord } from "../../base/json.ts";
-import type { LastingEnd } from "../../base/lasting-end.ts";
+import { isoTime } from "../../base/time/iso-time.ts";
+import type { LastingEnd } from "../../base/time/lasting-end.ts";
 import type { Effect, SiteControls } from "./controls.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Refusal } from "./refusal.ts";
-import type { Answer, Request } from "./request.ts";
+import type { Answer, CommandRequest } from "./request.ts";
 
-export type Outcome =
+export type CommandOutcome =
   | {
       readonly state: "accepted" | "running" | "succeeded" | "cancelled";
       readonly code: number;
@@ -17,36 +17,43 @@ export type Outcome =
   | (Omit<Refusal, "state"> & { readonly state: "rejected" | "expired" | "failed" });
 
 /** Data of a command that every answer to it needs. */
-export interface Ticket extends Pick<Request, "id" | "name" | "scope" | "origin"> {
-  /** When this process received it. */
+export interface Ticket extends Pick<CommandRequest, "id" | "name" | "scope" | "origin"> {
+  /** When this process received the command, or resumed it. */
   readonly since: Instant;
-  /** The command's deadline. */
-  readonly lapses: LastingEnd | undefined;
+  /** The command's deadline; undefined: the stored one cannot be read. */
+  readonly deadline: LastingEnd | undefined;
 }
 
-export interface ResponsesParts {
+export interface ResponsesDeps {
   readonly board: string;
   readonly ledger: Ledger;
   readonly site: SiteControls;
   readonly clock: () => "synced" | "unsynced";
 }
 
-/** Brokers may drop longer answers; a status document has the same limit. */
+/** Longest result in bytes: brokers may drop longer messages. A status document has the same limit. */
 const longestResult = 32 * 1024;
+
+const unreadable: CommandOutcome = {
+  state: "failed",
+  code: 500,
+  error: "internal",
+  message: "the stored answer cannot be read; the command may have taken effect",
+};
 
 /** Builds the answers to commands (docs/interfaces.md#answers). */
 export class Responses {
   readonly #ambient: Ambient;
-  readonly #parts: ResponsesParts;
+  readonly #deps: ResponsesDeps;
 
-  constructor(ambient: Ambient, parts: ResponsesParts) {
+  constructor(ambient: Ambient, deps: ResponsesDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
-  to({ state, code, result, ...rest }: Outcome, ticket: Ticket): Answer {
+  to({ state, code, result, ...rest }: CommandOutcome, ticket: Ticket): Answer {
     const { id, name, since } = ticket;
-    const { board, site, clock } = this.#parts;
+    const { board, site, clock } = this.#deps;
     const { term } = site.standing();
     const now = this.#ambient.clock.now();
     const isLong = result !== undefined && JSON.stringify(result).length > longestResult;
@@ -67,16 +74,18 @@ export class Responses {
     return this.again(body, ticket);
   }
 
-  /** Repeats an earlier answer with the expiry that remains now. */
-  again(body: JsonRecord, { id, name, scope, lapses }: Ticket): Answer {
+  /** Repeats an earlier answer with the expiry that remains now. `body` undefined: the stored answer cannot be read. */
+  again(body: JsonRecord | undefined, ticket: Ticket): Answer {
+    if (body === undefined) return this.to(unreadable, ticket);
+    const { id, name, scope, deadline } = ticket;
     const isTerminal = body.state !== "accepted" && body.state !== "running";
-    // Long enough to fetch the answer after the command's deadline; the broker drops it afterwards.
-    const expiry = Math.min(3600, this.#parts.ledger.leftOf(lapses) / 1000 + 600);
+    // A client may fetch the answer until ten minutes after the command's deadline; then the broker drops it.
+    const expiry = Math.min(3600, this.#deps.ledger.leftOf(deadline) / 1000 + 600);
     return { id, name, scope, body, isTerminal, expirySeconds: Math.max(1, Math.round(expiry)) };
   }
 }
 
-export function outcomeOf(effect: Effect): Outcome {
+export function outcomeOf(effect: Effect): CommandOutcome {
   if (effect.outcome === "done") return { state: "succeeded", code: 200, result: effect.result };
   const { outcome, code, error, message, result } = effect;
   return {

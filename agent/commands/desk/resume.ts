@@ -1,16 +1,16 @@
 import type { CommandRow } from "../../../storage/command-log.ts";
 import type { Ambient } from "../../base/ambient.ts";
 import { elapsed, type Millis, sleep } from "../../base/clock.ts";
-import { readLastingEnd } from "../../base/lasting-end.ts";
+import { readLastingEnd } from "../../base/time/lasting-end.ts";
 import { type DeskState, judgeAgain, type Read } from "./checks.ts";
+import { find } from "./definitions/registry.ts";
 import { parseEnvelope } from "./envelope.ts";
-import { type Ledger, readAnswer } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 import { type Refusal, rejected } from "./refusal.ts";
-import { find } from "./registry.ts";
-import type { Request } from "./request.ts";
-import type { Outcome } from "./responses.ts";
+import type { CommandRequest } from "./request.ts";
+import type { CommandOutcome } from "./responses.ts";
 
-export interface ResumeParts {
+export interface ResumeDeps {
   readonly board: string;
   readonly ledger: Ledger;
   state(): DeskState;
@@ -18,49 +18,52 @@ export interface ResumeParts {
 
 /** What to do with a command accepted by the previous process. */
 export type Fate =
-  | { readonly do: "answer"; readonly outcome: Outcome }
+  | { readonly do: "answer"; readonly outcome: CommandOutcome }
   | { readonly do: "carry out"; readonly command: Read };
 
-export const scopeOf = ({ scope }: CommandRow): Request["scope"] =>
+export const scopeOf = ({ scope }: CommandRow): CommandRequest["scope"] =>
   scope === "site" || scope === "fleet" ? scope : "board";
 
-export const originOf = ({ origin }: CommandRow): Request["origin"] => (origin === "local" ? "local" : "mqtt");
+export const originOf = ({ origin }: CommandRow): CommandRequest["origin"] => (origin === "local" ? "local" : "mqtt");
 
 /**
- * A `once` command that may have taken effect is over, as its progress is unknown. Every other command is executed if
- * the checks still allow it; one that never began is refused as if it had just arrived.
+ * Decides about a command that the previous process accepted and did not finish; undefined: the signal aborted. A
+ * `once` command that may have taken effect is answered as interrupted, because its progress is unknown. Any other is
+ * executed if the checks still allow it; otherwise it is refused, or answered as interrupted if it may have started.
  */
 export async function fateOf(
   ambient: Ambient,
   row: CommandRow,
-  parts: ResumeParts,
+  deps: ResumeDeps,
   signal: AbortSignal,
 ): Promise<Fate | undefined> {
   const { id, name, state, payload } = row;
   const [scope, origin] = [scopeOf(row), originOf(row)];
   const definition = find(name, scope);
   const read = parseEnvelope(Buffer.from(payload, "utf8"), { id, name });
-  if (!definition || "refusal" in read) return answer(interrupted("this version does not know the command"));
+  if (!definition || "refusal" in read)
+    return answer(interrupted("this version of the agent does not know the command"));
   const { envelope } = read;
   if (definition.endsWithStart)
-    return answer({ state: "succeeded", code: 200, result: { bootId: parts.state().bootId } });
+    return answer({ state: "succeeded", code: 200, result: { bootId: deps.state().bootId } });
   const mayHaveBegun = definition.class !== "once" || state === "running";
-  if (definition.class === "once" && mayHaveBegun) return answer(interrupted("the agent ended in the middle of it"));
+  if (definition.class === "once" && mayHaveBegun)
+    return answer(interrupted("the agent stopped while the command was running"));
 
-  const lapses = readLastingEnd(row.lapses);
+  const deadline = readLastingEnd(row.lapses);
   const begun = ambient.clock.now();
   for (;;) {
     if (signal.aborted) return undefined;
-    const timeLeft = parts.ledger.leftOf(lapses);
+    const timeLeft = deps.ledger.leftOf(deadline);
     const command: Read = {
       ...{ request: { origin, scope }, envelope, definition, args: envelope.args ?? {} },
       ...{ signature: { is: "missing" }, timeLeft },
     };
-    const now = parts.state();
+    const now = deps.state();
     const judged = judgeAgain(command, now);
-    const refusal = judged ?? overtaken(row, now);
+    const refusal = judged ?? overtaken(row, now, deps.ledger);
     if (!refusal) return { do: "carry out", command };
-    const isUndecided = judged?.error === "not-leader" && mayStillLead(now, parts.board);
+    const isUndecided = judged?.error === "not-leader" && mayStillLead(now, deps.board);
     if (!isUndecided || elapsed(begun, ambient.clock.now()) > electionPatience) {
       return answer(mayHaveBegun ? interrupted(refusal.message, refusal) : refusal);
     }
@@ -69,27 +72,29 @@ export async function fateOf(
 }
 
 /**
- * A site command is valid in the term that accepted it and in the next term of the same board: a leader in between may
- * have received contrary orders.
+ * Refuses a site command unless this is the term in which it was accepted, or the one right after: a leader in between
+ * may have received contrary commands.
  */
-function overtaken(row: CommandRow, { standing: { leader, term } }: DeskState): Refusal | undefined {
-  const { term: accepted } = readAnswer(row.answer);
+function overtaken(row: CommandRow, { standing: { leader, term } }: DeskState, ledger: Ledger): Refusal | undefined {
+  const accepted = ledger.answerOf(row)?.term;
   const isNext = typeof accepted === "number" && (term === accepted || term === accepted + 1);
   if (scopeOf(row) !== "site" || isNext) return undefined;
-  const why = "another board may have led the site since it was accepted";
+  const why = "another board may have led the site since the command was accepted";
   return { ...rejected(421, "not-leader", why), result: { leader, term } };
 }
 
-/** An election takes one Lease duration, by default a minute. */
+/**
+ * How long a site command waits for this board to lead again: an election takes one Lease duration, by default 60 s.
+ */
 const electionPatience: Millis = 120_000;
 
-/** There is no leader yet, or the Lease names this board, whose new process has not resumed the term. */
+/** Whether the site has no leader yet, or its Lease names this board, whose new process has not resumed the term. */
 const mayStillLead = ({ standing: { leader } }: DeskState, board: string): boolean =>
   leader === undefined || leader === board;
 
-const answer = (outcome: Outcome): Fate => ({ do: "answer", outcome });
+const answer = (outcome: CommandOutcome): Fate => ({ do: "answer", outcome });
 
-const interrupted = (message: string, why?: Refusal): Outcome => ({
+const interrupted = (message: string, why?: Refusal): CommandOutcome => ({
   state: "failed",
   code: 500,
   error: "interrupted",

@@ -11,12 +11,12 @@ import {
 /** Grammar of key ids, which serve as file names and user properties. */
 export const kidPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** The signature covers the topic, so it is invalid on the topic of another board. */
+/** The bytes that are signed. They include the topic, so a signature is invalid on the topic of another board. */
 function signedBytes(topic: string, payload: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from(`sw1-cmd\0${topic}\0`, "utf8"), payload]);
 }
 
-/** base64url, for the user property `sig`. */
+/** Signs a message; the signature in base64url, for the user property `sig`. */
 export const signatureOf = (topic: string, payload: Uint8Array, privateKeyPem: string): string =>
   sign(null, signedBytes(topic, payload), readPrivateKey(privateKeyPem)).toString("base64url");
 
@@ -27,7 +27,7 @@ export function isSignatureOf(sig: string, topic: string, payload: Uint8Array, k
   return verify(null, signedBytes(topic, payload), key, bytes);
 }
 
-/** Identifies the key itself, whatever its name or file. */
+/** Identifies a key by its content: the name of its file may change. */
 export const fingerprintOf = (key: KeyObject): string =>
   createHash("sha256")
     .update(key.export({ type: "spki", format: "der" }))
@@ -36,14 +36,14 @@ export const fingerprintOf = (key: KeyObject): string =>
 /** Throws unless the text is an Ed25519 public key in PEM. */
 export function readPublicKey(pem: string): KeyObject {
   // Node would derive the public half of a private key, but private keys do not belong on a board.
-  if (!pem.includes("-----BEGIN PUBLIC KEY-----")) throw new Error("it does not hold a public key in PEM");
+  if (!pem.includes("-----BEGIN PUBLIC KEY-----")) throw new Error("the file contains no public key in PEM");
   return ed25519(createPublicKey(pem));
 }
 
 const readPrivateKey = (pem: string): KeyObject => ed25519(createPrivateKey(pem));
 
 function ed25519(key: KeyObject): KeyObject {
-  if (key.asymmetricKeyType !== "ed25519") throw new Error(`it is a key for ${key.asymmetricKeyType}, not for Ed25519`);
+  if (key.asymmetricKeyType !== "ed25519") throw new Error(`the key is for ${key.asymmetricKeyType}, not for Ed25519`);
   return key;
 }
 

@@ -6,54 +6,54 @@ import { isNotFound } from "../../client/api-error.ts";
 import { outOfService, takeOutOfService } from "../../controllers/node-lifecycle/out-of-service.ts";
 import { type Action, refTo } from "../../execution/actions.ts";
 import { type Author, done, type Effect, refused } from "../desk/controls.ts";
+import { always, emitCommandEvent, type OperationsDeps } from "./deps.ts";
 import { failed } from "./effects.ts";
 import { notSilent } from "./hold-controls.ts";
-import { always, type ControlParts, tellOf } from "./parts.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
-/** Kubelets and our own controllers change Nodes all the time, so conflicts are normal. */
+/** Maximum number of tries: kubelets and our own controllers change Nodes all the time, so conflicts are normal. */
 const mostTries = 5;
 
 /**
- * Taints the Node so that its pods are force-deleted; the node lifecycle controller removes the taint once the board is
- * heard from again.
+ * Adds the out-of-service taint to the Node, so that its pods are force-deleted. The node lifecycle controller removes
+ * it once the board reports again.
  */
 export async function confirmBoardDead(
   name: string,
   author: Author,
   dryRun: boolean,
-  parts: ControlParts,
+  deps: OperationsDeps,
 ): Promise<Effect> {
-  const known = boardNamed(name, parts.caches);
-  if (isEffect(known)) return known;
-  const wrong = notSilent([known], parts);
-  if (wrong) return wrong;
-  const { clock } = parts.ambient;
-  return changeNode(name, { dryRun, parts, byLeader: true }, async (node) => {
+  const cached = boardNamed(name, deps.caches);
+  if (isEffect(cached)) return cached;
+  const refusal = notSilent([cached], deps);
+  if (refusal) return refusal;
+  const { clock } = deps.ambient;
+  return changeNode(name, { dryRun, deps, byLeader: true }, async (node) => {
     if (taintOf(node, outOfService)) return { result: { board: name, changed: false } };
-    const lease = await leaseOf(name, parts);
+    const lease = await leaseOf(name, deps);
     return {
       act: takeOutOfService(node, lease, author.by, clock.now()),
       result: { board: name, changed: true },
-      tell: () => tell(parts, node, "BoardConfirmedDead", `Node ${name} confirmed to be dead`, author),
+      emitEvent: () => nodeEvent(deps, node, "BoardConfirmedDead", `Node ${name} confirmed to be dead`, author),
     };
   });
 }
 
-/** `undefined`: this board's own Node, which it may write without leading. */
+/** Cordons or uncordons a Node. `board` undefined: this board's own, which it may write without leading. */
 export async function cordon(
   board: string | undefined,
   cordoned: boolean,
   author: Author,
   dryRun: boolean,
-  parts: ControlParts,
+  deps: OperationsDeps,
 ): Promise<Effect> {
-  const own = parts.config.board.node;
+  const own = deps.config.board.node;
   const name = board ?? own;
-  const known = board === undefined ? undefined : boardNamed(board, parts.caches);
-  if (known && isEffect(known)) return known;
+  const cached = board === undefined ? undefined : boardNamed(board, deps.caches);
+  if (cached && isEffect(cached)) return cached;
   const byLeader = board !== undefined && board !== own;
-  return changeNode(name, { dryRun, parts, byLeader }, async (node) => {
+  return changeNode(name, { dryRun, deps, byLeader }, async (node) => {
     const isCordoned = node.spec?.unschedulable === true;
     const result = { board: name, cordoned, changed: isCordoned !== cordoned };
     if (isCordoned === cordoned) return { result };
@@ -66,27 +66,28 @@ export async function cordon(
         patch: { spec: { unschedulable: cordoned || null } },
       },
       result,
-      tell: () => tell(parts, node, cordoned ? "BoardCordoned" : "BoardUncordoned", `Node ${name} ${what}`, author),
+      emitEvent: () =>
+        nodeEvent(deps, node, cordoned ? "BoardCordoned" : "BoardUncordoned", `Node ${name} ${what}`, author),
     };
   });
 }
 
 interface Plan {
-  /** undefined: nothing to do. */
+  /** The write to perform; undefined: nothing to do. */
   readonly act?: Action;
   readonly result: Readonly<Record<string, unknown>>;
-  readonly tell?: () => void;
+  readonly emitEvent?: () => void;
 }
 
-/** Plans from the Node as read from the API, and again after each conflict. */
+/** Reads the Node from the API and writes what the plan says; after a conflict it reads and plans again. */
 async function changeNode(
   name: string,
-  { dryRun, parts, byLeader }: { readonly dryRun: boolean; readonly parts: ControlParts; readonly byLeader: boolean },
+  { dryRun, deps, byLeader }: { readonly dryRun: boolean; readonly deps: OperationsDeps; readonly byLeader: boolean },
   planFor: (node: Node) => Promise<Plan>,
 ): Promise<Effect> {
-  const { client, executor, work } = parts;
+  const { client, executor, current } = deps;
   const { signal } = new AbortController();
-  const term = byLeader ? work.term : always;
+  const term = byLeader ? current.term : always;
   if (term === undefined) return refused(421, "not-leader", "another board leads", {});
   for (let tries = 1; ; tries++) {
     try {
@@ -94,7 +95,7 @@ async function changeNode(
       if (dryRun || plan.act === undefined) return done(plan.result);
       const [outcome] = await executor.execute([plan.act], term);
       if (outcome?.ok === false) throw outcome.error;
-      plan.tell?.();
+      plan.emitEvent?.();
       return done(plan.result);
     } catch (error) {
       if (isNotFound(error)) return refused(404, "unknown-board", `there is no Node ${name}`, { board: name });
@@ -104,7 +105,7 @@ async function changeNode(
   }
 }
 
-async function leaseOf(name: string, { client }: ControlParts): Promise<Lease | undefined> {
+async function leaseOf(name: string, { client }: OperationsDeps): Promise<Lease | undefined> {
   try {
     return await client.get(leases, { namespace: "kube-node-lease", name }, new AbortController().signal);
   } catch (error) {
@@ -113,6 +114,6 @@ async function leaseOf(name: string, { client }: ControlParts): Promise<Lease | 
   }
 }
 
-function tell(parts: ControlParts, node: Node, reason: string, message: string, author: Author): void {
-  tellOf(parts, { ...refTo(nodes, node) }, { reason, message }, author);
+function nodeEvent(deps: OperationsDeps, node: Node, reason: string, message: string, author: Author): void {
+  emitCommandEvent(deps, { ...refTo(nodes, node) }, { reason, message }, author);
 }

@@ -1,21 +1,22 @@
 import type { Pod } from "../../api/core.ts";
 import { keyOf } from "../../api/meta.ts";
 import { controllerOf } from "../../api/owners.ts";
-import { isTerminating } from "../../api/pods.ts";
+import { isMirror, isTerminating } from "../../api/pods.ts";
 import { nodes, pods } from "../../api/resources.ts";
 import { deadline, type Millis, sleep } from "../../base/clock.ts";
-import { formatDuration } from "../../base/duration.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import type { JsonRecord } from "../../base/json.ts";
+import { formatDuration } from "../../base/time/duration.ts";
 import { ApiError, isNotFound, isOvertaken } from "../../client/api-error.ts";
 import { refTo } from "../../execution/actions.ts";
 import { type Author, done, type Effect, refused } from "../desk/controls.ts";
 import { cordon } from "./board-acts.ts";
+import { emitCommandEvent, type OperationsDeps } from "./deps.ts";
 import { failed } from "./effects.ts";
-import { type ControlParts, tellOf } from "./parts.ts";
 
 export interface DrainOptions {
   readonly timeout: Millis;
+  /** Seconds that replace the pods' own grace periods; undefined: those apply. */
   readonly gracePeriod?: number;
   /** Also evicts pods without a controller. */
   readonly force: boolean;
@@ -29,7 +30,7 @@ export interface DrainOrder {
   readonly dryRun: boolean;
 }
 
-/** Interval between rounds: retries blocked evictions and checks which pods are gone. */
+/** Interval between rounds; each retries blocked evictions and checks which pods are gone. */
 const round: Millis = 5000;
 const pageSize = 100;
 const mostNamed = 20;
@@ -40,78 +41,95 @@ const mostNamed = 20;
  */
 export async function drain(
   { options, author, progress, signal, dryRun }: DrainOrder,
-  parts: ControlParts,
+  deps: OperationsDeps,
 ): Promise<Effect> {
-  const { clock } = parts.ambient;
-  const board = parts.config.board.node;
-  const late = (): Error => new Error(`not empty within ${formatDuration(options.timeout)}`);
+  const { clock } = deps.ambient;
+  const board = deps.config.board.node;
+  const late = (): Error => new Error(`not drained within ${formatDuration(options.timeout)}`);
   const bound = deadline(clock, options.timeout, signal, late);
   const tally = { evicted: 0, skipped: 0, left: 0 };
   const blocked = new Set<string>();
-  const told = (): JsonRecord => ({ board, ...tally, blocked: [...blocked].slice(0, mostNamed) });
+  const report = (): JsonRecord => ({ board, ...tally, blocked: [...blocked].slice(0, mostNamed) });
   try {
-    let found = await podsOn(board, parts, bound.signal);
-    const alone = found.leaving.filter((pod) => controllerOf(pod) === undefined).map(keyOf);
+    let found = await podsOn(board, deps, bound.signal);
+    const alone = found.leaving.filter(({ isManaged }) => !isManaged).map(({ key }) => key);
     if (alone.length > 0 && !options.force) {
-      const message = "pods that nobody makes anew are on the board; force takes them too";
+      const message = "the board has pods that no controller recreates; force deletes them too";
       return refused(409, "unmanaged-pods", message, { board, pods: alone.slice(0, mostNamed) });
     }
     Object.assign(tally, { skipped: found.skipped, left: found.leaving.length });
-    if (dryRun) return done({ ...told(), pods: found.leaving.map(keyOf).slice(0, mostNamed) });
-    const cordoned = await cordon(undefined, true, author, false, parts);
+    if (dryRun) return done({ ...report(), pods: found.leaving.slice(0, mostNamed).map(({ key }) => key) });
+    const cordoned = await cordon(undefined, true, author, false, deps);
     if (cordoned.outcome !== "done") return cordoned;
-    const node = await again(() => parts.client.get(nodes, { name: board }, bound.signal), bound.signal);
+    const node = await ifReachable(() => deps.client.get(nodes, { name: board }, bound.signal), bound.signal);
     const about = node && refTo(nodes, node);
-    const say = (reason: string, message: string): void => tellOf(parts, about, { reason, message }, author);
-    say("BoardDraining", `Node ${board} is drained within ${formatDuration(options.timeout)}`);
-    const asked = new Set<string>();
+    const event = (reason: string, message: string): void => emitCommandEvent(deps, about, { reason, message }, author);
+    event("BoardDraining", `Draining Node ${board} within ${formatDuration(options.timeout)}`);
+    const evicting = new Set<string>();
     while (found.leaving.length > 0 && !bound.signal.aborted) {
       blocked.clear();
       for (const pod of found.leaving) {
-        if (asked.has(pod.metadata.uid) || isTerminating(pod)) continue;
-        const answer = await evict(pod, options, parts, bound.signal);
-        if (answer === "blocked") blocked.add(keyOf(pod));
+        if (evicting.has(pod.uid) || pod.isTerminating) continue;
+        const answer = await evict(pod, options, deps, bound.signal);
+        if (answer === "blocked") blocked.add(pod.key);
         if (answer !== "evicted") continue;
-        asked.add(pod.metadata.uid);
+        evicting.add(pod.uid);
         tally.evicted++;
       }
-      progress(told());
+      progress(report());
       await sleep(clock, round, bound.signal);
       if (bound.signal.aborted) break;
-      found = (await again(() => podsOn(board, parts, bound.signal), bound.signal)) ?? found;
+      found = (await ifReachable(() => podsOn(board, deps, bound.signal), bound.signal)) ?? found;
       tally.left = found.leaving.length;
     }
-    if (tally.left === 0) say("BoardDrained", `Node ${board} drained of ${tally.evicted} pods`);
-    else say("BoardNotDrained", `Drain of Node ${board} left ${tally.left} pods there, ordered`);
-    if (tally.left === 0) return done(told());
-    return unfinished(signal.aborted, blocked.size > 0, told());
+    if (tally.left === 0) event("BoardDrained", `Node ${board} drained, ${tally.evicted} pods evicted`);
+    else event("BoardNotDrained", `Node ${board} not drained, ${tally.left} pods left; drain requested`);
+    if (tally.left === 0) return done(report());
+    return unfinished(signal.aborted, blocked.size > 0, report());
   } catch (error) {
-    return bound.signal.aborted ? unfinished(signal.aborted, blocked.size > 0, told()) : failed(error, told());
+    return bound.signal.aborted ? unfinished(signal.aborted, blocked.size > 0, report()) : failed(error, report());
   } finally {
     bound.dispose();
   }
 }
 
-/** The board stays cordoned: evicted pods must not return during maintenance. */
+/** The effect of a drain that left pods. The board stays cordoned: evicted pods must not return during maintenance. */
 function unfinished(isCancelled: boolean, isBlocked: boolean, result: JsonRecord): Effect {
   const failure = { outcome: "failed", result } as const;
-  if (isCancelled)
-    return { ...failure, code: 499, error: "cancelled", message: "called off; the board stays cordoned" };
-  if (isBlocked) return { ...failure, code: 409, error: "pdb-blocked", message: "a disruption budget allows no more" };
-  return { ...failure, code: 504, error: "timeout", message: "pods were still there when the time was over" };
+  if (isCancelled) return { ...failure, code: 499, error: "cancelled", message: "cancelled; the board stays cordoned" };
+  if (isBlocked)
+    return { ...failure, code: 409, error: "pdb-blocked", message: "a disruption budget allows no further evictions" };
+  return { ...failure, code: 504, error: "timeout", message: "pods were left at the timeout" };
 }
 
-/** Reads pods from the API: a board that does not lead has no cache of its pods. */
+/** What a drain remembers of a pod. It does not hold whole pods, which may be of any size, in memory together. */
+interface Leaving {
+  readonly key: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly isTerminating: boolean;
+  /** A controller recreates the pod elsewhere. */
+  readonly isManaged: boolean;
+}
+
+const leavingOf = (pod: Pod): Leaving => {
+  const { name, uid, namespace = "default" } = pod.metadata;
+  const isManaged = controllerOf(pod) !== undefined;
+  return { key: keyOf(pod), namespace, name, uid, isTerminating: isTerminating(pod), isManaged };
+};
+
+/** The board's pods, read from the API: a board that does not lead has no cache of them. `skipped`: pods that stay. */
 async function podsOn(
   board: string,
-  { client }: ControlParts,
+  { client }: OperationsDeps,
   signal: AbortSignal,
-): Promise<{ readonly leaving: readonly Pod[]; readonly skipped: number }> {
-  const leaving: Pod[] = [];
+): Promise<{ readonly leaving: readonly Leaving[]; readonly skipped: number }> {
+  const leaving: Leaving[] = [];
   let skipped = 0;
   const each = (pod: Pod): void => {
     if (staysWith(pod)) skipped++;
-    else leaving.push(pod);
+    else leaving.push(leavingOf(pod));
   };
   for (let page: string | undefined = ""; page !== undefined; ) {
     const options = { fieldSelector: `spec.nodeName=${board}`, limit: pageSize, continue: page };
@@ -121,10 +139,10 @@ async function podsOn(
   return { leaving, skipped };
 }
 
-/** `undefined`: no answer. A short interruption of the link only delays a drain. */
-async function again<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+/** Returns undefined instead of failing while the link is interrupted: that only delays a drain. */
+async function ifReachable<T>(read: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   try {
-    return await ask();
+    return await read();
   } catch (error) {
     const disposition = dispositionOf(error);
     if (!signal.aborted && (disposition === "retry" || disposition === "relist")) return undefined;
@@ -132,17 +150,17 @@ async function again<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T |
   }
 }
 
-/** The kubelet runs a mirror pod from a file, and a DaemonSet would recreate its pod on this board. */
-const staysWith = (pod: Pod): boolean =>
-  pod.metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined || controllerOf(pod)?.kind === "DaemonSet";
+/**
+ * Whether a drain skips the pod: the kubelet runs mirror pods from files, and a DaemonSet would recreate its pod here.
+ */
+const staysWith = (pod: Pod): boolean => isMirror(pod) || controllerOf(pod)?.kind === "DaemonSet";
 
 async function evict(
-  pod: Pod,
+  { namespace, name, uid }: Leaving,
   { gracePeriod }: DrainOptions,
-  { client }: ControlParts,
+  { client }: OperationsDeps,
   signal: AbortSignal,
 ): Promise<"evicted" | "blocked" | "later"> {
-  const { name, uid, namespace = "default" } = pod.metadata;
   try {
     await client.evict({ namespace, name }, { uid, gracePeriodSeconds: gracePeriod }, { signal });
     return "evicted";

@@ -1,11 +1,11 @@
 import { sentenceOf } from "../../base/errors.ts";
 import type { JsonRecord } from "../../base/json.ts";
 import { ApiError } from "../../client/api-error.ts";
-import { FencedError } from "../../election/fence.ts";
 import { LeaseNotWrittenError } from "../../election/lease-write.ts";
+import { FencedError } from "../../execution/fence.ts";
 import type { Effect } from "../desk/controls.ts";
 
-/** The result of a failed attempt, which may have taken partial effect. */
+/** The effect of a command that failed, possibly after taking partial effect. */
 export function failed(error: unknown, result: JsonRecord = {}): Effect {
   const [code, word] = kindOf(error);
   return { outcome: "failed", code, error: word, message: sentenceOf(error), result };

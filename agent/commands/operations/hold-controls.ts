@@ -1,9 +1,9 @@
 import type { Node } from "../../api/core.ts";
 import { type Instant, type Millis, shifted } from "../../base/clock.ts";
-import { isoTime } from "../../base/iso-time.ts";
 import type { JsonRecord } from "../../base/json.ts";
-import { sightOf } from "../../controllers/board-verdicts.ts";
-import { zoneName } from "../../controllers/node-lifecycle/zones.ts";
+import { isoTime } from "../../base/time/iso-time.ts";
+import { boardVerdicts } from "../../controllers/board-verdicts.ts";
+import { zoneName } from "../../controllers/node-lifecycle/zones/zones.ts";
 import { TooManyHoldsError } from "../../holds/hold-book.ts";
 import {
   covers,
@@ -16,54 +16,55 @@ import {
   longestBy,
   longestReason,
 } from "../../holds/holds.ts";
-import { CachedSiteView } from "../../site/site-view.ts";
-import { type Author, done, type Effect, refused, type Scope } from "../desk/controls.ts";
+import { CachedSiteView } from "../../loop/site-view.ts";
+import { type Author, done, type Effect, type FreezeScope, refused } from "../desk/controls.ts";
+import { emitCommandEvent, type OperationsDeps } from "./deps.ts";
 import { failed } from "./effects.ts";
-import { type ControlParts, tellOf } from "./parts.ts";
 import { isEffect, scopeNamed, zoneNamed } from "./places.ts";
 
 type Edit = (holds: Holds, now: Instant) => Holds;
 
 /**
- * Holds: temporary orders for the site. Answers once the Lease carries them, so that they survive a change of leader.
+ * Executes commands about holds, the site's temporary orders. Answers once the Lease carries them, so that they survive
+ * a change of leader.
  */
 export class HoldControls {
-  readonly #parts: ControlParts;
+  readonly #deps: OperationsDeps;
 
-  constructor(parts: ControlParts) {
-    this.#parts = parts;
+  constructor(deps: OperationsDeps) {
+    this.#deps = deps;
   }
 
-  async freeze(where: Scope, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
-    const scope = scopeNamed(where, this.#parts.caches);
+  async freeze(where: FreezeScope, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
+    const scope = scopeNamed(where, this.#deps.caches);
     if (isEffect(scope)) return scope;
     const key = freezeKey(scope);
     const now = this.#now();
-    const { recovery } = this.#parts.config.judgement;
-    const asked = holdUntil(now, ttl, author);
+    const { recovery } = this.#deps.config.judgement;
+    const requested = holdUntil(now, ttl, author);
     const freezeIn = ({ freezes }: Holds): Freeze => {
-      const hold = noShorter(asked, freezes.get(key));
+      const hold = noShorter(requested, freezes.get(key));
       return { ...hold, ...scope, slowEnd: shifted(hold.end, recovery) };
     };
     const edit: Edit = (holds) => ({ ...holds, freezes: new Map([...holds.freezes, [key, freezeIn(holds)]]) });
     const result = () => ({
       ...scope,
-      until: isoTime(Math.round(freezeIn(this.#parts.holds.ordered).end.wall)),
+      until: isoTime(Math.round(freezeIn(this.#deps.holds.ordered).end.wall)),
       queued: this.#waiting(scope),
     });
     if (dryRun) return done(result());
     return this.#change(edit, "at once", result, () =>
-      this.#tell("EvictionFrozen", `Evictions from ${told(scope)} frozen for ${ttl / 1000}s`, author),
+      this.#emit("EvictionFrozen", `Evictions from ${named(scope)} frozen for ${ttl / 1000}s`, author),
     );
   }
 
-  async thaw(where: Scope, author: Author, dryRun: boolean): Promise<Effect> {
-    const { caches, config } = this.#parts;
+  async thaw(where: FreezeScope, author: Author, dryRun: boolean): Promise<Effect> {
+    const { caches, config } = this.#deps;
     const scope = scopeNamed(where, caches);
     // A zone can be thawed even after its last board is gone.
     const key = isEffect(scope) ? freezeKey(where) : freezeKey(scope);
     const now = this.#now();
-    const freeze = this.#parts.holds.ordered.freezes.get(key);
+    const freeze = this.#deps.holds.ordered.freezes.get(key);
     const isFrozen = freeze !== undefined && isRunning(freeze, now);
     if (!isFrozen && isEffect(scope)) return scope;
     const result = () => ({
@@ -80,28 +81,28 @@ export class HoldControls {
       return { ...holds, freezes: new Map([...holds.freezes, [key, thawed]]) };
     };
     return this.#change(edit, "once written", result, () =>
-      this.#tell("EvictionThawed", `Evictions from ${told(where)} thawed`, author),
+      this.#emit("EvictionThawed", `Evictions from ${named(where)} thawed`, author),
     );
   }
 
   async pause(controller: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
     const unknown = this.#unknown(controller);
     if (unknown) return unknown;
-    const asked = holdUntil(this.#now(), ttl, author);
-    const pauseIn = ({ pauses }: Holds): Hold => noShorter(asked, pauses.get(controller));
+    const requested = holdUntil(this.#now(), ttl, author);
+    const pauseIn = ({ pauses }: Holds): Hold => noShorter(requested, pauses.get(controller));
     const result = () => ({
       controller,
-      until: isoTime(Math.round(pauseIn(this.#parts.holds.ordered).end.wall)),
+      until: isoTime(Math.round(pauseIn(this.#deps.holds.ordered).end.wall)),
     });
     if (dryRun) return done(result());
     const edit: Edit = (holds) => ({ ...holds, pauses: new Map([...holds.pauses, [controller, pauseIn(holds)]]) });
     return this.#change(edit, "at once", result, () =>
-      this.#tell("ControllerPaused", `Controller ${controller} paused for ${ttl / 1000}s`, author),
+      this.#emit("ControllerPaused", `Controller ${controller} paused for ${ttl / 1000}s`, author),
     );
   }
 
   async resume(controller: string, author: Author, dryRun: boolean): Promise<Effect> {
-    const pause = this.#parts.holds.ordered.pauses.get(controller);
+    const pause = this.#deps.holds.ordered.pauses.get(controller);
     const isPaused = pause !== undefined && isRunning(pause, this.#now());
     // A paused controller can be resumed even after the configuration disabled it.
     const unknown = isPaused ? undefined : this.#unknown(controller);
@@ -110,16 +111,16 @@ export class HoldControls {
     if (!isPaused || dryRun) return done(result());
     const edit: Edit = (holds) => ({ ...holds, pauses: without(holds.pauses, controller) });
     return this.#change(edit, "once written", result, () =>
-      this.#tell("ControllerResumed", `Controller ${controller} resumed`, author),
+      this.#emit("ControllerResumed", `Controller ${controller} resumed`, author),
     );
   }
 
   async confirmZoneDead(name: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
-    const found = zoneNamed(name, this.#parts.caches);
+    const found = zoneNamed(name, this.#deps.caches);
     if (isEffect(found)) return found;
     const { zone, boards } = found;
-    const wrong = notSilent(boards, this.#parts);
-    if (wrong) return wrong;
+    const refusal = notSilent(boards, this.#deps);
+    if (refusal) return refusal;
     const hold = holdUntil(this.#now(), ttl, author);
     const result = () => ({
       zone,
@@ -129,7 +130,7 @@ export class HoldControls {
     if (dryRun) return done(result());
     const edit: Edit = (holds) => ({ ...holds, confirmed: new Map([...holds.confirmed, [zone, hold]]) });
     return this.#change(edit, "once written", result, () =>
-      this.#tell("ZoneConfirmedDead", `Zone ${zone} confirmed to be dead for ${ttl / 1000}s`, author),
+      this.#emit("ZoneConfirmedDead", `Zone ${zone} confirmed to be dead for ${ttl / 1000}s`, author),
     );
   }
 
@@ -137,61 +138,64 @@ export class HoldControls {
     edit: Edit,
     effect: "at once" | "once written",
     result: () => JsonRecord,
-    tell: () => void,
+    emitEvent: () => void,
   ): Promise<Effect> {
     try {
-      await this.#parts.holds.change(edit, effect);
+      await this.#deps.holds.change(edit, effect);
     } catch (error) {
       return error instanceof TooManyHoldsError ? tooMany : failed(error, result());
     }
-    tell();
+    emitEvent();
     return done(result());
   }
 
   #unknown(controller: string): Effect | undefined {
     const now = this.#now();
-    const known = this.#parts.work.loops.map((loop) => loop.stats(now).name);
+    const known = this.#deps.current.loops.map((loop) => loop.stats(now).name);
     if (known.includes(controller)) return undefined;
     return refused(422, "unknown-controller", `no controller ${controller} runs here`, { known });
   }
 
   /** Number of boards in this scope that wait for eviction. */
   #waiting(scope: HoldScope): number {
-    return [...(this.#parts.work.site?.zones ?? [])]
+    return [...(this.#deps.current.site?.zones ?? [])]
       .flatMap(([zone, { queue }]) => [...queue.waiting.keys()].map((board) => ({ board, zone: zoneName(zone) })))
       .filter((place) => covers(scope, place)).length;
   }
 
   #frozen(): readonly string[] {
     const now = this.#now();
-    return [...this.#parts.holds.ordered.freezes].flatMap(([key, freeze]) => (isRunning(freeze, now) ? [key] : []));
+    return [...this.#deps.holds.ordered.freezes].flatMap(([key, freeze]) => (isRunning(freeze, now) ? [key] : []));
   }
 
-  #tell(reason: string, message: string, author: Author): void {
-    tellOf(this.#parts, this.#parts.elector.lease, { reason, message }, author);
+  #emit(reason: string, message: string, author: Author): void {
+    emitCommandEvent(this.#deps, this.#deps.elector.lease, { reason, message }, author);
   }
 
   #now(): Instant {
-    return this.#parts.ambient.clock.now();
+    return this.#deps.ambient.clock.now();
   }
 }
 
-/** Why boards cannot be confirmed dead: one is heard or vouched for, or the silence is not proven. */
+/**
+ * The refusal to confirm boards as dead: one of them is alive, or their silence is not proven. undefined: they may be
+ * confirmed.
+ */
 export function notSilent(
   boards: readonly Node[],
-  { ambient, caches, client, sight }: ControlParts,
+  { ambient, caches, client, verdictDeps }: OperationsDeps,
 ): Effect | undefined {
   const pass = { now: ambient.clock.now(), signal: new AbortController().signal };
-  const { held, verdictOn } = sightOf(sight, new CachedSiteView({ caches, client }, pass));
+  const { held, verdictOn } = boardVerdicts(verdictDeps, new CachedSiteView({ caches, client }, pass));
   const verdicts = boards.map(({ metadata: { name } }) => ({ board: name, ...verdictOn(name) }));
   const alive = verdicts.filter(({ verdict }) => verdict === "alive" || verdict === "cut-off");
   if (alive.length > 0) {
     const names = alive.map(({ board }) => board);
-    return refused(409, "board-alive", `${names.slice(0, 3).join(", ")}: heard, or spoken for`, { alive: names });
+    return refused(409, "board-alive", `not dead: ${names.slice(0, 3).join(", ")}`, { alive: names });
   }
   const open = verdicts.filter(({ verdict }) => verdict !== "unproven" && verdict !== "dead");
   if (open.length === 0) return undefined;
-  const why = held ?? open[0]?.rule ?? "nobody judges boards here";
+  const why = held ?? open[0]?.rule ?? "this agent judges no boards";
   return refused(409, "not-proven", `the silence is not proven: ${why}`, { boards: open.map(({ board }) => board) });
 }
 
@@ -200,17 +204,17 @@ function holdUntil(now: Instant, ttl: Millis, { by, reason }: Author): Hold {
   return { end: shifted(now, ttl), ...text, foreign: {} };
 }
 
-/** A shorter request never ends a longer hold; only thaw and resume do. */
-const noShorter = (asked: Hold, before: Hold | undefined): Hold =>
-  before !== undefined && before.end.mono > asked.end.mono ? { ...asked, end: before.end } : asked;
+/** Keeps the end of an existing hold if that is later: only thaw and resume shorten a hold. */
+const noShorter = (requested: Hold, before: Hold | undefined): Hold =>
+  before !== undefined && before.end.mono > requested.end.mono ? { ...requested, end: before.end } : requested;
 
-const told = ({ scope, target }: HoldScope | (Scope & { readonly target?: string })): string =>
+const named = ({ scope, target }: HoldScope | (FreezeScope & { readonly target?: string })): string =>
   scope === "site" ? "the site" : `${scope} ${target}`;
 
 const tooMany = refused(
   409,
   "too-many-holds",
-  "more do not fit on the Lease; thaw or resume what is not needed any more",
+  "the site's Lease has no room for another freeze, pause or confirmation; thaw or resume some that are no longer needed",
   {},
 );
 

@@ -1,11 +1,11 @@
 import type { Node } from "../../api/core.ts";
 import { nodes } from "../../api/resources.ts";
-import { zoneName, zoneOf } from "../../controllers/node-lifecycle/zones.ts";
+import { zoneName, zoneOf } from "../../controllers/node-lifecycle/zones/zones.ts";
 import type { HoldScope } from "../../holds/holds.ts";
-import type { Caches } from "../../site/site-view.ts";
-import { type Effect, refused, type Scope } from "../desk/controls.ts";
+import type { Caches } from "../../loop/site-view.ts";
+import { type Effect, type FreezeScope, refused } from "../desk/controls.ts";
 
-/** The zones of the site that have boards, by their name in the status. */
+/** The boards of each zone, by the zone's name in the status. */
 export function zonesOf(caches: Caches): ReadonlyMap<string, readonly Node[]> {
   const zones = new Map<string, Node[]>();
   for (const node of caches.informer(nodes).lister.list()) {
@@ -30,7 +30,7 @@ export function zoneNamed(
   if (first && found.length === 1) return { zone: first[0], boards: first[1] };
   const known = [...zones.keys()].slice(0, mostNamed);
   return first
-    ? refused(422, "ambiguous-zone", `${name} is a zone of several regions`, { known: found.map(([zone]) => zone) })
+    ? refused(422, "ambiguous-zone", `several regions have a zone ${name}`, { known: found.map(([zone]) => zone) })
     : refused(404, "unknown-zone", `no board of this site is in zone ${name}`, { known });
 }
 
@@ -39,12 +39,12 @@ const mostNamed = 50;
 export function boardNamed(name: string, caches: Caches): Node | Effect {
   return (
     caches.informer(nodes).lister.get(name) ??
-    refused(404, "unknown-board", `${name} is no board of this site`, { board: name })
+    refused(404, "unknown-board", `${name} is not a board of this site`, { board: name })
   );
 }
 
 /** The scope of a freeze, with the zone's full name. */
-export function scopeNamed(scope: Scope, caches: Caches): HoldScope | Effect {
+export function scopeNamed(scope: FreezeScope, caches: Caches): HoldScope | Effect {
   if (scope.scope === "site") return { scope: "site" };
   if (scope.scope === "board") {
     const board = boardNamed(scope.target, caches);

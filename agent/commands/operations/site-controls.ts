@@ -1,30 +1,30 @@
 import { nodes } from "../../api/resources.ts";
 import type { Millis } from "../../base/clock.ts";
-import { isoTime } from "../../base/iso-time.ts";
 import type { JsonRecord } from "../../base/json.ts";
+import { isoTime } from "../../base/time/iso-time.ts";
 import { boardOf } from "../../board/identity.ts";
 import { standsBy } from "../../board/sick-leader.ts";
 import { peerOf } from "../../leading/peers.ts";
-import { type Author, done, type Effect, refused, type Scope, type SiteControls } from "../desk/controls.ts";
+import { type Author, done, type Effect, type FreezeScope, refused, type SiteControls } from "../desk/controls.ts";
 import { confirmBoardDead, cordon } from "./board-acts.ts";
+import { attributed, type OperationsDeps } from "./deps.ts";
 import { type DrainOptions, drain } from "./drain.ts";
 import { failed } from "./effects.ts";
 import { HoldControls } from "./hold-controls.ts";
-import { type ControlParts, toldBy } from "./parts.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
-/** Executes commands on the site. Commands for the leader only are refused on other boards, whatever their origin. */
+/** Executes commands on the site. A board that does not lead refuses commands for the leader, also local ones. */
 export class AgentSiteControls implements SiteControls {
-  readonly #parts: ControlParts;
+  readonly #deps: OperationsDeps;
   readonly #holds: HoldControls;
 
-  constructor(parts: ControlParts) {
-    this.#parts = parts;
-    this.#holds = new HoldControls(parts);
+  constructor(deps: OperationsDeps) {
+    this.#deps = deps;
+    this.#holds = new HoldControls(deps);
   }
 
   standing() {
-    const view = this.#parts.elector.view();
+    const view = this.#deps.elector.view();
     return {
       isLeader: view.role === "leader",
       leader: view.holder ? boardOf(view.holder) : undefined,
@@ -32,11 +32,11 @@ export class AgentSiteControls implements SiteControls {
     };
   }
 
-  freeze(scope: Scope, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
+  freeze(scope: FreezeScope, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
     return this.#asLeader(() => this.#holds.freeze(scope, ttl, author, dryRun));
   }
 
-  thaw(scope: Scope, author: Author, dryRun: boolean): Promise<Effect> {
+  thaw(scope: FreezeScope, author: Author, dryRun: boolean): Promise<Effect> {
     return this.#asLeader(() => this.#holds.thaw(scope, author, dryRun));
   }
 
@@ -53,32 +53,33 @@ export class AgentSiteControls implements SiteControls {
   }
 
   confirmBoardDead(board: string, author: Author, dryRun: boolean): Promise<Effect> {
-    return this.#asLeader(() => confirmBoardDead(board, author, dryRun, this.#parts));
+    return this.#asLeader(() => confirmBoardDead(board, author, dryRun, this.#deps));
   }
 
   stepDown(to: string | undefined, holdOff: Millis, author: Author, dryRun: boolean): Promise<Effect> {
     return this.#asLeader(async () => {
       const unready = to === undefined ? undefined : await this.#whyNotReady(to);
       if (unready) return unready;
-      const { elector, ambient } = this.#parts;
+      const { elector, ambient } = this.#deps;
       const { term } = elector.view();
       const until = isoTime(Math.round(ambient.clock.now().wall + holdOff));
       const result = { term, ...(to !== undefined && { to }), holdOffMs: holdOff, until };
       if (dryRun) return done(result);
-      const message = toldBy(`Lease given back${to === undefined ? "" : ` for ${to}`}`, author);
+      const message = attributed(`Lease released${to === undefined ? "" : ` for ${to}`}`, author);
       try {
-        if (await elector.handOver(`told to step down by ${author.by}`, { rest: holdOff, to, message }))
+        if (await elector.handOver(`asked to step down by ${author.by}`, { rest: holdOff, to, message }))
           return done(result);
       } catch (error) {
         return failed(error, result);
       }
-      const late = "this board leads no more, but the Lease could not be given back: others wait for its end";
-      return { outcome: "failed", code: 503, error: "not-released", message: late, result };
+      const unreleased =
+        "this board no longer leads, but the Lease was not released: other boards wait until it expires";
+      return { outcome: "failed", code: 503, error: "not-released", message: unreleased, result };
     });
   }
 
   cordon(board: string | undefined, cordoned: boolean, author: Author, dryRun: boolean): Promise<Effect> {
-    const act = (): Promise<Effect> => cordon(board, cordoned, author, dryRun, this.#parts);
+    const act = (): Promise<Effect> => cordon(board, cordoned, author, dryRun, this.#deps);
     return board === undefined ? act() : this.#asLeader(act);
   }
 
@@ -89,25 +90,28 @@ export class AgentSiteControls implements SiteControls {
     signal: AbortSignal,
     dryRun = false,
   ): Promise<Effect> {
-    return drain({ options, author, progress, signal, dryRun }, this.#parts);
+    return drain({ options, author, progress, signal, dryRun }, this.#deps);
   }
 
   async #asLeader(act: () => Promise<Effect>): Promise<Effect> {
     const { isLeader, leader, term } = this.standing();
-    if (isLeader && this.#parts.work.term) return act();
+    if (isLeader && this.#deps.current.term) return act();
     return refused(421, "not-leader", "another board leads", { leader, term });
   }
 
-  /** Reads the Node from the API: the board may have become a standby only a moment ago. */
+  /**
+   * Why a board cannot take over; undefined: it can. The Node is read from the API, as the board may have become a
+   * standby just now.
+   */
   async #whyNotReady(to: string): Promise<Effect | undefined> {
-    const { caches, client, config } = this.#parts;
-    if (to === config.board.node) return refused(409, "already-leader", `${to} leads already`, { to });
-    const known = boardNamed(to, caches);
-    if (isEffect(known)) return known;
+    const { caches, client, config } = this.#deps;
+    if (to === config.board.node) return refused(409, "already-leader", `${to} already leads`, { to });
+    const node = boardNamed(to, caches);
+    if (isEffect(node)) return node;
     try {
       const { isReady, standby } = peerOf(await client.get(nodes, { name: to }, new AbortController().signal));
       if (isReady && standby === standsBy) return undefined;
-      const why = isReady ? "does not stand by" : "is not Ready";
+      const why = isReady ? "is not a standby" : "is not Ready";
       return refused(409, "not-ready", `${to} ${why}`, { to, ready: isReady, standby });
     } catch (error) {
       return failed(error, { to });

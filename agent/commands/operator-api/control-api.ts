@@ -1,20 +1,21 @@
 import { isRecord, type JsonRecord } from "../../base/json.ts";
+import { jsonText } from "../../base/text/terminal-text.ts";
+import { localScope } from "../desk/definitions/registry.ts";
 import type { CommandTaker } from "../desk/desk.ts";
-import { localScope } from "../desk/registry.ts";
 import type { Answer } from "../desk/request.ts";
-import type { HttpRequest } from "./http-request.ts";
+import type { ControlRequest } from "./http-request.ts";
 
-export interface ControlParts {
+export interface ControlApiDeps {
   readonly desk: CommandTaker;
   /** Loops that make no progress; empty: all are healthy. */
   readonly stuck: () => readonly string[];
-  /** Preconditions of the agent's work that this board lacks, regardless of its links. */
+  /** What keeps the agent from being ready, apart from its links and loops; empty: nothing. */
   readonly missing: () => readonly string[];
   readonly status: () => JsonRecord | undefined;
   readonly metrics: () => string;
 }
 
-/** `lines`: one JSON document per line, sent as they arrive. */
+/** A reply with `lines` has one JSON document per line, sent as the documents arrive. */
 export type Reply =
   | { readonly status: number; readonly type: string; readonly text: string; readonly headers?: readonly string[] }
   | { readonly status: number; readonly type: string; readonly lines: AsyncIterable<JsonRecord> };
@@ -24,13 +25,17 @@ const json = "application/json";
 const stream = "application/x-ndjson";
 
 /** Answers a request to the control socket (docs/interfaces.md#ctlsock). */
-export async function reply(request: HttpRequest, parts: ControlParts): Promise<Reply> {
+export async function reply(request: ControlRequest, deps: ControlApiDeps): Promise<Reply> {
   const { method, path } = request;
-  if (path === "/v1/cmd") return method === "POST" ? await command(request, parts) : notAllowed("POST");
+  if (path === "/v1/cmd") return method === "POST" ? await command(request, deps) : notAllowed("POST");
   const answer = reads.get(path);
   if (!answer)
-    return { status: 404, type: plain, text: `there is ${[...reads.keys()].join(", ")}, and POST /v1/cmd\n` };
-  return method === "GET" || method === "HEAD" ? answer(parts) : notAllowed("GET, HEAD");
+    return {
+      status: 404,
+      type: plain,
+      text: `unknown path; known: ${[...reads.keys()].join(", ")}, and POST /v1/cmd\n`,
+    };
+  return method === "GET" || method === "HEAD" ? answer(deps) : notAllowed("GET, HEAD");
 }
 
 const notAllowed = (allow: string): Reply => ({
@@ -40,7 +45,7 @@ const notAllowed = (allow: string): Reply => ({
   headers: [`Allow: ${allow}`],
 });
 
-const reads: ReadonlyMap<string, (parts: ControlParts) => Reply> = new Map([
+const reads: ReadonlyMap<string, (deps: ControlApiDeps) => Reply> = new Map([
   ["/healthz", ({ stuck }) => verdict(stuck())],
   ["/readyz", ({ stuck, missing }) => verdict([...missing(), ...stuck()])],
   [
@@ -48,7 +53,7 @@ const reads: ReadonlyMap<string, (parts: ControlParts) => Reply> = new Map([
     ({ status }) => {
       const found = status();
       return found
-        ? { status: 200, type: json, text: `${JSON.stringify(found)}\n` }
+        ? { status: 200, type: json, text: `${jsonText(found)}\n` }
         : { status: 503, type: plain, text: "there is no status yet\n" };
     },
   ],
@@ -60,8 +65,8 @@ const verdict = (problems: readonly string[]): Reply =>
     ? { status: 200, type: plain, text: "ok\n" }
     : { status: 503, type: plain, text: problems.map((problem) => `${problem}\n`).join("") };
 
-/** Takes the same envelope as the fleet sends; the scope follows from the command's name. */
-async function command({ body, headers }: HttpRequest, { desk }: ControlParts): Promise<Reply> {
+/** Accepts the same envelope as the fleet sends; the scope follows from the command's name and arguments. */
+async function command({ body, headers }: ControlRequest, { desk }: ControlApiDeps): Promise<Reply> {
   const { name, id, by, args } = peeked(body);
   const taken = await desk.take({
     origin: "local",
@@ -79,7 +84,7 @@ async function command({ body, headers }: HttpRequest, { desk }: ControlParts): 
     return {
       status: 400,
       type: json,
-      text: `${JSON.stringify({ state: "rejected", code: 400, error: "malformed", message: "a command has an id and a name" })}\n`,
+      text: `${JSON.stringify({ state: "rejected", code: 400, error: "malformed", message: "a command needs an id and a name" })}\n`,
     };
   }
   const { answer, later } = taken;
@@ -90,7 +95,7 @@ async function command({ body, headers }: HttpRequest, { desk }: ControlParts): 
   return {
     status: last.isTerminal && typeof code === "number" ? code : 202,
     type: json,
-    text: `${JSON.stringify(last.body)}\n`,
+    text: `${jsonText(last.body)}\n`,
   };
 }
 
@@ -99,7 +104,7 @@ async function* bodies(first: Answer, later: AsyncIterable<Answer> | undefined):
   for await (const { body } of later ?? []) yield body;
 }
 
-/** Parsed only to find the scope; the desk parses the bytes itself and refuses malformed ones. */
+/** The members needed to hand the command to the desk, which parses the bytes itself and refuses malformed ones. */
 function peeked(body: Uint8Array): { name: string; id: string; by: string; args: unknown } {
   const unreadable = { name: "unreadable", id: "unreadable", by: "", args: undefined };
   try {

@@ -11,22 +11,25 @@ export class SocketError extends Error {
   constructor(file: string, cause: unknown) {
     const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
     const isForbidden = code === "EACCES" || code === "EPERM";
-    super(isForbidden ? `${file} may not be used by this user` : `the agent does not answer at ${file}`, { cause });
+    super(isForbidden ? `this user may not connect to ${file}` : `the agent does not answer at ${file}`, { cause });
     this.isForbidden = isForbidden;
     this.hint = isForbidden
       ? "Join the group of the socket (usermod -aG siteward USER, then log in again), or use sudo."
-      : "Is it running? systemctl status siteward";
+      : "Check that it is running: systemctl status siteward";
   }
 }
 
-/** Sends a command to the agent on this board and passes each answer on. Rejects with a SocketError. */
+/**
+ * Sends a command to the agent on this board, and calls `onAnswer` with each answer. Rejects with a SocketError if
+ * there is no connection, or with the signal's reason.
+ */
 export function giveCommand(
   file: string,
   {
     envelope,
-    told,
+    onAnswer,
     signal,
-  }: { readonly envelope: JsonRecord; told(answer: JsonRecord): void; readonly signal: AbortSignal },
+  }: { readonly envelope: JsonRecord; onAnswer(answer: JsonRecord): void; readonly signal: AbortSignal },
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const body = JSON.stringify(envelope);
@@ -35,7 +38,7 @@ export function giveCommand(
       "content-type": "application/json",
       "content-length": Buffer.byteLength(body),
     };
-    const asked = request(
+    const sent = request(
       { socketPath: file, path: "/v1/cmd", method: "POST", headers, signal, agent: false },
       (response) => {
         let rest = "";
@@ -43,28 +46,28 @@ export function giveCommand(
         response.on("data", (text: string) => {
           const lines = (rest + text).split("\n");
           rest = lines.pop() ?? "";
-          for (const line of lines) tell(line, told);
+          for (const line of lines) parseAnswer(line, onAnswer);
         });
         response.once("end", () => {
-          tell(rest, told);
+          parseAnswer(rest, onAnswer);
           resolve();
         });
-        // If the agent ends with the connection, it has sent all it could.
+        // The agent stopped; it has sent every answer that it could.
         response.once("error", () => resolve());
       },
     );
-    asked.once("error", (error) => reject(signal.aborted ? signal.reason : new SocketError(file, error)));
-    asked.end(body);
+    sent.once("error", (error) => reject(signal.aborted ? signal.reason : new SocketError(file, error)));
+    sent.end(body);
   });
 }
 
-/** The answer is plain text if the request itself could not be read. */
-function tell(line: string, told: (answer: JsonRecord) => void): void {
+/** A line is plain text, not JSON, if the agent could not read the request itself. */
+function parseAnswer(line: string, onAnswer: (answer: JsonRecord) => void): void {
   if (line === "") return;
   try {
     const value: unknown = JSON.parse(line);
-    if (isRecord(value)) told(value);
+    if (isRecord(value)) onAnswer(value);
   } catch {
-    told({ state: "rejected", message: line });
+    onAnswer({ state: "rejected", message: line });
   }
 }

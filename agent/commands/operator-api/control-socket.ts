@@ -2,27 +2,29 @@ import { lstatSync, unlinkSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import type { Ambient } from "../../base/ambient.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../../base/clock.ts";
-import { type ControlParts, type Reply, reply } from "./control-api.ts";
-import { type HttpRequest, RequestReader, responseHead } from "./http-request.ts";
+import { jsonText } from "../../base/text/terminal-text.ts";
+import { type ControlApiDeps, type Reply, reply } from "./control-api.ts";
+import { type ControlRequest, RequestReader, responseHead } from "./http-request.ts";
 
-/** Concurrent requests, from first to last byte; further clients get 503. */
+/** Maximum number of concurrent requests, each counted from its first to its last byte; further clients get 503. */
 const mostRequests = 16;
 
-/** Further connections are closed without an answer. */
+/** Maximum number of connections; further ones are closed without an answer. */
 const mostConnections = 256;
 
 /** Maximum time for a request to arrive. */
 const patience: Millis = 10_000;
 
-/** When all places are taken, a request slower than this gives way to a new one. */
+/** While the limit of requests is reached, a request that takes longer than this to arrive gives way to a new one. */
 const shortPatience: Millis = 1000;
 
 /** Time for pending answers on shutdown. */
-const partingTime: Millis = 1500;
+const shutdownGrace: Millis = 1500;
 
-const lingering: Millis = 1000;
+/** Time for a client to read its answer before the connection is closed. */
+const lingerTime: Millis = 1000;
 
-/** How often a path that cannot be used is retried: a tmpfs may have been cleaned up or made room. */
+/** Interval between attempts to create the socket, and between checks that its file still exists. */
 const retryPause: Millis = 30_000;
 
 /** The control socket for operators on the board. Its failures never end the agent. */
@@ -30,33 +32,33 @@ export class ControlSocket {
   readonly name = "control socket";
   readonly #ambient: Ambient;
   readonly #file: string;
-  readonly #parts: ControlParts;
+  readonly #deps: ControlApiDeps;
   readonly #open = new Set<Socket>();
   /** Sockets whose request has not arrived yet, oldest first. */
   readonly #arriving = new Map<Socket, Instant>();
   readonly #answering = new Set<Socket>();
 
-  constructor(ambient: Ambient, { file, ...parts }: ControlParts & { readonly file: string }) {
+  constructor(ambient: Ambient, { file, ...deps }: ControlApiDeps & { readonly file: string }) {
     this.#ambient = ambient;
     this.#file = file;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#ambient;
-    let isSaid = false;
+    let isLogged = false;
     while (!signal.aborted) {
       try {
         await this.#serve(signal);
       } catch (error) {
-        if (!isSaid) log.warn("the control socket cannot be opened", { file: this.#file, error });
-        isSaid = true;
+        if (!isLogged) log.warn("the control socket cannot be opened", { file: this.#file, error });
+        isLogged = true;
         await sleep(clock, retryPause, signal);
       }
     }
   }
 
-  /** Serves until the signal aborts or the file is removed. Rejects if no client can connect. */
+  /** Serves until the signal aborts or the socket's file is removed. Rejects if the socket cannot be opened. */
   async #serve(signal: AbortSignal): Promise<void> {
     const server = createServer({ allowHalfOpen: true }, (socket) => this.#take(socket));
     server.maxConnections = mostConnections;
@@ -65,37 +67,37 @@ export class ControlSocket {
       server.once("error", reject);
       const end = (): void => {
         server.close(() => resolve());
-        void this.#part();
+        void this.#drain();
       };
-      const makeAgain = (): void => {
+      const reopen = (): void => {
         if (signal.aborted) return;
         signal.removeEventListener("abort", end);
-        this.#ambient.log.warn("the control socket's file is gone and is made again", { file: this.#file });
+        this.#ambient.log.warn("the control socket's file was removed and is created again", { file: this.#file });
         // Open connections end by themselves.
         server.close();
         resolve();
       };
       if (signal.aborted) end();
       else signal.addEventListener("abort", end, { once: true });
-      this.#whileThere(signal).then(makeAgain, reject);
+      this.#untilFileRemoved(signal).then(reopen, reject);
     });
   }
 
-  /** A server whose file was removed sees no error, but clients cannot find it. */
-  async #whileThere(signal: AbortSignal): Promise<void> {
+  /** A server gets no error when its socket's file is removed, but clients no longer find it. */
+  async #untilFileRemoved(signal: AbortSignal): Promise<void> {
     const isThere = (): boolean => lstatSync(this.#file, { throwIfNoEntry: false }) !== undefined;
     while (!signal.aborted && isThere()) await sleep(this.#ambient.clock, retryPause, signal);
   }
 
   /** Lets pending answers finish; idle connections do not delay the shutdown. */
-  async #part(): Promise<void> {
+  async #drain(): Promise<void> {
     for (const socket of this.#open) if (!this.#answering.has(socket)) socket.destroy();
     const never = new AbortController();
-    await sleep(this.#ambient.clock, partingTime, never.signal);
+    await sleep(this.#ambient.clock, shutdownGrace, never.signal);
     for (const socket of this.#open) socket.destroy();
   }
 
-  /** Replaces the socket file of a killed process. */
+  /** Listens; replaces the socket file of a process that was killed. */
   async #listen(server: Server): Promise<void> {
     try {
       await listening(server, this.#file);
@@ -138,7 +140,7 @@ export class ControlSocket {
     if (!hasRoom) this.#turnAway(socket, tooMany);
   }
 
-  /** Evicts the slowest client if it has had its time, so that slow clients block others only briefly. */
+  /** Whether a request may be served. Turns the slowest client away if it exceeds `shortPatience`. */
   #hasRoom(): boolean {
     if (this.#arriving.size + this.#answering.size < mostRequests) return true;
     const [slowest] = this.#arriving;
@@ -152,31 +154,27 @@ export class ControlSocket {
     void this.#answer(socket, why, true);
   }
 
-  async #handle(socket: Socket, request: HttpRequest): Promise<void> {
+  async #handle(socket: Socket, request: ControlRequest): Promise<void> {
     try {
-      await this.#answer(socket, await reply(request, this.#parts), request.method !== "HEAD");
+      await this.#answer(socket, await reply(request, this.#deps), request.method !== "HEAD");
     } catch (error) {
       this.#ambient.log.error("a control request failed", { path: request.path, error });
-      await this.#answer(
-        socket,
-        { status: 500, type: plain, text: "an error of the agent's own; see its log\n" },
-        true,
-      );
+      await this.#answer(socket, { status: 500, type: plain, text: "internal error; see the agent's log\n" }, true);
     }
   }
 
   async #answer(socket: Socket, answer: Reply, withBody: boolean): Promise<void> {
     if (socket.destroyed) return;
-    await this.#say(socket, answer, withBody);
-    // Closes connections the client leaves open, after giving it time to read the answer.
-    const timer = this.#ambient.clock.after(lingering, () => socket.destroy());
+    await this.#send(socket, answer, withBody);
+    // Closes a connection that the client leaves open.
+    const timer = this.#ambient.clock.after(lingerTime, () => socket.destroy());
     socket.once("close", () => timer.cancel());
   }
 
-  async #say(socket: Socket, answer: Reply, withBody: boolean): Promise<void> {
+  async #send(socket: Socket, answer: Reply, withBody: boolean): Promise<void> {
     if ("lines" in answer) {
       socket.write(responseHead(answer.status, answer.type, undefined));
-      for await (const line of answer.lines) if (!socket.destroyed) socket.write(`${JSON.stringify(line)}\n`);
+      for await (const line of answer.lines) if (!socket.destroyed) socket.write(`${jsonText(line)}\n`);
       socket.end();
       return;
     }
@@ -189,7 +187,7 @@ export class ControlSocket {
 const plain = "text/plain; charset=utf-8";
 
 const tooSlow: Reply = { status: 408, type: plain, text: "too slow\n" };
-const tooMany: Reply = { status: 503, type: plain, text: "too many ask at once\n", headers: ["Retry-After: 1"] };
+const tooMany: Reply = { status: 503, type: plain, text: "too many requests at once\n", headers: ["Retry-After: 1"] };
 
 /** The umask restricts the socket to its user and group from its creation on. */
 function listening(server: Server, file: string): Promise<void> {

@@ -1,9 +1,9 @@
-/** The subset of HTTP/1.1 that curl and our own commands need: one request per connection. */
-export interface HttpRequest {
+/** A request in the subset of HTTP/1.1 that curl and our own commands need: one request per connection. */
+export interface ControlRequest {
   readonly method: string;
-  /** Without the query, which is ignored. */
+  /** The path; a query is ignored. */
   readonly path: string;
-  /** By lower-case name. */
+  /** The headers by lower-case name. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Uint8Array;
 }
@@ -23,22 +23,23 @@ const lineEnd = "\r\n";
 const headEnd = Buffer.from("\r\n\r\n");
 
 /**
- * Parses a request incrementally, buffering no more than a request may have. Node's own HTTP server costs 3 MB of
- * memory once loaded, for a socket used a few times a day.
+ * Parses a request incrementally, and buffers no more than the longest valid request. Node's own HTTP server would cost
+ * 3 MB of memory, for a socket that is used a few times a day.
  */
 export class RequestReader {
   #bytes: Buffer<ArrayBufferLike> = Buffer.alloc(0);
-  #head: Omit<HttpRequest, "body"> | undefined;
+  #head: Omit<ControlRequest, "body"> | undefined;
   #bodyAt = 0;
   #bodyLength = 0;
 
-  /** undefined: incomplete. */
-  push(chunk: Uint8Array): HttpRequest | HttpFault | undefined {
+  /** Adds received bytes; undefined: the request is not complete yet. */
+  push(chunk: Uint8Array): ControlRequest | HttpFault | undefined {
     const from = Math.max(0, this.#bytes.length - headEnd.length);
     this.#bytes = Buffer.concat([this.#bytes, chunk]);
     if (!this.#head) {
       const end = this.#bytes.indexOf(headEnd, from);
-      if ((end < 0 ? this.#bytes.length : end) > longestHead) return { status: 431, message: "the head is too long" };
+      if ((end < 0 ? this.#bytes.length : end) > longestHead)
+        return { status: 431, message: "the request line and headers are too long" };
       if (end < 0) return undefined;
       const fault = this.#readHead(this.#bytes.toString("latin1", 0, end));
       if (fault) return fault;
@@ -52,22 +53,23 @@ export class RequestReader {
   #readHead(text: string): HttpFault | undefined {
     const [first = "", ...lines] = text.split(lineEnd);
     const [, method, target] = /^([A-Z]{1,16}) (\/[\x21-\x7e]*) HTTP\/1\.[01]$/.exec(first) ?? [];
-    if (method === undefined || target === undefined) return { status: 400, message: "this is not HTTP/1.1" };
-    if (lines.length > mostHeaders) return { status: 431, message: "there are too many headers" };
+    if (method === undefined || target === undefined) return { status: 400, message: "not an HTTP/1.1 request" };
+    if (lines.length > mostHeaders) return { status: 431, message: "too many headers" };
     const headers = new Map<string, string>();
     for (const line of lines) {
       const colon = line.indexOf(":");
       if (!token.test(line.slice(0, Math.max(0, colon))) || /[\r\n]/.test(line))
         return { status: 400, message: "a header cannot be read" };
       const [key, value] = [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
-      if (headers.has(key) && key === "content-length") return { status: 400, message: "two lengths are too many" };
+      if (headers.has(key) && key === "content-length") return { status: 400, message: "more than one Content-Length" };
       headers.set(key, value);
     }
     const length = headers.get("content-length");
-    if (headers.has("transfer-encoding")) return { status: 411, message: "the length must be told (Content-Length)" };
+    if (headers.has("transfer-encoding")) return { status: 411, message: "Content-Length is required" };
     if (length !== undefined && !/^[0-9]{1,12}$/.test(length))
-      return { status: 400, message: "the length is no number" };
-    if (Number(length ?? 0) > longestBody) return { status: 413, message: `more than ${longestBody} bytes` };
+      return { status: 400, message: "Content-Length is not a number" };
+    if (Number(length ?? 0) > longestBody)
+      return { status: 413, message: `the body is longer than ${longestBody} bytes` };
     this.#bodyLength = Number(length ?? 0);
     this.#head = { method, path: target.replace(/[?#].*$/s, ""), headers };
     return undefined;
@@ -89,7 +91,7 @@ const reasons: Readonly<Record<number, string>> = {
   503: "Service Unavailable",
 };
 
-/** Without a length, the body ends with the connection. */
+/** The status line and headers. `length`: the body's, in bytes; undefined: the body ends with the connection. */
 export function responseHead(
   status: number,
   type: string,

@@ -1,12 +1,12 @@
 import type { Status } from "../../status/schema.ts";
-import type { Counts } from "../desk/desk-counts.ts";
+import type { DeskTotals } from "../desk/desk-counts.ts";
 import type { Metric, Sample } from "./exposition.ts";
 
 /**
- * The status as metrics. Released names are never removed nor given another meaning. Base units, as Prometheus'
- * conventions require: seconds, bytes, ratios.
+ * The status as metrics, in the base units of Prometheus' conventions: seconds, bytes, ratios. A released name is never
+ * removed, and never gets another meaning.
  */
-export const metricsOf = (status: Status, counts: Counts): readonly Metric[] => [
+export const metricsOf = (status: Status, counts: DeskTotals): readonly Metric[] => [
   ...ofProcess(status),
   ...ofLeadership(status),
   ...ofLinks(status),
@@ -51,11 +51,11 @@ function ofProcess({ version, startedAt, health, clock, memory, journal, config,
     ),
     gauge(
       "ready",
-      "1 while the site is looked after as it should be, as far as this board can tell.",
+      "1 while the API server answers, the site has a leader and, if this board leads, all watches are live.",
       one(yes(health.ready)),
     ),
     gauge("conditions", "Active problems, by type and severity.", [...conditions.values()]),
-    gauge("clock_synced", "1 while the board knows the time.", one(clock && yes(clock.state === "synced"))),
+    gauge("clock_synced", "1 while the board's clock is synchronised.", one(clock && yes(clock.state === "synced"))),
     gauge(
       "api_clock_skew_seconds",
       "Clock of the API server minus clock of the board.",
@@ -82,9 +82,9 @@ function ofLeadership({ leader, holds }: Status): Metric[] {
   return [
     gauge("leader", "1 while this board leads the site.", one(leader && yes(leader.role === "leader"))),
     gauge("leader_known", "1 while a leader of the site is known.", one(leader && yes(leader.holder !== undefined))),
-    gauge("term", "The number of the site's present term.", one(leader?.term)),
+    gauge("term", "The number of the site's current term.", one(leader?.term)),
     gauge("lease_age_seconds", "Time since the site's Lease was last seen renewed.", one(seconds(leader?.leaseAgeMs))),
-    gauge("lease_duration_seconds", "Lease duration in seconds.", one(seconds(leader?.leaseDurationMs))),
+    gauge("lease_duration_seconds", "Duration of the site's Lease.", one(seconds(leader?.leaseDurationMs))),
     gauge(
       "lease_renew_p95_seconds",
       "95th percentile of the time a Lease renewal takes.",
@@ -105,15 +105,19 @@ function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
   const outbox = mqtt ? (["state", "response", "event"] as const) : [];
   return [
     gauge("api_up", "1 while the API server answers.", one(api && yes(api.state === "up"))),
-    gauge("api_round_trip_p95_seconds", "95 of 100 requests took at most this long.", one(seconds(api?.rttP95Ms))),
+    gauge(
+      "api_round_trip_p95_seconds",
+      "95th percentile of the time a request to the API server takes.",
+      one(seconds(api?.rttP95Ms)),
+    ),
     gauge(
       "api_failed_requests_last_hour",
-      "Requests to the API server without an answer in the last hour.",
+      "Requests to the API server in the last hour that got no answer.",
       one(api?.failed1h),
     ),
     counter(
       "api_outages",
-      "Past outages of the API server, as seen by this board.",
+      "Outages of the link to the API server, as seen by this board.",
       one(api && (api.lastOutage?.number ?? 0)),
     ),
     counter(
@@ -133,22 +137,22 @@ function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
     ),
     gauge(
       "watch_live",
-      "1 while the watch is open and has not been silent for too long.",
+      "1 while the watch is open and has received an event or bookmark recently.",
       byResource(({ state }) => yes(state === "live")),
     ),
     gauge(
       "watch_objects",
-      "Objects in the cache.",
+      "Objects of the resource in the cache.",
       byResource(({ objects }) => objects),
     ),
     counter(
       "watch_restarts",
-      "Watches opened.",
+      "Times a watch of the resource was opened.",
       byResource(({ restarts }) => restarts),
     ),
     counter(
       "watch_lists",
-      "Lists of the collection.",
+      "Times the resource was listed.",
       byResource(({ lists }) => lists),
     ),
     counter(
@@ -157,7 +161,11 @@ function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
       byResource(({ rejected }) => rejected),
     ),
     gauge("mqtt_up", "1 while the link to the fleet is up.", one(mqtt && yes(mqtt.state === "up"))),
-    gauge("mqtt_session", "Number of the connection to the fleet, over all restarts of the board.", one(mqtt?.session)),
+    gauge(
+      "mqtt_session",
+      "Number of the current connection to the fleet, counted over all restarts of the board.",
+      one(mqtt?.session),
+    ),
     gauge(
       "mqtt_round_trip_seconds",
       "Time between the latest message and its acknowledgement.",
@@ -169,7 +177,11 @@ function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
       outbox.map((kind) => ({ labels: { class: kind }, value: mqtt?.outbox[kind] ?? 0 })),
     ),
     gauge("outbox_oldest_seconds", "Age of the oldest waiting message.", one(seconds(mqtt?.outbox.oldestMs))),
-    counter("outbox_dropped", "Messages to the fleet dropped for lack of room.", one(mqtt?.dropped)),
+    counter(
+      "outbox_dropped",
+      "Messages to the fleet dropped: no room, expired, or not accepted by the broker.",
+      one(mqtt?.dropped),
+    ),
   ];
 }
 
@@ -195,26 +207,40 @@ function ofSite({ zones = [], boards, eviction, controllers = [] }: Status): Met
     ),
     gauge(
       "zone_evictions_per_second",
-      "Rate at which boards of the zone may be evicted; 0 while it is frozen.",
+      "Rate at which boards of the zone may be evicted; 0 while the zone is frozen.",
       byZone(({ rate }) => rate),
     ),
     gauge("eviction_queue", "Boards waiting for eviction.", one(eviction?.queue)),
     gauge("eviction_pending", "Pods whose toleration time is running.", one(eviction?.pending)),
     gauge(
       "eviction_due",
-      "Pods whose toleration time is over and that still exist: held, or not deleted yet.",
+      "Pods whose toleration time is over and that still exist, because their eviction is held or under way.",
       one(eviction?.due),
     ),
-    gauge("eviction_queue_held", "Boards waiting for eviction that are held back.", one(eviction?.queueHeld)),
+    gauge(
+      "eviction_queue_held",
+      "Boards waiting for eviction that are not evicted for now (quarantine, freeze or quiet hours).",
+      one(eviction?.queueHeld),
+    ),
     gauge("pods_evicted_last_hour", "Pods evicted in the last hour.", one(eviction?.evicted1h)),
     counter(
       "acts",
-      "Harmful acts on boards, pods and endpoints, by kind.",
+      "Acts that can interrupt services (taints, deletions of pods, removals of endpoints), by kind.",
       (eviction?.acts ?? []).map(({ act, total }) => ({ labels: { act }, value: total })),
+    ),
+    counter(
+      "acts_held",
+      "Acts that can interrupt services and were held back, by reason.",
+      (eviction?.heldActs ?? []).map(({ why, total }) => ({ labels: { why }, value: total })),
+    ),
+    gauge(
+      "acts_held_now",
+      "Acts that can interrupt services and are held back now, by reason.",
+      (eviction?.heldActs ?? []).map(({ why, now }) => ({ labels: { why }, value: now })),
     ),
     gauge(
       "boards_away",
-      "Boards that are not in use: lost, off (cordoned and silent), not-ready.",
+      "Boards out of use: lost, off (cordoned and silent) or not-ready.",
       boards
         ? [
             { labels: { state: "lost" }, value: boards.lost.count },
@@ -226,7 +252,7 @@ function ofSite({ zones = [], boards, eviction, controllers = [] }: Status): Met
     gauge("boards_tainted", "Boards with a NoExecute taint set by the agent.", one(boards?.tainted)),
     gauge(
       "eviction_held",
-      "1 while silent boards are not evicted after an outage.",
+      "1 while silent boards are not tainted and their pods stay, for example after an outage of the link.",
       one(eviction && yes(eviction.held !== undefined)),
     ),
     gauge(
@@ -258,10 +284,14 @@ function ofBoard({ board, journal }: Status): Metric[] {
   const { throttled, storage } = board ?? {};
   const causes = [...new Set([...(throttled?.now ?? []), ...(throttled?.sinceBoot ?? [])])].sort();
   return [
-    gauge("board_temperature_celsius", "Temperature that the board's limits apply to.", one(board?.tempC)),
+    gauge(
+      "board_temperature_celsius",
+      "Temperature of the sensor to which the board's limits apply.",
+      one(board?.tempC),
+    ),
     gauge(
       "board_throttled",
-      "1 while something slows the board down.",
+      "1 while this cause throttles the board.",
       causes.map((cause) => ({ labels: { cause }, value: yes(throttled?.now.includes(cause) ?? false) })),
     ),
     gauge(
@@ -275,7 +305,7 @@ function ofBoard({ board, journal }: Status): Metric[] {
     gauge("storage_read_only", "1 while the state folder cannot be written.", one(storage && yes(storage.readOnly))),
     gauge(
       "storage_written_last_day_bytes",
-      "Bytes the agent wrote to storage in the last day, or since its start.",
+      "Bytes that the agent wrote to storage in the last day, or since its start if that is later.",
       one(journal?.writtenBytes24h),
     ),
     gauge(
@@ -286,18 +316,18 @@ function ofBoard({ board, journal }: Status): Metric[] {
   ];
 }
 
-function ofCommands({ rejected, answered, replayed }: Counts): Metric[] {
+function ofCommands({ rejected, answered, replayed }: DeskTotals): Metric[] {
   return [
     counter(
       "cmd_ended",
-      "Commands carried out, by outcome.",
+      "Finished commands, by name and final state.",
       answered.map(({ name, state, count }) => ({ labels: { name, state }, value: count })),
     ),
     counter(
       "cmd_rejected",
-      "Commands that did not succeed, by reason; code 0: no answer could be sent.",
+      "Commands that did not succeed, by code and error; code 0: no answer could be sent.",
       rejected.map(({ code, error, count }) => ({ labels: { code, error }, value: count })),
     ),
-    counter("cmd_replayed", "Repeated commands that were answered again.", one(replayed)),
+    counter("cmd_replayed", "Redelivered commands that got their earlier answer again.", one(replayed)),
   ];
 }

@@ -1,0 +1,22 @@
+import { pointerStep } from "../../base/json.ts";
+import { predicateOf, read, type Schema } from "../../base/schema.ts";
+
+export interface ArgumentProblem {
+  /** A JSON pointer: "/args/ttl". */
+  readonly field: string;
+  readonly message: string;
+}
+
+/** Parses a value by a schema. `at`: the JSON pointer of the value, for the problem's `field`. */
+export function readArguments<T>(
+  schema: Schema<T>,
+  value: unknown,
+  at: string,
+): { readonly value: T } | { readonly problem: ArgumentProblem } {
+  const found = read(schema, value);
+  if ("value" in found) return found;
+  const { problem } = found;
+  // Names are shortened to a readable length.
+  const field = at + problem.path.map((step) => pointerStep(String(step).slice(0, 64))).join("");
+  return { problem: { field, message: predicateOf(problem) } };
+}

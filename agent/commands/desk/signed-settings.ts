@@ -1,0 +1,21 @@
+import type { Millis } from "../../base/clock.ts";
+import type { Fault } from "../../config/remote-record.ts";
+import { signatureFault, verified } from "./checks.ts";
+import type { SignedMessage } from "./request.ts";
+import { forbids, type Trust } from "./trust.ts";
+
+/** The name under which a key's limits allow it to sign documents of config/desired, as they allow commands by name. */
+export const settingsName = "config.desired";
+
+/**
+ * Why a document of config/desired must be refused; undefined: its signature is valid, or none is required. As soon as
+ * a key is installed, settings must be signed as commands must. They need no counter: their version only rises.
+ */
+export function unsignedSettings(document: SignedMessage, trust: Trust, wall: Millis): Fault | undefined {
+  if (!trust.isInstalled) return undefined;
+  const signature = verified(document, trust);
+  if (signature.is !== "valid")
+    return { path: "", code: `signature-${signature.is}`, message: signatureFault(signature.is, "document") };
+  const message = forbids(signature.key, settingsName, "board", wall);
+  return message === undefined ? undefined : { path: "", code: "forbidden", message };
+}

@@ -1,0 +1,54 @@
+import type { Ambient } from "../base/ambient.ts";
+import { type Millis, sleep } from "../base/clock.ts";
+import { hintOf, sentenceOf } from "../base/errors.ts";
+import type { StatusContribution } from "../status/contribution.ts";
+import type { Companion, CompanionDeps } from "./companion.ts";
+
+export interface CredentialsWatchDeps extends Pick<CompanionDeps, "checkCredentials"> {
+  /** The API server answers at present. */
+  readonly isUp: () => boolean;
+}
+
+const period: Millis = 300_000;
+
+/**
+ * Reports credentials that have become unusable while a connection made with the former ones lasts: an empty kubeconfig
+ * after a failed rotation, an expired certificate. Otherwise only the loss of the connection would show it.
+ */
+export class CredentialsWatch implements Companion {
+  readonly name = "credentials";
+  readonly #ambient: Ambient;
+  readonly #deps: CredentialsWatchDeps;
+  #problem: { readonly message: string; readonly hint: string | undefined } | undefined;
+
+  constructor(ambient: Ambient, deps: CredentialsWatchDeps) {
+    this.#ambient = ambient;
+    this.#deps = deps;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(this.#ambient.clock, period, signal);
+      if (!signal.aborted) await this.#check();
+    }
+  }
+
+  contribution(): StatusContribution {
+    // Without a connection the link reports the same.
+    if (this.#problem === undefined || !this.#deps.isUp()) return {};
+    const { message, hint } = this.#problem;
+    const meanwhile = "; the present connection goes on with the former credentials, and cannot be opened again";
+    return {
+      problems: [{ type: "CredentialsUnusable", severity: "warning", message: `${message}${meanwhile}`, hint }],
+    };
+  }
+
+  async #check(): Promise<void> {
+    try {
+      await this.#deps.checkCredentials();
+      this.#problem = undefined;
+    } catch (error) {
+      this.#problem = { message: sentenceOf(error), hint: hintOf(error) };
+    }
+  }
+}
