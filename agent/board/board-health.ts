@@ -1,16 +1,13 @@
 import type { Instant } from "../base/clock.ts";
 
+/** Why a board should not lead now, and since when (docs/judgement.md#terms). */
 export interface Sickness {
-  /** "undervolted", "throttled by heat": in the words of the status. */
+  /** As shown by the status: "undervolted", "throttled". */
   readonly why: string;
   readonly since: Instant;
 }
 
-/** The board's own health, as far as it matters for leading. */
 export interface BoardHealth {
-  /**
-   * Why this board should not lead now (docs/judgement.md#terms): undervolted, throttled, storage read-only, clock not
-   * trusted.
-   */
+  /** Why the board should not lead now; undefined if it is well enough to lead. */
   sickness(): Sickness | undefined;
 }

@@ -3,9 +3,9 @@ import type { Standings } from "./board-sampler.ts";
 import { type ClockState, timeToSync } from "./clock-sync.ts";
 import type { Sign } from "./debounce.ts";
 import { heatLimits, isWorn, type SensorLimits } from "./limits.ts";
-import type { BoardReadings } from "./readings.ts";
+import type { BoardReadings } from "./sensors/readings.ts";
 
-/** A problem of the board that a person should know, in the form of the status. */
+/** A problem of the board, as shown by the status. */
 export interface BoardProblem {
   readonly type: string;
   readonly severity: "critical" | "warning" | "info";
@@ -18,11 +18,12 @@ export interface BoardView {
   readonly standings: Standings;
   readonly limits: SensorLimits;
   readonly clock: ClockState;
+  /** The start of the agent. */
   readonly startedAt: Instant;
 }
 
-/** A sign that was not seen for this long is no problem any more. */
-const forgotten: Millis = 86_400_000;
+/** A sign that was last seen this long ago is not shown any more. */
+const shownFor: Millis = 86_400_000;
 
 export const boardProblems = (view: BoardView, now: Instant): readonly BoardProblem[] => [
   ...powerProblems(view, now),
@@ -38,7 +39,7 @@ function powerProblems({ readings: { power }, standings }: BoardView, now: Insta
     found.push({
       type: "UnderVoltage",
       severity: "warning",
-      message: undervolted,
+      message: `the supply voltage is too low: ${undervolted}`,
       hint: "use a supply of 5.1 V and 3 A (5 A for a Pi 5) and a short, thick cable",
     });
   const overcurrent = seenText(standings.overcurrent.long, false, now);
@@ -46,8 +47,8 @@ function powerProblems({ readings: { power }, standings }: BoardView, now: Insta
     found.push({
       type: "OverCurrent",
       severity: "warning",
-      message: `the board draws more current than it is made for: ${overcurrent}`,
-      hint: "a lower power mode (nvpmodel), or a stronger supply",
+      message: `the board draws more current than its limit: ${overcurrent}`,
+      hint: "choose a lower power mode (nvpmodel) or a stronger supply",
     });
   return found;
 }
@@ -58,7 +59,7 @@ function heatProblems(
 ): readonly BoardProblem[] {
   const found: BoardProblem[] = [];
   const throttled = seenText(standings.throttled.long, power?.sinceBoot.includes("throttled") ?? false, now);
-  const hint = "a heat sink, a fan, or a cooler place";
+  const hint = "add a heat sink or a fan, or move the board to a cooler place";
   if (throttled)
     found.push({
       type: "ThermalThrottled",
@@ -86,15 +87,15 @@ function storageProblems({ readings: { storage }, limits }: BoardView): readonly
     found.push({
       type: "StorageReadOnly",
       severity: "critical",
-      message: `${device} is read-only: nothing is remembered over a restart, and this board does not lead`,
-      hint: "a card that fails turns read-only: look at dmesg, and replace it",
+      message: `${device} is read-only: the agent keeps its state in memory, where a restart would lose it, so this board does not lead`,
+      hint: "a failing card becomes read-only: check dmesg, and replace the card",
     });
   if (freeBytes !== undefined && freeBytes < limits.freeSpace && !isReadOnly)
     found.push({
       type: "StorageSpaceLow",
       severity: "warning",
       message: `${Math.floor(freeBytes / 2 ** 20)} MiB are free in the state folder's file system`,
-      hint: "journalctl --vacuum-size=32M, apt-get clean",
+      hint: "free some space: journalctl --vacuum-size=32M, apt-get clean",
     });
   if (wear && isWorn(wear))
     found.push({
@@ -112,34 +113,35 @@ function ownProblems({ readings, standings, clock, startedAt }: BoardView, now: 
     found.push({
       type: "ClockUnsynced",
       severity: "warning",
-      message: "the clock was not set since the board started: times are not to be believed",
-      hint: "timedatectl; open UDP port 123 to a time server, or name one of the site in timesyncd.conf",
+      message: "the clock has not been set since the board started: do not trust its times",
+      hint: "check timedatectl; open UDP port 123 to a time server, or set the site's own server in /etc/systemd/timesyncd.conf (NTP=)",
     });
   if (standings.pressed.short.since && readings.pressure.memory !== undefined)
     found.push({
       type: "MemoryPressure",
       severity: "warning",
-      message: `something waits for memory ${readings.pressure.memory} % of the time`,
-      hint: "fewer pods on this board, or limits of memory on them",
+      message: `processes waited for memory during ${readings.pressure.memory} % of the last ten seconds`,
+      hint: "run fewer pods on this board, or set memory limits on them",
     });
   return found;
 }
 
-/** "now", "3x since the start, not now", "since the board started, not now". */
+/**
+ * When a sign was seen: "now", "seen 3x since the agent started, not now", "seen since the board started, not now".
+ * Undefined if the sign was never seen, or too long ago. `isRemembered`: the firmware reports that the sign occurred
+ * since its start.
+ */
 function seenText({ isNow, times, seen }: Sign, isRemembered: boolean, now: Instant): string | undefined {
   const often = times > 1 ? `, ${times}x since the agent started` : "";
   if (isNow) return `now${often}`;
-  if (seen && elapsed(seen, now) < forgotten) return `seen ${times}x since the agent started, not now`;
+  if (seen && elapsed(seen, now) < shownFor) return `seen ${times}x since the agent started, not now`;
   return isRemembered && seen === undefined ? "seen since the board started, not now" : undefined;
 }
 
 function wearText({ usedPercent, reserve }: NonNullable<BoardReadings["storage"]["wear"]>): string {
-  const used =
-    usedPercent === undefined
-      ? undefined
-      : usedPercent > 100
-        ? "more than its promised life is used"
-        : `${usedPercent} % of its life is used`;
-  const left = reserve === "urgent" || reserve === "warning" ? `its reserve is nearly used up (${reserve})` : undefined;
-  return [used, left].filter((part) => part !== undefined).join(", ");
+  const parts: string[] = [];
+  if (usedPercent !== undefined && usedPercent > 100) parts.push("more than 100 % of the storage's rated life is used");
+  else if (usedPercent !== undefined) parts.push(`${usedPercent} % of the storage's rated life is used`);
+  if (reserve === "urgent" || reserve === "warning") parts.push(`its spare blocks are nearly used up (${reserve})`);
+  return parts.join(", ");
 }

@@ -1,58 +1,59 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
-import type { BoardFiles } from "./board-files.ts";
 import type { BoardHealth, Sickness } from "./board-health.ts";
 import type { ClockState } from "./clock-sync.ts";
 import { DailyWrites } from "./daily-writes.ts";
-import { looked, type Sign, unseen } from "./debounce.ts";
+import { type Sign, unseen, updated } from "./debounce.ts";
 import { type SensorLimits, type Signs, signsIn } from "./limits.ts";
-import { type Mount, mountOf } from "./mount.ts";
-import { readBoard } from "./read-board.ts";
-import type { BoardReadings } from "./readings.ts";
+import type { BoardFiles } from "./sensors/board-files.ts";
+import { type Mount, mountOf } from "./sensors/mount.ts";
+import { readBoard } from "./sensors/read-board.ts";
+import type { BoardReadings } from "./sensors/readings.ts";
 
-export interface BoardSamplerParts {
+export interface BoardSamplerDeps {
   readonly files: BoardFiles;
   /** The state folder: the sampler watches its medium. */
   readonly folder: string;
   readonly limits: SensorLimits;
+  /** The pause between two samples. */
   readonly every: Millis;
   readonly clock: () => ClockState;
-  /** Called when a sample made a sign come or go. */
+  /** Called after a sample in which a sign appeared or disappeared. */
   readonly changed: () => void;
 }
 
-/** Whether a sign stands, once for the decision to lead, once for the board's Node in Kubernetes. */
-export interface Standing {
-  /** Stands soon, and is soon over unless it returns. */
+/** One sign of trouble, filtered over time twice. */
+export interface SignStanding {
+  /** Ends two minutes after the sign was last seen, or later if the sign recurs. Decides whether the board may lead. */
   readonly short: Sign;
-  /** The same, remembered for at least ten minutes. */
+  /** Ends ten minutes after the sign was last seen, or later if the sign recurs. Shown in the Node's conditions. */
   readonly long: Sign;
 }
 
-export type Standings = { readonly [name in keyof Signs | "clock"]: Standing };
+export type Standings = { readonly [name in keyof Signs | "clock"]: SignStanding };
 
-/** How far apart two sightings may lie that count as one sign. */
+/** The values of `within` (see `updated` in debounce.ts) for the two filters. */
 const longMemory: Millis = 600_000;
 const shortMemory: Millis = 120_000;
 
-/** How often the mount table is read. A file system that refuses writes is noticed in every sample. */
+/** How often the mount table is read. Whether the file system refuses writes is checked in every sample. */
 const mountsEvery: Millis = 300_000;
 
-/** No version of this program is older: a board with an earlier clock started without one. */
+/** A date before any release of this program: a clock with an earlier time was never set. */
 const earliestWall: Millis = Date.UTC(2026, 0, 1);
 
 /** Reads the sensors periodically, and filters their signs over time. */
 export class BoardSampler implements BoardHealth {
   readonly #ambient: Ambient;
-  readonly #parts: BoardSamplerParts;
+  readonly #deps: BoardSamplerDeps;
   readonly #writes = new DailyWrites();
   #readings: BoardReadings | undefined;
   #mount: { readonly at: Instant; readonly mount: Mount | undefined } | undefined;
   #standings: Standings = noSigns;
 
-  constructor(ambient: Ambient, parts: BoardSamplerParts) {
+  constructor(ambient: Ambient, deps: BoardSamplerDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   readings(): BoardReadings | undefined {
@@ -63,12 +64,15 @@ export class BoardSampler implements BoardHealth {
     return this.#standings;
   }
 
-  /** Bytes that this process wrote to disk within the last day, or since its start. */
+  /** Bytes that this process wrote to disk within `writtenSpan`; undefined if not measured yet. */
   get writtenLastDay(): number | undefined {
     return this.#writes.lastDay;
   }
 
-  /** The period in which these bytes were written. */
+  /**
+   * The period that `writtenLastDay` covers: a day, or less if the process started later; undefined if not measured
+   * yet.
+   */
   writtenSpan(now: Instant): Millis | undefined {
     return this.#writes.span(now);
   }
@@ -83,31 +87,31 @@ export class BoardSampler implements BoardHealth {
 
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      this.look();
-      await sleep(this.#ambient.clock, this.#parts.every, signal);
+      this.sample();
+      await sleep(this.#ambient.clock, this.#deps.every, signal);
     }
   }
 
-  /** Takes one sample of all sensors. */
-  look(): void {
+  /** Reads all sensors once. */
+  sample(): void {
     const { clock, log } = this.#ambient;
-    const { files, folder, limits, every } = this.#parts;
+    const { files, folder, limits, every } = this.#deps;
     const now = clock.now();
     const readings = readBoard(files, folder, now, this.#mountAt(now));
     this.#readings = readings;
     if (readings.writtenBytes !== undefined) this.#writes.add(now, readings.writtenBytes);
-    const isBehind = this.#parts.clock() === "unsynced" && now.wall < earliestWall;
+    const isBehind = this.#deps.clock() === "unsynced" && now.wall < earliestWall;
     const signs = { ...signsIn(readings, limits), clock: isBehind };
     const before = this.#standings;
-    // Even at the slowest rate, two successive samples lie within the memory.
+    // At least three periods, so that two successive samples always count as one sign.
     const short = Math.max(shortMemory, 3 * every);
     const long = Math.max(longMemory, 3 * every);
     const names = Object.keys(noSigns) as readonly (keyof Standings)[];
     const next = names.map((name) => [
       name,
       {
-        short: looked(before[name].short, signs[name], now, short),
-        long: looked(before[name].long, signs[name], now, long),
+        short: updated(before[name].short, signs[name], now, short),
+        long: updated(before[name].long, signs[name], now, long),
       },
     ]);
     this.#standings = Object.fromEntries(next) as Standings;
@@ -118,15 +122,15 @@ export class BoardSampler implements BoardHealth {
       const isOver = this.#standings[name].short.since === undefined;
       log[isOver ? "info" : "warn"](isOver ? "board recovered" : "board unwell", { what: words[name] });
     }
-    const isNews = names.some((name) => before[name].short.isNow !== this.#standings[name].short.isNow);
-    if (isNews || changed.length > 0) this.#parts.changed();
+    const isToggled = names.some((name) => before[name].short.isNow !== this.#standings[name].short.isNow);
+    if (isToggled || changed.length > 0) this.#deps.changed();
   }
 
   #mountAt(now: Instant): Mount | undefined {
-    // A read-only mount may be repaired at any time, and the board counts as sick until that is seen.
+    // While the mount is read-only the board may not lead, so its repair should be noticed at once.
     const isOld = this.#mount === undefined || elapsed(this.#mount.at, now) >= mountsEvery;
     if (isOld || this.#mount?.mount?.isReadOnly) {
-      const { files, folder } = this.#parts;
+      const { files, folder } = this.#deps;
       this.#mount = { at: now, mount: mountOf(files, folder) };
     }
     return this.#mount?.mount;
@@ -149,7 +153,7 @@ const reasons = (["readOnly", "undervolted", "throttled", "clock"] as const).map
   (name) => [name, words[name]] as const,
 );
 
-const none: Standing = { short: unseen, long: unseen };
+const none: SignStanding = { short: unseen, long: unseen };
 const noSigns: Standings = {
   undervolted: none,
   throttled: none,

@@ -5,39 +5,45 @@ import { killGroup } from "../base/process-group.ts";
 export interface ChildOptions {
   /** A child that takes longer is killed, with all processes that it started. */
   readonly patience: Millis;
-  /** A child that writes more characters than this to one of its streams is killed. */
+  /** Maximum length of each output stream, in characters. A child that writes more is killed. */
   readonly longest: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Replaces the environment of this process. */
+  /** The child's environment. Default: that of this process. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export interface Ended {
+export interface ProgramResult {
+  /** The exit code; 0 if `isCut`. */
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** It was killed because it wrote too much; its output until then is kept. */
+  /** The program was killed because it wrote more than `longest`. Its output until then is kept. */
   readonly isCut: boolean;
 }
 
-/** failed: it cannot be started, was killed, or took too long. */
-export interface Failed {
+/** The program could not be started, was killed, or took too long. */
+export interface ProgramFailure {
+  /** The reason, as a clause: "it did not end within 10 s". */
   readonly failed: string;
 }
 
 /** Runs a program to its end, in a process group of its own. Never rejects. */
-export function runProgram(command: string, args: readonly string[], options: ChildOptions): Promise<Ended | Failed> {
+export function runProgram(
+  command: string,
+  args: readonly string[],
+  options: ChildOptions,
+): Promise<ProgramResult | ProgramFailure> {
   const { patience, longest, clock, signal, env } = options;
   return new Promise((settle) => {
     const texts = { stdout: "", stderr: "" };
     const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], detached: true, ...(env && { env }) });
-    const done = (outcome: Ended | Failed): void => {
+    const done = (outcome: ProgramResult | ProgramFailure): void => {
       timer.cancel();
       signal.removeEventListener("abort", stopped);
       settle(outcome);
     };
-    const end = (outcome: Ended | Failed): void => {
+    const end = (outcome: ProgramResult | ProgramFailure): void => {
       killGroup(child.pid);
       child.stdout?.destroy();
       child.stderr?.destroy();
@@ -60,12 +66,17 @@ export function runProgram(command: string, args: readonly string[], options: Ch
   });
 }
 
-/** The whole output of a program of ours, or why there is none. */
-export type Outcome = { readonly output: string } | Failed;
+/** The standard output of a program that succeeded. */
+export type ProgramOutput = { readonly output: string } | ProgramFailure;
 
-export async function runChild(command: string, args: readonly string[], options: ChildOptions): Promise<Outcome> {
+/** Like `runProgram`, but an exit code other than 0 and output that is too long are failures as well. */
+export async function runChild(
+  command: string,
+  args: readonly string[],
+  options: ChildOptions,
+): Promise<ProgramOutput> {
   const ended = await runProgram(command, args, options);
   if ("failed" in ended) return ended;
-  if (ended.isCut) return { failed: "it says too much" };
+  if (ended.isCut) return { failed: "its output is too long" };
   return ended.code === 0 ? { output: ended.stdout } : { failed: `it ended with status ${ended.code}` };
 }

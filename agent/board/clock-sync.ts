@@ -2,25 +2,25 @@ import type { Ambient } from "../base/ambient.ts";
 import { type Millis, sleep } from "../base/clock.ts";
 import type { ReadFact } from "./facts.ts";
 
-/** synced: a source better than the board's own clock has set it since this boot. */
+/** synced: the wall clock was set from a better source since this boot, or is configured as trusted. */
 export type ClockState = "synced" | "unsynced";
 
-/** A board needs this long after its start to set its clock: until then an unsynced clock is not reported. */
+/** An unsynced clock is reported only this long after the agent's start: setting the clock may take some minutes. */
 export const timeToSync: Millis = 600_000;
 
 export interface ClockSource {
   readonly state: ClockState;
-  /** "timesyncd", "ntp" for another client, "configured" if the clock need not be set; undefined while unsynced. */
+  /** "timesyncd", "ntp" for any other client, "configured" for a clock that is trusted; undefined while unsynced. */
   readonly source: string | undefined;
 }
 
-export interface ClockSyncParts {
-  /** Something else keeps the time: a clock with a battery, the host of a virtual machine. */
+export interface ClockSyncDeps {
+  /** The clock needs no check: it has a battery, or the host of a virtual machine sets it. */
   readonly isTrusted: boolean;
   readonly read: ReadFact;
-  /** The answer of `timedatectl show -p NTPSynchronized --value`; undefined if it cannot be run. */
+  /** The output of `timedatectl show -p NTPSynchronized --value`; undefined if the program cannot be run. */
   readonly ask: (signal: AbortSignal) => Promise<string | undefined>;
-  /** Called when it becomes synced. */
+  /** Called when the clock becomes synced. */
   readonly changed: () => void;
 }
 
@@ -30,27 +30,28 @@ const marker = "/run/systemd/timesync/synchronized";
 const period: Millis = 30_000;
 
 /**
- * Whether the wall clock can be trusted. Checks every 30 s until it can, and never again: a clock set once since the
- * boot does not become wrong by decades. adjtimex(2) would answer for every client, but a script cannot call it.
+ * Determines whether the wall clock can be trusted. Checks every 30 s until it is synced, and never again: a clock that
+ * was set once since the boot does not become wrong by decades. adjtimex(2) would be the direct answer, but Node.js has
+ * no binding for it.
  */
 export class ClockSync {
   readonly #ambient: Ambient;
-  readonly #parts: ClockSyncParts;
+  readonly #deps: ClockSyncDeps;
   #source: string | undefined;
 
-  constructor(ambient: Ambient, parts: ClockSyncParts) {
+  constructor(ambient: Ambient, deps: ClockSyncDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
-    this.#source = parts.isTrusted ? "configured" : undefined;
+    this.#deps = deps;
+    this.#source = deps.isTrusted ? "configured" : undefined;
   }
 
   state(): ClockState {
     return this.view().state;
   }
 
-  /** Checks the file on every call, so that a clock set a second ago counts at once. */
+  /** Checks timesyncd's file on every call, so that a clock set a second ago counts at once. */
   view(): ClockSource {
-    if (this.#source === undefined && this.#parts.read(marker) !== undefined) this.#set("timesyncd");
+    if (this.#source === undefined && this.#deps.read(marker) !== undefined) this.#set("timesyncd");
     return this.#source === undefined
       ? { state: "unsynced", source: undefined }
       : { state: "synced", source: this.#source };
@@ -58,8 +59,8 @@ export class ClockSync {
 
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && this.state() === "unsynced") {
-      // chrony and ntpd create no such file; systemd-timedated asks the kernel.
-      const answer = await this.#parts.ask(signal);
+      // chrony and ntpd do not create the marker; timedatectl gets its answer from the kernel, whatever the client.
+      const answer = await this.#deps.ask(signal);
       if (answer?.trim() === "yes") this.#set("ntp");
       else await sleep(this.#ambient.clock, period, signal);
     }
@@ -68,6 +69,6 @@ export class ClockSync {
   #set(source: string): void {
     this.#source = source;
     this.#ambient.log.info("clock synced", { source });
-    this.#parts.changed();
+    this.#deps.changed();
   }
 }

@@ -2,30 +2,30 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
 const day: Millis = 86_400_000;
 
-/** One mark an hour is enough to measure a day. */
-const apart: Millis = 3_600_000;
+/** The distance between two marks: the window of a day is exact to this time. */
+const markEvery: Millis = 3_600_000;
 
-/** The growth within the last day of a counter that starts at 0 with the process: wear of the flash. */
+/** Bytes written within the last day, from the total since the process started: the wear of the flash. */
 export class DailyWrites {
-  /** Oldest first; only the first may be older than a day. */
+  /** Earlier totals, oldest first. Only the first may be older than a day: it is where the window begins. */
   readonly #marks: { readonly at: Instant; readonly bytes: number }[] = [];
   #latest: number | undefined;
 
   add(at: Instant, bytes: number): void {
     const last = this.#marks.at(-1);
     if (last === undefined) this.#marks.push({ at, bytes: 0 });
-    else if (elapsed(last.at, at) >= apart) this.#marks.push({ at, bytes });
+    else if (elapsed(last.at, at) >= markEvery) this.#marks.push({ at, bytes });
     this.#latest = bytes;
     for (let [, next] = this.#marks; next && elapsed(next.at, at) >= day; [, next] = this.#marks) this.#marks.shift();
   }
 
-  /** The period that `lastDay` covers: a day, or since the first measurement. */
+  /** The period that `lastDay` covers: a day, or the time since the first measurement; undefined before that. */
   span(now: Instant): Millis | undefined {
     const [first] = this.#marks;
     return first && Math.min(day, elapsed(first.at, now));
   }
 
-  /** In bytes. Undefined: nothing was measured yet. */
+  /** The bytes written within the last day; undefined before the first measurement. */
   get lastDay(): number | undefined {
     const [first] = this.#marks;
     return first === undefined || this.#latest === undefined ? undefined : Math.max(0, this.#latest - first.bytes);

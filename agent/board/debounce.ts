@@ -1,18 +1,18 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
-/** A sign that comes and goes; it stands only if it lasts. */
+/** A sign of trouble that may come and go, filtered over time. It counts only while it lasts or recurs. */
 export interface Sign {
-  /** When it was last seen. */
+  /** When a sample last showed the sign; undefined: never. */
   readonly seen: Instant | undefined;
-  /** Since when it stands; undefined: it does not. */
+  /** Since when the sign counts; undefined while it does not count. */
   readonly since: Instant | undefined;
-  /** When it was last seen while it stood. */
+  /** When a sample last showed the sign while it counted; undefined: never. */
   readonly stood: Instant | undefined;
-  /** Factor of the time that it stands after it was last seen; 1 at first. */
+  /** The sign counts until `patience` times `within` have passed since `seen`. 1 at first, doubled by recurrence. */
   readonly patience: number;
-  /** How often it began. */
+  /** The number of times that the sign appeared in a sample after one without it. */
   readonly times: number;
-  /** Whether the last sample showed it. */
+  /** The last sample showed the sign. */
   readonly isNow: boolean;
 }
 
@@ -28,11 +28,12 @@ export const unseen: Sign = {
 const mostPatience = 32;
 
 /**
- * A sign stands once it was seen twice within `within`, and as long as it is seen again within that time: a spike is no
- * sign, and a flickering one is one sign, not many. Each recurrence doubles the time, up to `mostPatience` times
- * `within`: a sign that comes and goes in any rhythm soon stands steadily. One that stayed away that long starts over.
+ * The sign after a sample. It begins to count once two samples within `within` showed it, and counts until no sample
+ * has shown it for `within` times its patience: a single spike is ignored, and a flickering sign counts as one. Each
+ * time that it counts again the patience doubles, up to `mostPatience`, so that a sign with a slow rhythm soon counts
+ * without interruption. After an absence of `mostPatience` times `within` the patience is 1 again.
  */
-export function looked(sign: Sign, isSeen: boolean, now: Instant, within: Millis): Sign {
+export function updated(sign: Sign, isSeen: boolean, now: Instant, within: Millis): Sign {
   const stands = sign.since !== undefined && isWithin(sign.patience * within, sign.seen, now);
   if (!isSeen) return { ...sign, since: stands ? sign.since : undefined, isNow: false };
   const times = sign.times + (sign.isNow ? 0 : 1);

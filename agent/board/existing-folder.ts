@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** The folder, or its nearest ancestor that exists. Undefined: none does. */
+/** The folder if it exists, otherwise its nearest ancestor that does; undefined if there is none. */
 export function existingFolder(folder: string): string | undefined {
   if (existsSync(folder)) return folder;
   const above = dirname(folder);

@@ -1,14 +1,14 @@
 import type { Millis } from "../base/clock.ts";
 
-/** Reads a text file below /proc or /sys; `undefined` if this machine has none. Tests answer from a table. */
+/** Reads a text file below /proc or /sys; undefined if it cannot be read. Tests pass a function that reads a table. */
 export type ReadFact = (file: string) => string | undefined;
 
-/** Identifies this boot of the machine: times of the monotonic clock mean nothing in another boot. */
+/** The identifier of this boot of the machine: times of the monotonic clock are comparable only within one boot. */
 export const bootId = (read: ReadFact): string => read("/proc/sys/kernel/random/boot_id")?.trim() ?? "unknown";
 
 /**
- * Identifies this hardware, wherever its storage is moved; undefined: it has no name of its own. Never read from the
- * storage, as /etc/machine-id is: a cloned card would bring it along.
+ * The serial number of the hardware; undefined if the firmware provides none. Not /etc/machine-id, which lies on the
+ * storage: a cloned card would carry it to another board.
  */
 export function hardware(read: ReadFact): string | undefined {
   for (const file of ["/sys/firmware/devicetree/base/serial-number", "/sys/class/dmi/id/product_uuid"]) {
@@ -18,13 +18,13 @@ export function hardware(read: ReadFact): string | undefined {
   return undefined;
 }
 
-/** Time since the machine started, suspends included. Every process of the board reads the same clock. */
+/** Time since the machine started, including time in suspend, on a clock that all its processes share. */
 export function bootClock(read: ReadFact): Millis | undefined {
   const seconds = Number.parseFloat(read("/proc/uptime") ?? "");
   return Number.isFinite(seconds) ? Math.round(seconds * 1000) : undefined;
 }
 
-/** The device tree's names of the board, the most specific first. Empty on machines without a device tree. */
+/** The device tree's `compatible` names of the board, the most specific first. Empty without a device tree. */
 export const compatibles = (read: ReadFact): readonly string[] =>
   (read("/sys/firmware/devicetree/base/compatible") ?? "").split("\0").filter((one) => one !== "");
 
@@ -38,8 +38,9 @@ export function ramBytes(read: ReadFact): number | undefined {
 /** Memory of the agent's own process. */
 export interface ProcessMemory {
   readonly rssBytes: number | undefined;
-  /** Private memory: the agent's real cost. The rest of the RSS is pages of files, which the kernel can drop. */
+  /** Anonymous memory. The rest of the RSS is mapped files, whose pages the kernel can drop. */
   readonly anonymousBytes: number | undefined;
+  /** The highest RSS since the process started. */
   readonly peakBytes: number | undefined;
 }
 

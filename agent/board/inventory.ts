@@ -1,6 +1,9 @@
 import { asRecord, isRecord, recordIn } from "../base/json.ts";
 
-/** The board's hardware and system. Its texts come from other programs: short, one line, and never acted upon. */
+/**
+ * The board's hardware and operating system, for display only. Texts are one line of up to 100 ASCII characters; an
+ * unknown text is "", an unknown number 0.
+ */
 export interface Inventory {
   readonly system: { readonly manufacturer: string; readonly model: string; readonly serial: string };
   readonly os: { readonly distro: string; readonly release: string; readonly kernel: string; readonly arch: string };
@@ -19,7 +22,7 @@ export const inventorySchema = "siteward.inventory/1";
 
 const mostDisks = 16;
 
-/** Parses the child's output; undefined: another format. Missing or invalid members are left empty. */
+/** Parses the child's output; undefined if its format is unknown. Missing or invalid members become "" or 0. */
 export function inventoryFrom(output: string): Inventory | undefined {
   const all = recordIn(output);
   if (all?.schema !== inventorySchema) return undefined;

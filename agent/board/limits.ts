@@ -1,17 +1,18 @@
 import type { Config } from "../config/settings.ts";
-import type { BoardReadings, TemperatureReading, WearReading } from "./readings.ts";
+import type { BoardReadings, TemperatureReading, WearReading } from "./sensors/readings.ts";
 
 export type SensorLimits = Pick<Config["board"], "temperature" | "freeSpace" | "pressure">;
 
-/** Degrees Celsius from which on a board is too warm, and from which on it is in danger. */
+/** The temperatures, in degrees Celsius, from which on a warning and a critical problem are reported. */
 export interface HeatLimits {
   readonly warn: number;
   readonly critical: number;
 }
 
 /**
- * The temperature at which the kernel slows the board down counts, if there is one. Otherwise the profile's numbers do,
- * as on a Raspberry Pi, whose firmware slows it down. Neither lies above the point at which the kernel switches it off.
+ * The limits follow from the temperature at which the kernel slows the board down, if the kernel names one. Otherwise
+ * the profile's numbers apply, as on a Raspberry Pi, which is slowed down by its firmware. Both limits stay below the
+ * temperature at which the kernel switches the board off.
  */
 export function heatLimits(
   { slowsAt, stopsAt }: Pick<TemperatureReading, "slowsAt" | "stopsAt">,
@@ -24,7 +25,7 @@ export function heatLimits(
   };
 }
 
-/** Signs of trouble in one sample, by the sensors alone. */
+/** Signs of trouble in one sample of the sensors, not yet filtered over time. */
 export interface Signs {
   readonly undervolted: boolean;
   readonly throttled: boolean;
@@ -42,11 +43,11 @@ export function signsIn(
   const heat = temperature && heatLimits(temperature, limits.temperature);
   const isAbove = (limit: number | undefined): boolean =>
     temperature !== undefined && limit !== undefined && temperature.celsius >= limit;
-  const says = (sign: "undervoltage" | "throttled" | "soft-temperature-limit"): boolean =>
+  const reports = (sign: "undervoltage" | "throttled" | "soft-temperature-limit"): boolean =>
     power?.now.includes(sign) ?? false;
   return {
-    undervolted: says("undervoltage"),
-    throttled: says("throttled") || says("soft-temperature-limit") || isAbove(temperature?.slowsAt),
+    undervolted: reports("undervoltage"),
+    throttled: reports("throttled") || reports("soft-temperature-limit") || isAbove(temperature?.slowsAt),
     hot: isAbove(heat?.warn),
     overheated: isAbove(heat?.critical),
     overcurrent: isOvercurrent,
@@ -55,7 +56,7 @@ export function signsIn(
   };
 }
 
-/** eMMC reports how much of its life is used in steps of 10 %. */
+/** The used share of its life, in percent, from which an eMMC counts as worn. It is reported in steps of 10 %. */
 const wornFrom = 90;
 
 export const isWorn = (wear: WearReading | undefined): boolean =>

@@ -1,11 +1,11 @@
 import type { ReadFact } from "./facts.ts";
 
-/** The networks that this machine reaches without a router: "192.168.7.0/24", "fd00::/64". Without the loopback. */
+/** The networks that this machine reaches without a router, except loopback: "192.168.7.0/24", "fd00::/64". */
 export function localNetworks(read: ReadFact): readonly string[] {
   return [...new Set([...routes4(read("/proc/net/route") ?? ""), ...prefixes6(read("/proc/net/if_inet6") ?? "")])];
 }
 
-/** Per route: interface, destination, gateway, flags, …, mask in the eighth field; addresses in host byte order. */
+/** Parses /proc/net/route. Per line: interface, destination, gateway, flags, …, mask in the eighth field. */
 function routes4(text: string): readonly string[] {
   return text.split("\n").flatMap((line) => {
     const [name, destination = "", gateway, , , , , mask = ""] = line.trim().split(/\s+/);
@@ -18,11 +18,11 @@ function routes4(text: string): readonly string[] {
 
 const isWord = (text: string): boolean => /^[0-9A-F]{8}$/i.test(text);
 
-/** Every board that we know is little-endian. */
+/** The kernel prints addresses in host byte order, and all supported boards are little-endian. */
 const bytesOf = (word: string): readonly number[] =>
   [6, 4, 2, 0].map((at) => Number.parseInt(word.slice(at, at + 2), 16));
 
-/** Per address: its digits, the interface's number, the length of its prefix, its scope, …, the interface. */
+/** Parses /proc/net/if_inet6. Per line: address, interface number, prefix length, scope, …, interface name. */
 function prefixes6(text: string): readonly string[] {
   return text.split("\n").flatMap((line) => {
     const [digits = "", , length = "", , , name] = line.trim().split(/\s+/);

@@ -2,9 +2,9 @@ import { elapsed, type Instant } from "../base/clock.ts";
 import type { Standings } from "./board-sampler.ts";
 import { type ClockState, timeToSync } from "./clock-sync.ts";
 import { isWorn } from "./limits.ts";
-import type { BoardReadings } from "./readings.ts";
+import type { BoardReadings } from "./sensors/readings.ts";
 
-/** A condition of the board's Node, without times. Its texts stay the same from minute to minute. */
+/** A condition for the board's Node, without times. Texts contain no measured values, so that they rarely change. */
 export interface WantedCondition {
   readonly type: string;
   readonly status: "True" | "False";
@@ -28,19 +28,19 @@ const texts = {
   },
   StorageWearHigh: {
     bad: ["LifeUsedUp", "the storage reports that most of its life is used up"],
-    good: ["LifeLeft", "the storage reports life left"],
+    good: ["LifeLeft", "the storage reports that it has life left"],
   },
   StorageVolatile: {
     bad: ["InMemory", "the agent's state lies in memory and does not survive a restart of the board"],
     good: ["OnDisk", "the agent's state survives a restart of the board"],
   },
   ClockUnsynced: {
-    bad: ["NeverSet", "the clock was not set since the board started"],
-    good: ["Set", "the clock was set since the board started"],
+    bad: ["NeverSet", "the clock has not been set since the board started"],
+    good: ["Set", "the clock has been set since the board started"],
   },
 } as const satisfies Readonly<Record<string, Texts>>;
 
-/** All types that are ever written: removing siteward from a site removes these too. */
+/** All types that an agent may write; `siteward release` removes them from the Nodes. */
 export const conditionTypes: readonly string[] = Object.keys(texts);
 
 /** The conditions for this board's Node. A condition that the board cannot measure is left out. */

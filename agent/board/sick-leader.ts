@@ -1,44 +1,70 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
-import { formatDuration } from "../base/duration.ts";
+import { formatDuration } from "../base/time/duration.ts";
 import type { Sickness } from "./board-health.ts";
 
-/** Each agent writes it on its own Node: `ready` if it could take over. */
+/*
+ * Annotations that each agent writes on its own board's Node. They can be trusted, because tenants cannot write Nodes.
+ */
+/** The value is `standsBy` if the agent could take over as leader. */
 export const standbyAnnotation = "siteward.dev/standby";
-/** Written along with it: the version that the board runs. */
+/** The version of siteward that the board runs. */
 export const versionAnnotation = "siteward.dev/version";
-/** Written along with it: the key of the Lease of the board's site. Tenants cannot write Nodes. */
+/** The site that the board belongs to: namespace and name of its Lease. */
 export const siteAnnotation = "siteward.dev/site";
 export const standsBy = "ready";
 
 /** Another board of the site, as the leader's cache shows its Node. */
 export interface Peer {
   readonly name: string;
+  /** The Node's condition Ready is True. */
   readonly isReady: boolean;
-  /** The value of its standby annotation. */
+  /** The value of the Node's standby annotation. */
   readonly standby: string | undefined;
 }
 
-/** Why a leader should release the Lease: sick for long enough, and another stands by (docs/judgement.md#terms). */
+/**
+ * Why a leader should release the Lease: it has been sick for `sickFor`, and another board is ready to take over
+ * (docs/judgement.md#terms). Undefined if it should keep the Lease.
+ */
 export function reasonToStepDown(
   sickness: Sickness | undefined,
   peers: Iterable<Peer>,
   { now, sickFor }: { readonly now: Instant; readonly sickFor: Millis },
 ): string | undefined {
   if (sickness === undefined || elapsed(sickness.since, now) < sickFor) return undefined;
-  for (const { name, isReady, standby } of peers) {
-    if (isReady && standby === standsBy)
-      return `${sickness.why} for ${formatDuration(elapsed(sickness.since, now))}, and ${name} stands by`;
-  }
+  const other = standingBy(peers);
+  return other && `${sickness.why} for ${formatDuration(elapsed(sickness.since, now))}, and ${other} stands by`;
+}
+
+/** A term that lasted this long, or ended in order before that, is not broken. */
+export const termHolds: Millis = 300_000;
+
+/** A board is unwell after this many broken terms in a row. */
+const mostBrokenTerms = 3;
+
+/**
+ * Why a board with so many broken terms in a row is unwell: its agent wins the Lease again after each restart, and
+ * never leads for long (docs/judgement.md#unwell-boards). Undefined: it is well.
+ */
+export const reasonOfBrokenTerms = (count: number): string | undefined =>
+  count < mostBrokenTerms
+    ? undefined
+    : `its last ${count} terms ended with a crash or a power cut within ${formatDuration(termHolds)}`;
+
+/** The name of a board that could take over as leader; undefined: none. */
+export function standingBy(peers: Iterable<Peer>): string | undefined {
+  for (const { name, isReady, standby } of peers) if (isReady && standby === standsBy) return name;
   return undefined;
 }
 
 /**
- * Why a sick board does not stand for election. It leaves the others time to; if none of them does, it stands after
- * all: a site with a sick leader is better off than one without, and a site of one board has no other.
+ * Why a board that is unwell for the reason `why` does not compete for the Lease; undefined if it may. It waits for
+ * `patience` so that another board can take over. After that it competes all the same: a site with a sick leader is
+ * better off than one without a leader.
  */
 export function reasonNotToStand(
-  sickness: Sickness | undefined,
+  why: string | undefined,
   { leaderlessFor, patience }: { readonly leaderlessFor: Millis; readonly patience: Millis },
 ): string | undefined {
-  return sickness === undefined || leaderlessFor >= patience ? undefined : sickness.why;
+  return leaderlessFor >= patience ? undefined : why;
 }

@@ -6,9 +6,9 @@ import { runCommand } from "./run-command.ts";
 export { run } from "../process/run.ts";
 
 /**
- * `siteward run` without the other commands; the build bundles this file separately. Code shared with the other
- * commands would be split into a hundred small chunks and cost a megabyte in each agent. Returns undefined if anything
- * but the agent is requested, such as `run --help`.
+ * Handles `siteward run` alone; undefined for anything else, such as `run --help`. The build bundles this file
+ * separately: if the agent shared code with the other commands, the bundler would split it into a hundred small chunks,
+ * which would take a megabyte more in each agent.
  */
 export async function agentAlone(main: string, argv: readonly string[]): Promise<number | undefined> {
   const request = parseCommand(runCommand, argv);

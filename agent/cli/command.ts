@@ -5,7 +5,7 @@ export interface Option {
   readonly short?: string;
   /** Name of the value in the help: `--config FILE`. Absent: a flag without a value. */
   readonly value?: string;
-  /** Default of an option whose value may be omitted: `--watch` means `--watch 2`. */
+  /** The value if the option is given without one: `--watch` means `--watch 2`. Absent: a value is required. */
   readonly bare?: string;
   /** The permitted values. */
   readonly choices?: readonly string[];
@@ -15,7 +15,7 @@ export interface Option {
 }
 
 export interface Command {
-  /** As it is typed: "status", "config show". */
+  /** As the user types it: "status", "config show". */
   readonly name: string;
   readonly summary: string;
   /** Further text for the command's help and the man page. */
@@ -29,13 +29,29 @@ export interface Command {
   load(): Promise<Run>;
 }
 
+/** All commands. Parser, help, completion and man page use this table. */
+export interface CommandTable {
+  readonly commands: readonly Command[];
+  /** First words of two-word commands, each with its summary. */
+  readonly groups: Readonly<Record<string, string>>;
+}
+
+/** The commands of a group. */
+export const commandsUnder = ({ commands }: CommandTable, group: string): readonly Command[] =>
+  commands.filter(({ name }) => name.startsWith(`${group} `));
+
+/** The first words of all commands, each once. */
+export const firstWords = ({ commands }: CommandTable): readonly string[] => [
+  ...new Set(commands.map(({ name }) => name.split(" ")[0] ?? name)),
+];
+
 export const helpOption: Option = { name: "help", short: "h", summary: "Print this help." };
 
 export const configOption: Option = {
   name: "config",
   short: "c",
   value: "FILE",
-  summary: "The configuration file (default: /etc/siteward/siteward.yaml, if it is there).",
+  summary: "The configuration file (default: /etc/siteward/siteward.yaml, if it exists).",
 };
 
 export const jsonOption: Option = { name: "json", summary: "Print JSON, for programs." };

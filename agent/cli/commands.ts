@@ -1,21 +1,20 @@
 import { exit } from "../base/exit-codes.ts";
-import { type Command, configOption, jsonOption } from "./command.ts";
-import { careCommands } from "./maintenance-commands.ts";
-import { configRollback, operatorCommands } from "./operator-commands.ts";
+import { type Command, type CommandTable, configOption, jsonOption } from "./command.ts";
+import { maintenanceCommands } from "./maintenance-commands.ts";
+import { configRollback, operatorCommands, whyCommand } from "./operator-commands.ts";
 import { runCommand } from "./run-command.ts";
 
 /** Names of the shipped scenarios; the scenarios are loaded on demand. */
 const scenarioNames = ["board-outage", "zone-outage", "leader-loss", "flapping-link", "api-restart", "rolling-update"];
 
-/** The single table behind parsing, help, completion and the man page. */
 export const commands: readonly Command[] = [
   runCommand,
   {
     name: "up",
-    summary: "Try it: a whole simulated site on this machine, with real agents.",
+    summary: "Run a whole simulated site on this machine, with real agents, to try siteward.",
     details:
       "Starts an embedded API server on a loopback port, simulated boards, and one agent process for each board. " +
-      "kubectl works against it with the kubeconfig that is written out. Not a production API server.",
+      "It also writes a kubeconfig for kubectl. The embedded API server is not for production.",
     options: [
       { name: "boards", value: "N", summary: "Number of boards (default: 3)." },
       { name: "zones", value: "N", summary: "Number of zones to spread them over (default: 2)." },
@@ -27,33 +26,34 @@ export const commands: readonly Command[] = [
       },
       { name: "for", value: "TIME", summary: "Stop after this time, such as 5m (default: until Ctrl-C)." },
       { name: "port", value: "PORT", summary: "The port of the embedded API server (default: 6440)." },
-      { name: "dir", value: "FOLDER", summary: "Where the site keeps its files (default: a temporary folder)." },
-      { name: "kubeconfig", value: "FILE", summary: "Where to write the kubeconfig (default: in the folder)." },
-      { name: "keep", summary: "Keep the folder afterwards." },
-      { name: "plain", summary: "Plain lines instead of a live table, also in a terminal." },
+      { name: "dir", value: "FOLDER", summary: "The folder for the site's files (default: a temporary folder)." },
+      { name: "kubeconfig", value: "FILE", summary: "Where to write the kubeconfig (default: in the site's folder)." },
+      { name: "keep", summary: "Do not delete the temporary folder at the end." },
+      { name: "plain", summary: "Print plain lines instead of a live table, even on a terminal." },
     ],
     exits: [exit.ok, exit.failed, exit.usage],
     examples: ["siteward up", "siteward up --boards 5 --scenario zone-outage", "siteward up --for 5m --plain"],
-    load: async () => (await import("./commands/up.ts")).run,
+    load: async () => (await import("./commands/up/up.ts")).run,
   },
   {
     name: "status",
     summary: "Show the health of this board's agent and its site.",
     details:
-      "Reads the status file of the agent, so that it also answers when the agent hangs or is gone. " +
+      "Reads the agent's status file, so it also works while the agent hangs or is not running. " +
       "Problems come first, each with the next step.",
     options: [
       { ...jsonOption, summary: "Print the status file with its age, for programs." },
       { name: "short", summary: "Print one line." },
-      { name: "watch", value: "SECONDS", bare: "2", summary: "Print again every so many seconds (2 if none given)." },
+      { name: "watch", value: "SECONDS", bare: "2", summary: "Print again at this interval (default: 2)." },
       { name: "wait", value: "STATE", choices: ["ready"], summary: "Wait until the agent is ready, then print." },
       { name: "timeout", value: "TIME", summary: "How long --wait waits, such as 60 or 2m (default: 60)." },
       { name: "file", value: "FILE", summary: "The status file (default: /run/siteward/status.json)." },
     ],
     exits: [exit.ok, exit.failed, exit.critical, exit.notRunning, exit.unreadable, exit.usage],
     examples: ["siteward status --wait ready --timeout 2m", "siteward status --json"],
-    load: async () => (await import("./commands/status.ts")).run,
+    load: async () => (await import("./commands/status/status.ts")).run,
   },
+  whyCommand,
   {
     name: "config show",
     summary: "Print the configuration that is in force.",
@@ -64,6 +64,8 @@ export const commands: readonly Command[] = [
   {
     name: "config check",
     summary: "Check a configuration file and name every problem.",
+    details:
+      "For a file of this board, also checks that the fleet's settings that are stored here can be in force together with it.",
     words: { show: "FILE", least: 1, most: 1 },
     options: [],
     exits: [exit.ok, exit.config],
@@ -116,22 +118,22 @@ export const commands: readonly Command[] = [
     name: "profile list",
     summary: "List the firmware profiles and mark the one that fits this board.",
     details:
-      "Each with the file that it is from: those in /etc/siteward/profiles.d are this board's own, and replace shipped ones of " +
-      "the same id. One with a mistake is named and left out; the command ends with 78 then.",
+      "Profiles in /etc/siteward/profiles.d are the board's own, and replace shipped profiles with the same id. Invalid " +
+      "profiles are reported and ignored; the exit code is then 78.",
     options: [jsonOption],
     exits: [exit.ok, exit.config],
     load: async () => (await import("./commands/profile.ts")).list,
   },
   {
     name: "profile detect",
-    summary: "Show which board this is and which profile fits it.",
+    summary: "Show this board's model and the profile that fits it.",
     options: [jsonOption],
     exits: [exit.ok, exit.config],
     load: async () => (await import("./commands/profile.ts")).detect,
   },
   {
     name: "profile show",
-    summary: "Print a firmware profile: that of this board, or one by name.",
+    summary: "Print a firmware profile: this board's, or the one with this id.",
     words: { show: "[ID]", least: 0, most: 1 },
     options: [],
     exits: [exit.ok, exit.failed, exit.usage, exit.config],
@@ -141,11 +143,10 @@ export const commands: readonly Command[] = [
     name: "profile apply",
     summary: "Apply the board profile's memory limits and V8 flags to the service.",
     details:
-      "Writes /etc/systemd/system/siteward.service.d/10-profile.conf, which systemd reads before the program starts; the " +
-      "profile's settings need no such file. The package does this when it is installed. Do it again when the card has " +
-      "moved to another board.",
+      "Writes /etc/systemd/system/siteward.service.d/10-profile.conf, because systemd needs these values before the program " +
+      "starts. The package runs this command when it is installed. Run it again after moving the card to another board.",
     words: { show: "[ID]", least: 0, most: 1 },
-    options: [{ name: "print", summary: "Print what would be written, and write nothing." }],
+    options: [{ name: "print", summary: "Print the file instead of writing it." }],
     exits: [exit.ok, exit.failed, exit.usage, exit.permission, exit.config],
     examples: ["siteward profile apply", "siteward profile apply --print raspberry-pi-5"],
     load: async () => (await import("./commands/profile.ts")).apply,
@@ -154,9 +155,9 @@ export const commands: readonly Command[] = [
     name: "broker-acl",
     summary: "Print the access rules of a fleet's MQTT broker.",
     details:
-      "Each board may speak for itself, under the name that its certificate has, and for its site while it leads; for " +
-      "nobody else. What a board owns is one pattern for all of them; what it shares with its site needs lines for each " +
-      "board, so name them all. Operators may read and write everything of the fleet.",
+      "The rules permit each board its own topics, by the name in its certificate, and the topics of its site. A single " +
+      "pattern covers the boards' own topics; the topics of a site need lines for each board, so list all boards. " +
+      "Operators may read and write all topics of the fleet.",
     words: { show: "SITE/BOARD,BOARD...", least: 1, most: 10_000 },
     options: [
       { name: "fleet", value: "NAME", summary: "The fleet's name." },
@@ -180,7 +181,7 @@ export const commands: readonly Command[] = [
     load: async () => (await import("./commands/inventory.ts")).run,
   },
   ...operatorCommands,
-  ...careCommands,
+  ...maintenanceCommands,
   {
     name: "version",
     summary: "Print the version.",
@@ -195,7 +196,7 @@ export const commands: readonly Command[] = [
     options: [],
     exits: [exit.ok, exit.usage],
     examples: ["siteward completion bash > /etc/bash_completion.d/siteward"],
-    load: async () => (await import("./commands/completion.ts")).run,
+    load: async () => (await import("./commands/help/completion.ts")).completion(commandTable),
   },
   {
     name: "man",
@@ -203,7 +204,7 @@ export const commands: readonly Command[] = [
     options: [],
     exits: [exit.ok],
     examples: ["siteward man | man -l -"],
-    load: async () => (await import("./commands/man.ts")).run,
+    load: async () => (await import("./commands/help/man.ts")).man(commandTable),
   },
   {
     name: "help",
@@ -211,18 +212,15 @@ export const commands: readonly Command[] = [
     words: { show: "[COMMAND]", least: 0, most: 2 },
     options: [],
     exits: [exit.ok, exit.usage],
-    load: async () => (await import("./commands/help.ts")).run,
+    load: async () => (await import("./commands/help/help.ts")).help(commandTable),
   },
 ];
 
-/** First words of two-word commands. */
-export const groups: Readonly<Record<string, string>> = {
+const groups: Readonly<Record<string, string>> = {
   config: "Show, check and explain the configuration.",
-  diag: "Collect what a helper needs.",
-  journal: "Look into the databases of the agent.",
+  diag: "Collect diagnostics for support.",
+  journal: "Inspect and compact the agent's databases.",
   profile: "Show and apply the firmware profile of this board.",
 };
 
-/** The commands of a group. */
-export const commandsUnder = (group: string): readonly Command[] =>
-  commands.filter(({ name }) => name.startsWith(`${group} `));
+export const commandTable: CommandTable = { commands, groups };

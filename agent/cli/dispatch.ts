@@ -1,5 +1,6 @@
 import { exit } from "../base/exit-codes.ts";
 import type { Io } from "../base/io.ts";
+import { commandTable } from "./commands.ts";
 import { parse } from "./parse.ts";
 import { perform } from "./perform.ts";
 
@@ -11,8 +12,8 @@ export async function dispatch(io: Io, argv: readonly string[]): Promise<number>
     return exit.usage;
   }
   if (request.do === "help") {
-    const { helpOf } = await import("./commands/help.ts");
-    io.stdout.write(helpOf(request.of));
+    const { helpOf } = await import("./commands/help/help.ts");
+    io.stdout.write(helpOf(commandTable, request.of));
     return exit.ok;
   }
   return await perform(io, request.command, request.args);

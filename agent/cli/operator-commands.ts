@@ -1,13 +1,13 @@
 import { exit } from "../base/exit-codes.ts";
-import type { Command, Option } from "./command.ts";
+import { type Command, configOption, jsonOption, type Option } from "./command.ts";
 
 /** Options of commands sent to the agent over its socket. */
-const orderOptions: readonly Option[] = [
+const commandOptions: readonly Option[] = [
   { name: "dry-run", summary: "Check everything and show what would be done, without doing it." },
   {
     name: "reason",
     value: "TEXT",
-    summary: "Reason, for the log, the status and the site's events; commands that change something need it.",
+    summary: "The reason for log, status and Events; required for commands that change something.",
   },
   { name: "socket", value: "FILE", summary: "The agent's socket (default: /run/siteward/ctl.sock)." },
 ];
@@ -18,15 +18,15 @@ export const configRollback: Command = {
   name: "config rollback",
   summary: "Return to the fleet's last good settings.",
   details:
-    "The command config.rollback, given to the agent on this board. What is gone back from is not taken again by itself; " +
-    "the next version that the fleet desires is.",
+    "Sends the command config.rollback to the agent on this board. The version rolled back is not applied again; the fleet's " +
+    "next version is.",
   options: [
     {
       name: "to",
       value: "VERSION",
       summary: "Return to this version instead of the last good one (0: no fleet settings).",
     },
-    ...orderOptions,
+    ...commandOptions,
     answersOption,
   ],
   exits: [exit.ok, exit.failed, exit.usage, exit.unavailable, exit.permission],
@@ -37,17 +37,34 @@ export const configRollback: Command = {
   load: async () => (await import("./commands/config-rollback.ts")).rollback,
 };
 
+export const whyCommand: Command = {
+  name: "why",
+  summary: "Explain what was done to a board or a pod, or held back, and why.",
+  details:
+    "Shows this board's own records of harmful acts: boards marked or tainted, pods evicted or deleted. The board that led at " +
+    "the time has the records. While no agent runs, they are read from the state folder.",
+  words: { show: "node/NAME|pod/NAMESPACE/NAME|last", least: 1, most: 1 },
+  options: [
+    configOption,
+    { name: "socket", value: "FILE", summary: "The agent's socket (default: /run/siteward/ctl.sock)." },
+    jsonOption,
+  ],
+  exits: [exit.ok, exit.failed, exit.usage, exit.unavailable, exit.permission, exit.config],
+  examples: ["siteward why node/edge-02", "siteward why pod/default/web-7d9f4 --json", "siteward why last"],
+  load: async () => (await import("./commands/why.ts")).run,
+};
+
 /** Commands sent to agents: on this board, or signed for other boards. */
 export const operatorCommands: readonly Command[] = [
   {
     name: "cmd",
     summary: "Send a command to the agent on this board, over its socket.",
     details:
-      "The commands are those of the fleet. A result is printed as JSON; how it is going is told on standard error. " +
+      "The commands are the same as those that the fleet sends. A result is printed as JSON; progress is reported on standard error. " +
       "The socket is for root and the agent's group.",
     words: { show: "NAME [JSON]", least: 0, most: 2 },
     options: [
-      ...orderOptions,
+      ...commandOptions,
       { name: "schema", summary: "Print the JSON schema of all commands, or of the one named, and send nothing." },
       answersOption,
     ],
@@ -61,7 +78,7 @@ export const operatorCommands: readonly Command[] = [
   },
   {
     name: "keygen",
-    summary: "Create a key pair for an operator to sign commands with.",
+    summary: "Create a key pair for an operator to sign commands and settings with.",
     words: { show: "NAME", least: 1, most: 1 },
     options: [{ name: "dir", value: "FOLDER", summary: "Where to write NAME.key and NAME.pub (default: here)." }],
     exits: [exit.ok, exit.failed, exit.usage],
@@ -69,12 +86,12 @@ export const operatorCommands: readonly Command[] = [
   },
   {
     name: "sign",
-    summary: "Print the signature of a command, for the user property sig.",
-    details: "The bytes of FILE are signed as they are, together with the topic; - is standard input.",
+    summary: "Print the signature of a command or of settings, for the user property sig.",
+    details: "Signs the exact bytes of FILE together with the topic. FILE - is standard input.",
     words: { show: "FILE", least: 1, most: 1 },
     options: [
       { name: "key", value: "FILE", summary: "The operator's private key, NAME.key." },
-      { name: "topic", value: "TOPIC", summary: "The topic on which the command will be published." },
+      { name: "topic", value: "TOPIC", summary: "The topic on which the file will be published." },
       { name: "kid", value: "NAME", summary: "The key's name on the boards (default: from the file's name)." },
       { name: "json", summary: "Print kid and sig as JSON." },
     ],

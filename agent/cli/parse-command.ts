@@ -1,22 +1,22 @@
 import { parseArgs } from "node:util";
 import type { Args } from "../base/io.ts";
-import { nearest } from "../base/nearest.ts";
+import { nearest } from "../base/text/nearest.ts";
 import { type Command, helpOption, type Option } from "./command.ts";
 
 /** The parsed command line. */
-export type Request =
+export type CommandLine =
   | { readonly do: "run"; readonly command: Command; readonly args: Args }
   /** Help of a command, a group or the whole program. */
   | { readonly do: "help"; readonly of: Command | string | undefined }
-  /** One sentence: what is wrong, with a suggestion if possible. */
+  /** `problem`: a sentence, with a suggestion if there is one. */
   | { readonly do: "refuse"; readonly problem: string };
 
 /** Parses the words after a command's name against its table entry. */
-export function parseCommand(command: Command, argv: readonly string[]): Request {
+export function parseCommand(command: Command, argv: readonly string[]): CommandLine {
   const options = [...command.options, helpOption];
   const { tokens } = parseArgs({
     args: withBareValues(argv, options),
-    options: Object.fromEntries(options.map(asNodeHasIt)),
+    options: Object.fromEntries(options.map(parseArgsOption)),
     allowPositionals: true,
     strict: false,
     tokens: true,
@@ -51,7 +51,7 @@ export function parseCommand(command: Command, argv: readonly string[]): Request
   return { do: "run", command, args: { flags, values, words } };
 }
 
-const asNodeHasIt = ({ name, short, value }: Option) =>
+const parseArgsOption = ({ name, short, value }: Option) =>
   [
     name,
     {
@@ -60,7 +60,7 @@ const asNodeHasIt = ({ name, short, value }: Option) =>
     },
   ] as const;
 
-/** Rewrites `--watch` to `--watch=2` and `--watch 5` to `--watch=5`, as parseArgs lacks optional values. */
+/** Rewrites `--watch` to `--watch=2` and `--watch 5` to `--watch=5`: parseArgs does not support optional values. */
 function withBareValues(argv: readonly string[], options: readonly Option[]): string[] {
   const result: string[] = [];
   for (let at = 0; at < argv.length; at++) {
@@ -77,7 +77,7 @@ function withBareValues(argv: readonly string[], options: readonly Option[]): st
   return result;
 }
 
-export const refuse = (problem: string): Request => ({ do: "refuse", problem });
+export const refuse = (problem: string): CommandLine => ({ do: "refuse", problem });
 
 /** A suggestion for a mistyped word, as the end of a sentence; "" if none is similar. */
 export function meant(word: string, among: readonly string[], before = ""): string {

@@ -3,7 +3,7 @@ import { exit } from "../base/exit-codes.ts";
 import type { Args, Io } from "../base/io.ts";
 import type { Command } from "./command.ts";
 
-/** Loads and runs a command, and returns its exit code. A foreseen error is printed in one line with its hint. */
+/** Loads and runs a command, and returns its exit code. Prints an expected error as one line with its hint. */
 export async function perform(io: Io, command: Command, args: Args): Promise<number> {
   const run = await command.load();
   try {
@@ -15,10 +15,10 @@ export async function perform(io: Io, command: Command, args: Args): Promise<num
     }
     const { name, exits } = command;
     if (exits.includes(exit.permission) && isForbidden(error)) {
-      io.stderr.line(`siteward: ${name}: ${notAllowed(error)}; only root may do this: sudo siteward ${name}`);
+      io.stderr.line(`siteward: ${name}: ${shortReason(error)}; only root may do this: sudo siteward ${name}`);
       return exit.permission;
     }
-    // Errors with a disposition were foreseen and say what was attempted; any other is a bug of ours.
+    // Errors with a disposition are expected and have a readable message. Others are bugs.
     if (!(error instanceof Error && "disposition" in error)) throw error;
     const hint = hintOf(error);
     io.stderr.line(`siteward: ${sentenceOf(error)}`);
@@ -27,6 +27,6 @@ export async function perform(io: Io, command: Command, args: Args): Promise<num
   }
 }
 
-/** Reduces a system error to the path, which is what a person needs. */
-const notAllowed = (error: unknown): string =>
+/** The error's message, with a system error in it ("EACCES: …") reduced to the path. */
+const shortReason = (error: unknown): string =>
   sentenceOf(error).replace(/\bE(ACCES|PERM): [\w ]+, \w+ '([^']*)'.*/, "no permission for $2");

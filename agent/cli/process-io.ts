@@ -4,10 +4,10 @@ import { SystemClock } from "../base/clock.ts";
 import { Interrupted, type Io } from "../base/io.ts";
 import { SystemRandom } from "../base/random.ts";
 import { serviceVariables } from "../base/service-variables.ts";
-import { lifeline } from "../board/runtime-flags.ts";
+import { lifeline } from "../board/profile/runtime-flags.ts";
 import { terminalOutput } from "./terminal-output.ts";
 
-/** Provides the environment of this process to its command. `main`: URL of the started file. */
+/** The real `Io` of this process. `main`: the URL of the started file. */
 export function processIo(main: string): Io {
   const interrupt = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -37,8 +37,8 @@ export function processIo(main: string): Io {
 }
 
 /**
- * Takes the service manager's variables out of the environment of child processes. systemd's own programs would
- * otherwise speak in the agent's name, even about their own failures.
+ * A copy of the environment. Removes systemd's variables from the environment that child processes inherit: systemd's
+ * own programs would otherwise report their failures as the agent's.
  */
 function ownEnvironment(): Io["env"] {
   const env = { ...process.env };

@@ -5,9 +5,9 @@ export const runCommand: Command = {
   name: "run",
   summary: "Run the agent of this board, until SIGTERM.",
   details:
-    "Takes part in the election of the site's leader and, as the leader, looks after the site's boards. " +
-    "Drop-in files beside the configuration, conf.d/*.yaml, are read after it. SIGHUP has all of it read again: one " +
-    "that cannot be used is refused, and the former one stays.",
+    "Takes part in the election of the site's leader and, as the leader, manages the site's boards. " +
+    "Drop-in files beside the configuration, conf.d/*.yaml, are read after it. On SIGHUP, the agent reads the " +
+    "configuration again; if it is invalid, or conflicts with the fleet's settings, the former one stays in force.",
   options: [configOption],
   exits: [exit.ok, exit.failed, exit.usage, exit.internal, exit.config],
   load: async () => (await import("../process/run.ts")).run,

@@ -1,7 +1,7 @@
 import type { Output } from "../base/io.ts";
-import { jsonText, lineOf, type Text, terminalText } from "../base/terminal-text.ts";
+import { jsonText, lineOf, type Text, terminalText } from "../base/text/terminal-text.ts";
 
-/** A stream for command output; `write` masks control characters in foreign text before it reaches a terminal. */
+/** An `Output` on a stream. All methods except `echo` replace control characters, which could control a terminal. */
 export function terminalOutput(
   stream: Pick<NodeJS.WriteStream, "isTTY" | "columns" | "rows"> & { write(text: string): unknown },
   env: Readonly<Record<string, string | undefined>>,

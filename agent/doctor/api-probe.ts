@@ -1,31 +1,35 @@
 import type { Ambient } from "../base/ambient.ts";
 import { deadline, type Instant, type Millis } from "../base/clock.ts";
 import { isRecord, type JsonRecord } from "../base/json.ts";
-import type { Access, Credentials } from "../client/credentials.ts";
-import { HttpTransport } from "../client/http-transport.ts";
-import { defaultHealth } from "../client/http2-wire.ts";
-import type { ProxySettings } from "../client/proxy.ts";
-import type { HttpRequest } from "../client/transport.ts";
-import { TransportError } from "../client/transport-error.ts";
+import type { Access, Credentials } from "../client/credentials/credentials.ts";
+import { HttpTransport } from "../client/transport/http-transport.ts";
+import { defaultHealth } from "../client/transport/http2-wire.ts";
+import type { ProxySettings } from "../client/transport/proxy.ts";
+import type { HttpRequest } from "../client/transport/transport.ts";
+import { TransportError } from "../client/transport/transport-error.ts";
 
+/** The API server's response to one request. */
 export interface ApiAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** undefined if the answer is not a JSON object. */
+  /** The body of the response; undefined if it is not a JSON object. */
   readonly body: JsonRecord | undefined;
 }
 
-/** The API server's first answer. */
+/** The API server's response to a request for its version. */
 export interface Greeting {
+  /** The HTTP status. */
   readonly status: number;
-  /** "v1.36.3"; undefined: not reported. */
+  /** The server's version, for example "v1.36.3"; undefined if the response does not have it. */
   readonly version: string | undefined;
-  /** The server's time from the Date header, in milliseconds since 1970, and when the answer arrived here. */
+  /** The Date header, in milliseconds since 1970; undefined without one. */
   readonly date: Millis | undefined;
+  /** When the response arrived. */
   readonly at: Instant;
 }
 
-const patience: Millis = 10_000;
+const timeLimit: Millis = 10_000;
+/** How much of a body is read, in bytes; the rest is dropped. */
 const longestAnswer = 4 * 2 ** 20;
 
 /** Sends a few requests to the API server with the agent's credentials, over one connection. */
@@ -38,27 +42,30 @@ export class ApiProbe {
 
   constructor(
     ambient: Ambient,
-    parts: { readonly credentials: Credentials; readonly proxies: ProxySettings; readonly signal: AbortSignal },
+    deps: { readonly credentials: Credentials; readonly proxies: ProxySettings; readonly signal: AbortSignal },
   ) {
     this.#ambient = ambient;
-    this.#credentials = parts.credentials;
-    this.#signal = parts.signal;
-    const { credentials, proxies } = parts;
-    this.#transport = new HttpTransport(ambient, { credentials, proxies, health: defaultHealth, timeout: patience });
+    this.#credentials = deps.credentials;
+    this.#signal = deps.signal;
+    const { credentials, proxies } = deps;
+    this.#transport = new HttpTransport(ambient, { credentials, proxies, health: defaultHealth, timeout: timeLimit });
   }
 
-  /** Throws a CredentialsError if there are no usable credentials. */
+  /** The server and the credentials in use. Throws a CredentialsError if there are none. */
   access(): Promise<Access> {
     return this.#credentials.access();
   }
 
-  /** Requested once and shared. Throws a TransportError or a CredentialsError. */
+  /**
+   * The response to a request for the version, sent at the first call and shared. Throws a TransportError or a
+   * CredentialsError.
+   */
   greeting(): Promise<Greeting> {
     this.#greeting ??= this.#greet();
     return this.#greeting;
   }
 
-  /** Throws a TransportError or a CredentialsError; every HTTP status is an answer. */
+  /** Sends a request and returns the response, whatever its status. Throws a TransportError or a CredentialsError. */
   async ask(
     method: HttpRequest["method"],
     path: string,
@@ -70,7 +77,7 @@ export class ApiProbe {
       return await this.#ask(method, path, body, { type, accept });
     } catch (error) {
       if (!(error instanceof TransportError) || error.reason !== "Reset") throw error;
-      // The doctor's requests change nothing, so repeat one whose connection was reset.
+      // The doctor only sends requests that change nothing, so a request whose connection was reset can be repeated.
       return await this.#ask(method, path, body, { type, accept });
     }
   }
@@ -81,8 +88,8 @@ export class ApiProbe {
     body: object | undefined,
     { type, accept }: { readonly type: string; readonly accept: string },
   ): Promise<ApiAnswer> {
-    const late = (): Error => new TransportError("Timeout", `no answer within ${patience / 1000}s`);
-    const limit = deadline(this.#ambient.clock, patience, this.#signal, late);
+    const late = (): Error => new TransportError("Timeout", `no answer within ${timeLimit / 1000}s`);
+    const limit = deadline(this.#ambient.clock, timeLimit, this.#signal, late);
     try {
       const response = await this.#transport.send({
         method,

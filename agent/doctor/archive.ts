@@ -7,20 +7,23 @@ import type { Instant } from "../base/clock.ts";
 
 export interface ArchiveEntry {
   readonly name: string;
-  /** Produced when the entry is written; undefined: skip it. */
+  /** Makes the content, when its turn to be written comes. Undefined: the entry is left out. */
   text(): Promise<string | undefined>;
 }
 
+/** An archive that was written. */
 export interface Archive {
   readonly file: string;
+  /** Size of the file. */
   readonly bytes: number;
   readonly sha256: string;
+  /** The names of the entries. */
   readonly entries: readonly string[];
 }
 
 /**
- * Writes a .tar.gz entry by entry, so that only one is in memory. The file is renamed once complete, and readable for
- * its owner only.
+ * Writes a .tar.gz entry by entry, so that only one entry is in memory. The file gets its name once it is complete, and
+ * only its owner can read it.
  */
 export async function writeArchive(
   file: string,
@@ -43,7 +46,7 @@ export async function writeArchive(
       writeFileSync(handle, chunk);
     }
   });
-  // Attached at once: an error while an entry is being produced must not become an unhandled rejection.
+  // Attached at once, so that an error while an entry is made does not become an unhandled rejection.
   const settled = whole.catch(() => {});
   try {
     try {
@@ -60,7 +63,7 @@ export async function writeArchive(
       await whole;
     } finally {
       tar.destroy();
-      // The pipeline writes to the file until then.
+      // The pipeline writes to the file until it has ended, so the file is closed only after that.
       await settled;
       closeSync(handle);
     }

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { inspect } from "../../storage/inspection.ts";
+import { inspect } from "../../storage/database/inspection.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Millis } from "../base/clock.ts";
-import { isoTime } from "../base/iso-time.ts";
+import { jsonText } from "../base/text/terminal-text.ts";
+import { isoTime } from "../base/time/iso-time.ts";
 import type { ReadFact } from "../board/facts.ts";
 import type { Config } from "../config/settings.ts";
 import { settings } from "../config/settings.ts";
@@ -13,11 +14,11 @@ import type { Finding } from "./examination.ts";
 import type { RunProgram } from "./programs.ts";
 import { scrubber } from "./scrub.ts";
 
-/** Sections of the archive, as support asks for them first. */
+/** The sections of the archive; those that support reads first come first. */
 const sectionNames = ["versions", "status", "config", "doctor", "logs", "databases", "board", "unit"] as const;
 export type SectionName = (typeof sectionNames)[number];
 
-export interface DiagnosticsParts {
+export interface DiagnosticsDeps {
   readonly version: string;
   readonly config: Config | undefined;
   readonly origins: ReadonlyMap<string, string> | undefined;
@@ -26,10 +27,13 @@ export interface DiagnosticsParts {
   readonly isRunning: boolean;
   readonly read: ReadFact;
   readonly program: RunProgram;
-  /** undefined: the doctor is not run. */
+  /** Runs the doctor; undefined: its findings are left out. */
   readonly findings: (() => Promise<readonly Finding[]>) | undefined;
+  /** Texts to be redacted. */
   readonly secrets: readonly string[];
+  /** The sections to collect; undefined: all. */
   readonly sections?: readonly string[] | undefined;
+  /** Age of the oldest log lines. */
   readonly logsSince: Millis;
 }
 
@@ -39,19 +43,19 @@ const mostLines = 20_000;
 /** Collects all sections into one archive, with this board's secrets redacted. */
 export function collectDiagnostics(
   ambient: Ambient,
-  parts: DiagnosticsParts,
+  deps: DiagnosticsDeps,
   file: string,
   signal: AbortSignal,
 ): Promise<Archive> {
-  const clean = scrubber(parts.secrets);
-  const wanted = (name: SectionName): boolean => parts.sections === undefined || parts.sections.includes(name);
-  const entries = sectionNames.filter(wanted).flatMap((name) => entriesOf[name](parts));
+  const clean = scrubber(deps.secrets);
+  const wanted = (name: SectionName): boolean => deps.sections === undefined || deps.sections.includes(name);
+  const entries = sectionNames.filter(wanted).flatMap((name) => entriesOf[name](deps));
   const scrubbed = entries.map(
     (entry): ArchiveEntry => ({
       name: `siteward/${entry.name}`,
       text: async () => {
-        // A failing entry contains its error instead; the others are still useful.
-        const text = await entry.text().catch((error: unknown) => `cannot be had: ${String(error)}\n`);
+        // An entry that cannot be collected contains the error; the others are still useful.
+        const text = await entry.text().catch((error: unknown) => `cannot be collected: ${String(error)}\n`);
         return text === undefined ? undefined : clean(text);
       },
     }),
@@ -59,15 +63,15 @@ export function collectDiagnostics(
   return writeArchive(file, scrubbed, ambient.clock.now(), signal);
 }
 
-/** Such as "siteward-edge-02-20261120T120005Z.tar.gz". */
+/** The name of an archive's file, for example "siteward-edge-02-20261120T120005Z.tar.gz". */
 export const archiveName = (board: string, wall: number): string =>
   `siteward-${board}-${isoTime(wall).replace(/[-:]|\.\d+/g, "")}.tar.gz`;
 
-type Entries = (parts: DiagnosticsParts) => readonly ArchiveEntry[];
+type Entries = (deps: DiagnosticsDeps) => readonly ArchiveEntry[];
 
 const one =
-  (name: string, text: (parts: DiagnosticsParts) => Promise<string | undefined> | string | undefined): Entries =>
-  (parts) => [{ name, text: async () => text(parts) }];
+  (name: string, text: (deps: DiagnosticsDeps) => Promise<string | undefined> | string | undefined): Entries =>
+  (deps) => [{ name, text: async () => text(deps) }];
 
 const entriesOf: Readonly<Record<SectionName, Entries>> = {
   versions: one("versions.json", async ({ version, program, read }) =>
@@ -97,23 +101,23 @@ const entriesOf: Readonly<Record<SectionName, Entries>> = {
           ),
         ),
   ),
-  board: (parts) =>
+  board: (deps) =>
     ["/proc/meminfo", "/proc/cmdline", "/proc/mounts", "/proc/loadavg", "/proc/pressure/memory", "/proc/pressure/io",
      "/sys/fs/cgroup/cgroup.controllers", "/sys/firmware/devicetree/base/model", "/sys/firmware/devicetree/base/compatible",
-    ].map((file) => ({ name: `board${file}`, text: async () => parts.read(file)?.replaceAll("\0", "\n") })), // biome-ignore format: a list of names
-  unit: (parts) => [
+    ].map((file) => ({ name: `board${file}`, text: async () => deps.read(file)?.replaceAll("\0", "\n") })), // biome-ignore format: a list of names
+  unit: (deps) => [
     {
       name: "unit.txt",
-      text: async () => (await parts.program("systemctl", ["cat", "siteward.service"]))?.stdout || undefined,
+      text: async () => (await deps.program("systemctl", ["cat", "siteward.service"]))?.stdout || undefined,
     },
     {
       name: "unit-state.txt",
-      text: async () => (await parts.program("systemctl", ["show", "siteward.service"]))?.stdout || undefined,
+      text: async () => (await deps.program("systemctl", ["show", "siteward.service"]))?.stdout || undefined,
     },
   ],
 };
 
-/** Shows durations and sizes in their written form. */
+/** One line per setting with its origin; durations and sizes in the form in which they are written. */
 function configText(config: Config, origins: ReadonlyMap<string, string> | undefined): string {
   const lines = [...settingsIn(settings)].map(({ path, setting }) => {
     const value = valueAt(config, path);
@@ -122,7 +126,7 @@ function configText(config: Config, origins: ReadonlyMap<string, string> | undef
   return `${lines.join("\n")}\n`;
 }
 
-async function logText({ program, logsSince }: DiagnosticsParts): Promise<string | undefined> {
+async function logText({ program, logsSince }: DiagnosticsDeps): Promise<string | undefined> {
   const since = `-${Math.ceil(logsSince / 1000)}s`;
   const flags = ["-u", "siteward.service", "--no-pager", "-o", "short-iso", "--since", since, "-n", String(mostLines)];
   const asked = await program("journalctl", flags);
@@ -137,4 +141,4 @@ function fileText(file: string): string | undefined {
   }
 }
 
-const pretty = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
+const pretty = (value: unknown): string => `${jsonText(value, 2)}\n`;

@@ -7,21 +7,21 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** Runs a system program to its end. undefined: not installed, or timed out. */
+/** Runs a system program to its end. Undefined if it is not installed or timed out. */
 export type RunProgram = (command: string, args: readonly string[]) => Promise<Ran | undefined>;
 
-const patience: Millis = 10_000;
-/** Maximum bytes kept of each stream; the rest is cut off. */
+const timeLimit: Millis = 10_000;
+/** Bytes that are kept of each output stream; the rest is dropped. */
 const longest = 4 * 2 ** 20;
 
-/** Sets a minimal environment with English output. */
+/** Runs programs with a minimal environment, in which their output is English. */
 export const programRunner =
   (
     clock: Clock,
     {
       path,
       signal,
-      limit = patience,
+      limit = timeLimit,
     }: { readonly path: string | undefined; readonly signal: AbortSignal; readonly limit?: Millis },
   ): RunProgram =>
   async (command, args) => {

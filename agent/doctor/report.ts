@@ -1,11 +1,11 @@
-import { type Text, type Tone, toned } from "../base/terminal-text.ts";
-import { wrap } from "../base/wrap.ts";
+import { type Text, type Tone, toned } from "../base/text/terminal-text.ts";
+import { wrap } from "../base/text/wrap.ts";
 import type { Finding } from "./examination.ts";
 import type { VerdictLevel } from "./verdict.ts";
 
 const marks: Readonly<Record<VerdictLevel, string>> = {
   ok: "[ok]",
-  // Worth knowing, but no fault.
+  // A notice, not a fault.
   info: "[ok]",
   warn: "[warn]",
   fail: "[FAIL]",
@@ -20,10 +20,10 @@ const tones: Readonly<Record<VerdictLevel, Tone>> = {
   skip: "dim",
 };
 
-/** Width of the terminal, within bounds. */
+/** The width of the report in columns: that of the terminal, but from 60 to 120. */
 export const reportWidth = ({ columns }: { readonly columns: number }): number => Math.max(60, Math.min(columns, 120));
 
-/** One line per check, with the next step below. */
+/** One line per check, with its hint in the lines below. */
 export function findingLines(findings: readonly Finding[], width: number): readonly Text[] {
   const wide = Math.max(...findings.map(({ id }) => id.length));
   return findings.flatMap(({ id, level, message, hint }) => {
@@ -40,6 +40,6 @@ export function summaryLine(findings: readonly Finding[]): string {
   const count = (...levels: readonly VerdictLevel[]): number =>
     findings.filter(({ level }) => levels.includes(level)).length;
   const [failed, warned, skipped] = [count("fail"), count("warn"), count("skip")];
-  const well = failed + warned === 0 ? "nothing wrong found" : `${failed} failed, ${warned} with a warning`;
-  return `${findings.length} checks: ${well}${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+  const result = failed + warned === 0 ? "no faults found" : `${failed} failed, ${warned} with a warning`;
+  return `${findings.length} checks: ${result}${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }

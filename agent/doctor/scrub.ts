@@ -1,27 +1,27 @@
 const mask = "[redacted]";
 
-/** Patterns of secrets, wherever they occur. */
+/** Patterns of secrets, with their replacements. */
 const patterns: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----[\s\S]*?(-----END \1-----|$)/g, `-----BEGIN $1----- ${mask}`],
-  // The same in base64, as in kubeconfigs: "-----BEGIN " at any of the three alignments.
-  [/LS0tLS1CRUdJTi[A-Za-z0-9+/=\s]{40,}/g, mask],
+  // The same in base64, as in kubeconfigs: "-----BEGIN " at each of the three positions in a group of three bytes.
+  [/(?:LS0tLS1CRUdJTi|0tLS0tQkVHSU4g|tLS0tLUJFR0lOI)[A-Za-z0-9+/=\s]{40,}/g, mask],
   [/\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}/gi, `$1 ${mask}`],
   // A JSON web token, as used by service accounts.
   [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g, mask],
   [/(:\/\/)[^\s/:@"]*:[^\s/@"]+@/g, `$1${mask}@`],
-  // As in JSON, and in JSON nested in JSON.
+  // A field whose name suggests a secret, in JSON or YAML, also in JSON that is a string in JSON.
   [
     /((?:password|passwd|secret|token|authorization|client-key-data|api[_-]?key|private[_-]?key)(?:\\*")?\s*[:=]\s*(?:\\*")?)(?!\[redacted\])[^\s",}\\]{3,}/gi,
     `$1${mask}`,
   ],
 ];
 
-/** Shorter texts would match everywhere. */
+/** Minimum length of a secret, in characters. A shorter one is not redacted, because its text may occur anywhere. */
 const shortest = 6;
 
 /**
- * Redacts secrets: the known ones in their usual encodings, and everything that looks like one. Prefers redacting too
- * much; missing details can be asked for.
+ * Returns a function that redacts secrets: the given ones in their usual encodings, and all texts that look like one. It
+ * redacts too much rather than too little.
  */
 export function scrubber(secrets: readonly string[]): (text: string) => string {
   const known = [...new Set(secrets.flatMap(formsOf))]
@@ -35,7 +35,7 @@ export function scrubber(secrets: readonly string[]): (text: string) => string {
   };
 }
 
-/** Verbatim, by line, in base64, URL-encoded, and JSON-escaped. */
+/** A secret as it may occur in a text: verbatim, by line, in base64, URL-encoded, and JSON-escaped. */
 function formsOf(secret: string): readonly string[] {
   const whole = secret.trim();
   const encoded = Buffer.from(secret).toString("base64");

@@ -1,26 +1,27 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { kubeconfigContext, type Section } from "../client/kubeconfig.ts";
-import { meantKubeconfig, type Places } from "../client/meant-credentials.ts";
+import { type Places, resolveKubeconfig } from "../client/credentials/credential-resolution.ts";
+import { type KubeconfigSection, kubeconfigContext } from "../client/credentials/kubeconfig.ts";
 import type { Config } from "../config/settings.ts";
 import { credentialFile } from "./credential-places.ts";
 
+/** Maximum size of a file, in bytes; larger files are not read. */
 const largest = 1024 * 1024;
 
-/** All secrets on this board that this user may read, to be redacted from the archive. */
+/** The secrets on this board that this user may read, to be redacted from the archive. */
 export function knownSecrets(config: Config | undefined, places: Places): readonly string[] {
-  // As enrolled, and as passed by systemd.
+  // The folders of enrolled credentials, and of those that systemd passes.
   const folders = [join(places.etc, "credentials"), places.env.CREDENTIALS_DIRECTORY ?? ""];
   const files = folders.flatMap((folder) =>
     folder !== "" && existsSync(folder) ? namesIn(folder).map((name) => join(folder, name)) : [],
   );
-  const meant = config && meantKubeconfig(config.api.kubeconfig, "person", places);
+  const meant = config && resolveKubeconfig(config.api.kubeconfig, "person", places);
   const named = [
     meant && "file" in meant ? meant.file : undefined,
     config && credentialFile(config.mqtt.key, "mqtt.key", places),
   ];
   const texts = [...files, ...named].flatMap((file) => (file === undefined ? [] : textOf(file)));
-  // Certificates are public and stay readable.
+  // Certificates are public and help support.
   return [...texts.filter((text) => !/^-----BEGIN CERTIFICATE/.test(text)), ...texts.flatMap(fieldsOf)];
 }
 
@@ -40,7 +41,7 @@ function textOf(file: string): readonly string[] {
   }
 }
 
-/** The secrets in a kubeconfig, in each encoding. */
+/** The secrets in a kubeconfig, and in the files that it names, in each encoding. */
 function fieldsOf(text: string): readonly string[] {
   try {
     const { user } = kubeconfigContext(text, "", undefined);
@@ -56,8 +57,8 @@ function fieldsOf(text: string): readonly string[] {
   }
 }
 
-/** The environment of a credential plugin may hold secrets. */
-function execSecrets(user: Section): readonly string[] {
+/** The values in the environment of a credential plugin, which may be secrets. */
+function execSecrets(user: KubeconfigSection): readonly string[] {
   const env = user.fields("exec")?.env;
   if (!Array.isArray(env)) return [];
   return env.flatMap((one: unknown) =>

@@ -4,7 +4,7 @@ import { conditionTypes } from "../board/node-conditions.ts";
 import { outOfService, outOfServiceAnnotation } from "../controllers/node-lifecycle/out-of-service.ts";
 
 /** What a release removes from a Node. */
-export interface Leaving {
+export interface NodeRemovals {
   readonly taints: readonly TaintName[];
   readonly annotations: readonly string[];
   readonly conditions: readonly string[];
@@ -15,10 +15,10 @@ const ownKeys: readonly string[] = Object.values(taintKeys);
 export const ownPrefix = "siteward.dev/";
 
 /**
- * Selects the taints of a node lifecycle controller, as our verdicts end with the release and the next judge sets its
- * own. The out-of-service taint is removed only if our annotation says that a command set it; one set by a user stays.
+ * What a release removes from this Node. The taints of node lifecycle are siteward's verdicts, and the next controller
+ * sets its own. The out-of-service taint is removed only if an annotation says that a command of siteward set it.
  */
-export function leavingOf(node: Node): Leaving {
+export function leavingOf(node: Node): NodeRemovals {
   const { annotations = {} } = node.metadata;
   const isOutOfService = outOfServiceAnnotation in annotations && taintOf(node, outOfService) !== undefined;
   const conditions = Array.isArray(node.status?.conditions) ? node.status.conditions : [];
@@ -32,11 +32,11 @@ export function leavingOf(node: Node): Leaving {
   };
 }
 
-export const isNothing = ({ taints, annotations, conditions }: Leaving): boolean =>
+export const isNothing = ({ taints, annotations, conditions }: NodeRemovals): boolean =>
   taints.length + annotations.length + conditions.length === 0;
 
-/** The patch of metadata and taints; the resourceVersion read is its precondition. */
-export function metadataPatch(node: Node, { taints, annotations }: Leaving): object {
+/** The patch that removes taints and annotations, with the read resourceVersion as precondition. */
+export function metadataPatch(node: Node, { taints, annotations }: NodeRemovals): object {
   const { uid, resourceVersion } = node.metadata;
   const without = Object.fromEntries(annotations.map((name) => [name, null]));
   return {
@@ -45,14 +45,14 @@ export function metadataPatch(node: Node, { taints, annotations }: Leaving): obj
   };
 }
 
-/** Strategic merge: conditions of kubelets and others stay. */
-export const statusPatch = ({ metadata: { uid } }: Node, { conditions }: Leaving): object => ({
+/** The patch that removes conditions: a strategic merge, so that those of kubelets and others stay. */
+export const statusPatch = ({ metadata: { uid } }: Node, { conditions }: NodeRemovals): object => ({
   metadata: { uid },
   status: { conditions: conditions.map((type) => ({ type, $patch: "delete" })) },
 });
 
-/** Such as "node.kubernetes.io/unreachable:NoExecute, annotation siteward.dev/standby". */
-export const leavingText = ({ taints, annotations, conditions }: Leaving): string =>
+/** The removals in words, such as "taint node.kubernetes.io/unreachable:NoExecute, annotation siteward.dev/standby". */
+export const leavingText = ({ taints, annotations, conditions }: NodeRemovals): string =>
   [
     ...taints.map(({ key, effect }) => `taint ${key}:${effect}`),
     ...annotations.map((name) => `annotation ${name}`),

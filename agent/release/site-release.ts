@@ -7,39 +7,42 @@ import type { HasDisposition } from "../base/errors.ts";
 import { isNotFound, isOvertaken } from "../client/api-error.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import { countersAnnotation, LeaseLock } from "../election/lease-lock.ts";
-import type { LeaseRecord } from "../election/lease-rules.ts";
+import type { LeaseRecord } from "../election/lease-record.ts";
 import type { Lister } from "../informer/lister.ts";
 import { SiteClaims } from "../site/site-claims.ts";
 import { siteAnnotations, siteLabels } from "../site/site-lease.ts";
 import {
   isNothing,
-  type Leaving,
   leavingOf,
   leavingText,
   metadataPatch,
+  type NodeRemovals,
   ownPrefix,
   statusPatch,
 } from "./released-node.ts";
 
-export interface SiteReleaseParts {
+export interface SiteReleaseDeps {
   readonly client: KubeClient;
   readonly site: { readonly name: string; readonly nodeSelector: string | undefined };
   readonly namespace: string;
-  /** Namespaces whose Leases count as those of sites. */
+  /** The namespaces in which the Leases of sites are. */
   readonly leaseNamespaces: readonly string[];
-  /** Holder of the site's Lease during the release. */
+  /** The holder of the site's Lease during the release. */
   readonly identity: string;
+  /** Reports all changes without making them. */
   readonly dryRun: boolean;
-  /** Prints one line per change made, or to be made. */
-  readonly tell: (line: string) => void;
+  /** Prints a line about a change that was made, or would be. */
+  readonly print: (line: string) => void;
 }
 
 export interface Released {
+  /** The number of the site's Nodes. */
   readonly nodes: number;
+  /** The number of Nodes from which something was removed, or would be. */
   readonly changed: number;
 }
 
-/** An operator has to act first. */
+/** The release is not possible until an operator acts. */
 class ReleaseError extends Error implements HasDisposition {
   override readonly name = "ReleaseError";
   readonly disposition = "exit";
@@ -51,34 +54,31 @@ class ReleaseError extends Error implements HasDisposition {
   }
 }
 
-/**
- * Lease duration in seconds, longer than the renewal interval below; an interrupted run blocks the next one for this
- * long.
- */
+/** Duration of the Lease in seconds. After an interrupted run, the next one waits for this long. */
 const heldFor = 30;
 const renewEvery: Millis = 8_000;
-const look: Millis = 1_000;
-/** Kubelets and others change Nodes all the time, so conflicts are normal. */
+const readInterval: Millis = 1_000;
+/** Attempts to change a Node: kubelets and others change Nodes often, so conflicts are normal. */
 const mostTries = 6;
 const pageSize = 100;
 
 /**
- * Hands a site over to its next judge. Holds the Lease while it changes the Nodes, so that an agent still running
- * cannot undo that; at the end releases it, without its claim on the boards. Idempotent: an interrupted run is simply
- * repeated.
+ * Hands a site over to another controller: removes all that siteward wrote from its Nodes. It holds the Lease meanwhile,
+ * so that an agent that still runs cannot undo that, and at the end releases it and removes the claim on the boards. An
+ * interrupted run can be repeated.
  */
 export class SiteRelease {
   readonly #ambient: Ambient;
-  readonly #parts: SiteReleaseParts;
+  readonly #deps: SiteReleaseDeps;
   readonly #lock: LeaseLock;
   readonly #at: { readonly namespace: string; readonly name: string };
   #held: LeaseRecord | undefined;
   #renewed: Instant | undefined;
 
-  constructor(ambient: Ambient, parts: SiteReleaseParts) {
+  constructor(ambient: Ambient, deps: SiteReleaseDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
-    const { client, site, namespace } = parts;
+    this.#deps = deps;
+    const { client, site, namespace } = deps;
     this.#at = { namespace, name: `siteward-${site.name}` };
     this.#lock = new LeaseLock({
       client,
@@ -89,31 +89,31 @@ export class SiteRelease {
   }
 
   async run(signal: AbortSignal): Promise<Released> {
-    const { dryRun } = this.#parts;
+    const { dryRun } = this.#deps;
     const record = await this.#unheld(signal);
     if (record && !dryRun) await this.#take(record, signal);
     const done = await this.#nodes(signal);
-    if (record) await this.#giveBack(signal);
+    if (record) await this.#releaseLease(signal);
     return done;
   }
 
-  /** Returns the Lease once it is certain that no agent leads; undefined: there is none. */
+  /** The Lease, once it is certain that no agent leads; undefined if there is none. */
   async #unheld(signal: AbortSignal): Promise<LeaseRecord | undefined> {
     const { clock } = this.#ambient;
     const first = await this.#lock.read(signal);
-    if (first === undefined || first.holder === "") return first;
+    if (first?.holder === undefined) return first;
     const limit = Math.min(first.durationSeconds ?? heldFor, 3600) * 1000;
-    this.#parts.tell(`${first.holder} held the site's Lease last; waiting until it is sure that nobody renews it`);
+    this.#deps.print(`${first.holder} held the site's Lease last; waiting long enough to see that no board renews it`);
     const begun = clock.now();
     for (;;) {
-      await sleep(clock, look, signal);
+      await sleep(clock, readInterval, signal);
       signal.throwIfAborted();
       const now = await this.#lock.read(signal);
-      if (now === undefined || now.holder === "") return now;
+      if (now?.holder === undefined) return now;
       if (now.renewal !== first.renewal || now.holder !== first.holder)
         throw new ReleaseError(
           `${now.holder} leads the site`,
-          "Stop the agents of all its boards first: systemctl disable --now siteward",
+          "Stop the agents of all boards of the site first: systemctl disable --now siteward",
         );
       if (elapsed(begun, clock.now()) > limit) return now;
     }
@@ -121,12 +121,12 @@ export class SiteRelease {
 
   async #take(record: LeaseRecord, signal: AbortSignal): Promise<void> {
     const now = this.#ambient.clock.now();
-    const claim = { holder: this.#parts.identity, durationSeconds: heldFor, term: record.transitions + 1 };
+    const claim = { holder: this.#deps.identity, durationSeconds: heldFor, term: record.term + 1 };
     try {
       this.#held = await this.#lock.take(record, claim, now, { signal });
     } catch (error) {
       if (!isOvertaken(error)) throw error;
-      throw new ReleaseError("somebody else took the site's Lease just now", "Stop the agents of all boards first.");
+      throw new ReleaseError("another board has just taken the site's Lease", "Stop the agents of all boards first.");
     }
     this.#renewed = now;
   }
@@ -139,12 +139,12 @@ export class SiteRelease {
   }
 
   async #nodes(signal: AbortSignal): Promise<Released> {
-    const { client, site, leaseNamespaces } = this.#parts;
+    const { client, site, leaseNamespaces } = this.#deps;
     const claims = new SiteClaims(this.#ambient, {
       client,
       at: this.#at,
       leaseNamespaces,
-      boards: nobody,
+      boards: noBoards,
       namespaces: "none",
       period: 0,
       changed: () => undefined,
@@ -157,7 +157,7 @@ export class SiteRelease {
         nodes,
         { labelSelector: site.nodeSelector, limit: pageSize, continue: page },
         (node) => {
-          // Boards claimed by an older site carry that site's taints.
+          // The taints of a board that an older site claims are that site's.
           if (claims.claimant(node.metadata.labels) !== undefined) return;
           seen++;
           if (!isNothing(leavingOf(node))) names.push(node.metadata.name);
@@ -174,16 +174,16 @@ export class SiteRelease {
     return { nodes: seen, changed };
   }
 
-  /** Returns whether anything was removed, or would be. */
+  /** Removes from a Node what siteward wrote. Returns whether anything was removed, or would be. */
   async #clean(name: string, signal: AbortSignal): Promise<boolean> {
-    const { client, dryRun, tell } = this.#parts;
+    const { client, dryRun, print } = this.#deps;
     for (let tries = 1; ; tries++) {
       try {
         const node = await client.get<Node>(nodes, { name }, signal);
         const leaving = leavingOf(node);
         if (isNothing(leaving)) return false;
         if (!dryRun) await this.#write(node, leaving, signal);
-        tell(`node ${name}: ${dryRun ? "would remove" : "removed"} ${leavingText(leaving)}`);
+        print(`node ${name}: ${dryRun ? "would remove" : "removed"} ${leavingText(leaving)}`);
         return true;
       } catch (error) {
         if (isNotFound(error)) return false;
@@ -192,34 +192,34 @@ export class SiteRelease {
     }
   }
 
-  async #write(node: Node, leaving: Leaving, signal: AbortSignal): Promise<void> {
-    const { client } = this.#parts;
+  async #write(node: Node, leaving: NodeRemovals, signal: AbortSignal): Promise<void> {
+    const { client } = this.#deps;
     const { name } = node.metadata;
     const write = { signal, metadataOnly: true };
     if (leaving.conditions.length > 0)
       await client.patch<Node>(nodes, { name, subresource: "status" }, "strategic", statusPatch(node, leaving), write);
     if (leaving.taints.length + leaving.annotations.length === 0) return;
-    // The first write changed the resourceVersion; read again, or the second write would undo concurrent changes.
+    // The first write changed the resourceVersion, so the Node is read again for the second one.
     const current = leaving.conditions.length > 0 ? await client.get<Node>(nodes, { name }, signal) : node;
     await client.patch<Node>(nodes, { name }, "merge", metadataPatch(current, leavingOf(current)), write);
   }
 
   /**
-   * Removes the claim with selector and labels. The Lease itself stays, so that terms keep counting, and no signed
-   * command is accepted twice if the site comes back.
+   * Releases the Lease and removes the site's claim and labels from it. The Lease itself stays, with the counters of
+   * signed commands and the number of the term, in case the site is set up again.
    */
-  async #giveBack(signal: AbortSignal): Promise<void> {
-    const { client, dryRun, tell } = this.#parts;
+  async #releaseLease(signal: AbortSignal): Promise<void> {
+    const { client, dryRun, print } = this.#deps;
     const place = `${this.#at.namespace}/${this.#at.name}`;
     if (dryRun) {
-      tell(`lease ${place}: would be released, with its claim on the boards`);
+      print(`lease ${place}: would be released, and the site's claim on its boards removed`);
       return;
     }
     const held = await this.#lock.read(signal);
-    if (held === undefined || held.holder !== this.#parts.identity)
+    if (held === undefined || held.holder !== this.#deps.identity)
       throw new ReleaseError(
-        `${held?.holder || "somebody"} took the site's Lease meanwhile`,
-        "Stop the agents of all its boards, and run this again.",
+        `${held?.holder ?? "another board"} has taken the site's Lease`,
+        "Stop the agents of all boards of the site, and run this again.",
       );
     const gone = (names: readonly string[]): object => Object.fromEntries(names.map((name) => [name, null]));
     const time = microTimestamp(this.#ambient.clock.now());
@@ -228,23 +228,24 @@ export class SiteRelease {
         uid: held.uid,
         resourceVersion: held.resourceVersion,
         annotations: gone(Object.keys(held.annotations).filter(isReleased)),
-        labels: gone(Object.keys(siteLabels(this.#parts.site.name))),
+        labels: gone(Object.keys(siteLabels(this.#deps.site.name))),
       },
       spec: { holderIdentity: "", leaseDurationSeconds: 1, acquireTime: time, renewTime: time },
     };
     await client.patch<Lease>(leases, this.#at, "merge", patch, { signal, metadataOnly: true });
-    tell(`lease ${place}: released, and its claim on the boards with it`);
+    print(`lease ${place}: released, and the site's claim on its boards removed`);
   }
 }
 
 const isReleased = (annotation: string): boolean =>
   annotation.startsWith(ownPrefix) && annotation !== countersAnnotation;
 
-/** An empty lister: overlaps of boards between sites do not matter here. */
-const nobody: Lister<Node> = {
+/** Boards are needed only to report conflicts between sites, which a release does not. */
+const noBoards: Lister<Node> = {
   get: () => undefined,
   list: () => [].values(),
   byIndex: () => [].values(),
+  referencesByIndex: () => [].values(),
   indexValues: () => [].values(),
   countByIndex: () => 0,
   size: 0,

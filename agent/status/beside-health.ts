@@ -1,8 +1,8 @@
 import { elapsed, type Millis } from "../base/clock.ts";
-import { formatDuration } from "../base/duration.ts";
+import { formatDuration } from "../base/time/duration.ts";
 import type { HoldsPart, Parts, ProblemPart } from "./parts.ts";
 
-/** Problems other than the site's own: the fleet's broker, the clock, the state folder, WAL growth, and holds. */
+/** Problems of the fleet's broker, the clock, the state folder and the cache's log; and the holds in force. */
 export const besideProblems = (parts: Parts): readonly ProblemPart[] => [
   ...brokerProblems(parts),
   ...clockProblems(parts),
@@ -12,10 +12,13 @@ export const besideProblems = (parts: Parts): readonly ProblemPart[] => [
 ];
 
 /**
- * Clock skew above which it is reported (`told`), and above which it is a failure (`grave`), as certificates may then be
- * refused (docs/interfaces.md#clocks).
+ * Clock skew above which it is reported (`reported`), and above which the doctor reports a failure (`grave`), because
+ * certificates may be refused then (docs/interfaces.md#clocks).
  */
-export const clockSkewLimits: { readonly told: Millis; readonly grave: Millis } = { told: 30_000, grave: 300_000 };
+export const clockSkewLimits: { readonly reported: Millis; readonly grave: Millis } = {
+  reported: 30_000,
+  grave: 300_000,
+};
 
 function brokerProblems({ mqtt, now }: Parts): readonly ProblemPart[] {
   if (!mqtt?.error || mqtt.state === "up") return [];
@@ -24,7 +27,7 @@ function brokerProblems({ mqtt, now }: Parts): readonly ProblemPart[] {
     {
       type: "BrokerUnreachable",
       severity: "warning",
-      message: `${mqtt.error.message}${since}; the site is looked after meanwhile`,
+      message: `${mqtt.error.message}${since}; the site itself is managed as usual`,
       hint:
         mqtt.error.hint ?? "check the link and the broker (siteward doctor --only mqtt); messages wait in the outbox",
     },
@@ -32,8 +35,8 @@ function brokerProblems({ mqtt, now }: Parts): readonly ProblemPart[] {
 }
 
 function clockProblems({ clock }: Parts): readonly ProblemPart[] {
-  const skew = clock?.apiSkew;
-  if (skew === undefined || Math.abs(skew) <= clockSkewLimits.told) return [];
+  const skew = clock?.apiSkewMs;
+  if (skew === undefined || Math.abs(skew) <= clockSkewLimits.reported) return [];
   return [
     {
       type: "ClockSkew",
@@ -44,7 +47,7 @@ function clockProblems({ clock }: Parts): readonly ProblemPart[] {
   ];
 }
 
-/** A long-running reader keeps SQLite from checkpointing the WAL. */
+/** The problem of a log that has grown: a long-running reader keeps SQLite from checkpointing it. */
 function logProblems({ journal }: Parts): readonly ProblemPart[] {
   const { walBytes = 0, walExpected = Number.POSITIVE_INFINITY, path = "" } = journal ?? {};
   if (walBytes <= walExpected) return [];
@@ -52,8 +55,8 @@ function logProblems({ journal }: Parts): readonly ProblemPart[] {
     {
       type: "CacheLogHeld",
       severity: "warning",
-      message: `the log of ${path} has grown beyond ${Math.round(walExpected / 2 ** 20)} MiB: another process reads the file and does not end`,
-      hint: `find it with fuser ${path} and end it; the log shrinks by itself then`,
+      message: `the log of ${path} has grown beyond ${Math.round(walExpected / 2 ** 20)} MiB: a transaction of another process keeps it from shrinking`,
+      hint: `find that process with fuser ${path} and end it; then the log shrinks by itself`,
     },
   ];
 }
@@ -64,34 +67,34 @@ function placeProblems({ journal, memory }: Parts): readonly ProblemPart[] {
     found.push({
       type: "StateVolatile",
       severity: "warning",
-      message: "the state folder lies in memory: what the agent remembers is gone after a power cut",
-      hint: "mount a small writable partition there (siteward doctor --only storage.persist)",
+      message: "the state folder lies in memory: the agent's stored state is lost after a power cut",
+      hint: "mount a small writable partition at the state folder; siteward doctor --only storage.persist shows how",
     });
   if (memory?.cgroup === "off")
     found.push({
       type: "MemoryCgroupOff",
       severity: "info",
-      message: "the kernel limits no memory: MemoryMax has no effect; the agent keeps its own limit",
+      message: "the kernel does not limit memory: MemoryMax has no effect; the agent still keeps its own limit",
     });
   return found;
 }
 
-/** Holds are not faults, but must be easy to find for an operator who wonders why nothing is evicted. */
+/** Holds are no faults; they are listed so that an operator finds out why nothing is evicted. */
 function holdProblems({ freezes, pauses, quietUntil }: HoldsPart, { now }: Parts): readonly ProblemPart[] {
-  const told = (until: Parts["now"], by?: string, reason?: string): string =>
+  const reported = (until: Parts["now"], by?: string, reason?: string): string =>
     `for ${formatDuration(Math.max(0, elapsed(now, until)))} more${by ? `, by ${by}` : ""}${reason ? ` (${reason})` : ""}`;
   return [
     ...freezes.map(({ scope, target, until, by, reason }): ProblemPart => {
       const subject = target === undefined ? scope : `${scope} ${target}`;
-      const message = `nothing is evicted in ${scope === "site" ? "the site" : subject} ${told(until, by, reason)}`;
+      const message = `nothing is evicted in ${scope === "site" ? "the site" : subject} ${reported(until, by, reason)}`;
       return { type: "EvictionFrozen", subject, severity: "info", message };
     }),
     ...pauses.map(({ controller, until, by, reason }): ProblemPart => {
-      const message = `${controller} does nothing ${told(until, by, reason)}`;
+      const message = `${controller} does nothing ${reported(until, by, reason)}`;
       return { type: "ControllerPaused", subject: controller, severity: "info", message };
     }),
     ...(quietUntil
-      ? [{ type: "QuietHours", severity: "info", message: `nothing is evicted ${told(quietUntil)}` } as const]
+      ? [{ type: "QuietHours", severity: "info", message: `nothing is evicted ${reported(quietUntil)}` } as const]
       : []),
   ];
 }

@@ -1,11 +1,10 @@
 import { elapsed, type Instant } from "../base/clock.ts";
-import { isoTime } from "../base/iso-time.ts";
-import type { Parts, ProblemPart } from "./parts.ts";
-import type { NamedBoard, NamedBoards } from "./site-parts.ts";
+import { isoTime } from "../base/time/iso-time.ts";
+import type { NamedBoard, NamedBoards, Parts, ProblemPart } from "./parts.ts";
 
 /**
- * Boards not in use: one line per cause, which names the first few boards and counts the rest. Gives times rather than
- * durations, so that the text, which is sent to the fleet, does not change every second.
+ * Boards that are not in use: one problem per cause, with the names of the first few boards. The texts have times instead
+ * of durations, because they are sent to the fleet at each change.
  */
 export function boardProblems({ boards, now }: Parts): readonly ProblemPart[] {
   if (boards === undefined) return [];
@@ -15,7 +14,10 @@ export function boardProblems({ boards, now }: Parts): readonly ProblemPart[] {
     found.push({
       type: "BoardsLost",
       severity: "warning",
-      message: sentence(lost, now, { one: "is lost: silent since", several: "boards are lost, silent since" }),
+      message: sentence(lost, now, {
+        one: "is lost: it has been silent since",
+        several: "boards are lost: they have been silent since",
+      }),
       hint: "check power, network and kubelet; to take a board out of use on purpose: kubectl cordon NODE",
     });
   if (notReady.count > 0)
@@ -23,8 +25,8 @@ export function boardProblems({ boards, now }: Parts): readonly ProblemPart[] {
       type: "BoardsNotReady",
       severity: "warning",
       message: sentence(notReady, now, {
-        one: "is heard but not ready, since",
-        several: "boards are heard but not ready, since",
+        one: "sends heartbeats but is not ready, since",
+        several: "boards send heartbeats but are not ready, since",
       }),
       hint: "kubectl describe node NODE names the condition; on the board: journalctl -u kubelet",
     });
@@ -33,8 +35,8 @@ export function boardProblems({ boards, now }: Parts): readonly ProblemPart[] {
       type: "BoardsOff",
       severity: "info",
       message: sentence(off, now, {
-        one: "is cordoned and silent since",
-        several: "cordoned boards are silent, since",
+        one: "is cordoned, and has been silent since",
+        several: "cordoned boards have been silent since",
       }),
     });
   return found;
@@ -53,7 +55,7 @@ function sentence(
   return `${count} ${several}: ${names.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
 }
 
-/** Computed back from now; in UTC, as the reader may be in another time zone than the board. */
+/** An instant as a UTC time, computed back from the present time of the clock, which may have been set since. */
 export const timeOf = (instant: Instant, now: Instant): string =>
   `${isoTime(now.wall - elapsed(instant, now))
     .slice(0, 16)

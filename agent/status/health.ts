@@ -1,18 +1,18 @@
 import { elapsed, type Millis } from "../base/clock.ts";
-import { formatDuration } from "../base/duration.ts";
 import { longestLease } from "../base/lease-timing.ts";
+import { formatDuration } from "../base/time/duration.ts";
 import { besideProblems } from "./beside-health.ts";
 import { boardProblems } from "./board-problems.ts";
 import { lagProblems } from "./judge-problems.ts";
 import type { ApiProblem, Parts, ProblemPart, SelectionConflictPart } from "./parts.ts";
-import type { Level } from "./schema.ts";
+import type { StatusLevel } from "./schema.ts";
 
-/** How long a rebuilt cache is reported, in milliseconds. */
+/** Time for which a rebuilt cache is reported, in milliseconds. */
 const rebuiltIsNews = 3_600_000;
-/** How long a restored server is reported as a warning, in milliseconds. */
+/** Time for which a restored server is reported, in milliseconds. */
 const restoredIsNews = 900_000;
 
-/** All problems, most severe first, one per cause: consequences of a dead link are not listed beside it. */
+/** All problems, most severe first. The consequences of a broken link are not listed beside it. */
 export function problems(parts: Parts): readonly ProblemPart[] {
   const found = [
     ...linkProblems(parts),
@@ -28,13 +28,13 @@ export function problems(parts: Parts): readonly ProblemPart[] {
   return found.sort((a, b) => rankOf(a) - rankOf(b));
 }
 
-/** A held or ended agent does nothing, whatever the state of its links: listed first. */
+/** Sort key. An agent that is held or has ended comes first, because it does nothing whatever its other problems. */
 const rankOf = ({ type, severity }: ProblemPart): number =>
   type === "AgentHeld" || type === "AgentEnded" ? -1 : gravity[severity];
 
 const gravity = { critical: 0, warning: 1, info: 2 } as const;
 
-export function levelOf(found: readonly ProblemPart[]): Level {
+export function levelOf(found: readonly ProblemPart[]): StatusLevel {
   if (found.some(({ severity }) => severity === "critical")) return "critical";
   return found.some(({ severity }) => severity === "warning") ? "degraded" : "ok";
 }
@@ -50,7 +50,8 @@ function linkProblems({ api, now }: Parts): readonly ProblemPart[] {
   if (!api || !error || api.state === "up") return [];
   const since = api.state === "down" ? ` (for ${formatDuration(elapsed(api.since, now))})` : "";
   const { type, severity, hint } = linkTexts[error.kind];
-  const meanwhile = api.state === "down" ? "; this board evicts nothing meanwhile, and pods keep running" : "";
+  const meanwhile =
+    api.state === "down" ? "; while the link is down this board evicts nothing, and pods keep running" : "";
   return [{ type, severity, message: `${error.message}${since}${meanwhile}`, hint: error.hint ?? hint }];
 }
 
@@ -73,30 +74,31 @@ const linkTexts: Readonly<Record<ApiProblem["kind"], Pick<ProblemPart, "type" | 
   forbidden: {
     type: "PermissionMissing",
     severity: "critical",
-    hint: "give the agent's user the permission named here",
+    hint: "grant the agent's user this permission",
   },
 };
 
 function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
-  // Without a link nothing is known about the leader: one problem, not two.
+  // Without a link nothing is known about the leader, and the link is the problem.
   if (!leader || leader.role === "leader" || api?.state !== "up") return [];
-  const { leaderlessSince, renewed, ownDuration } = leader;
-  const last = leaderlessSince ?? renewed;
-  const without = last ? elapsed(last, now) : 0;
-  const duration = Math.min(leader.duration, longestLease);
+  const { leaderlessSince, leaseAgeMs = 0, ownDuration } = leader;
+  const without = leaderlessSince ? elapsed(leaderlessSince, now) : leaseAgeMs;
+  const duration = Math.min(leader.leaseDurationMs, longestLease);
   if (without <= 2 * Math.min(duration, ownDuration) + slackOfFollowers) return [];
   if (without <= 2 * duration + slackOfFollowers) {
-    const written = `it was written for ${formatDuration(duration)}, and no board takes it over before`;
+    const written = `its holder set a duration of ${formatDuration(duration)}, and no board takes the Lease over before that ends`;
     return [
       {
         type: "NoLeader",
         severity: "warning",
         message: `the site's Lease is not renewed for ${formatDuration(without)}: ${written}`,
-        hint: `if its holder is gone, set its leaseDurationSeconds to 1; leader.duration is ${formatDuration(ownDuration)} here`,
+        hint: `if the holder is gone, set leaseDurationSeconds of the site's Lease to 1; leader.duration is ${formatDuration(ownDuration)} here`,
       },
     ];
   }
-  const why = leaderlessSince ? "nobody holds its Lease" : "its Lease is not renewed, and no board took it over";
+  const why = leaderlessSince
+    ? "no board holds the site's Lease"
+    : "the site's Lease is not renewed, and no board took it over";
   return [
     {
       type: "NoLeader",
@@ -107,42 +109,45 @@ function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
   ];
 }
 
-/** A follower that sleeps until the end of the observed term may be late by its retry period and jitter. */
+/**
+ * How late followers may be, in milliseconds: a board that waits for the end of the term that it sees adds its retry
+ * period and jitter.
+ */
 const slackOfFollowers = 30_000;
 
-/** A burst is applied within seconds. */
+/** A backlog that is older than this is reported. A burst of changes is usually applied within seconds. */
 const toleratedBacklog: Millis = 60_000;
 
-function watchProblems({ watches = [], api, now }: Parts): readonly ProblemPart[] {
+function watchProblems({ watches = [], api }: Parts): readonly ProblemPart[] {
   const found: ProblemPart[] = [];
-  for (const { resource, state, heard, behind = 0, rejected, rejectedWhy } of watches) {
+  for (const { resource, state, heardMs, behindMs = 0, rejected, rejectedWhy } of watches) {
     if (state === "silent" && api?.state !== "down") {
-      const silence = heard ? `silent for ${formatDuration(elapsed(heard, now))}` : "nothing heard yet";
+      const silence = heardMs === undefined ? "nothing received yet" : `silent for ${formatDuration(heardMs)}`;
       found.push({
         type: "WatchStalled",
         subject: resource,
         severity: "warning",
-        message: `${resource}: ${silence}; nothing is concluded from silence meanwhile`,
-        hint: "the agent opens it again by itself; if this stays, check the link",
+        message: `${resource}: ${silence}; until the watch recovers, no board is judged by its silence`,
+        hint: "the agent opens the watch again by itself; if the problem stays, check the link",
       });
     }
-    if (behind >= toleratedBacklog) {
+    if (behindMs >= toleratedBacklog) {
       found.push({
         type: "CacheBehind",
         subject: resource,
         severity: "warning",
-        message: `${resource}: received changes have been waiting for ${formatDuration(behind)}; until they are applied the controllers act on older objects`,
-        hint: "more changes than this board can take in: siteward journal tail shows what waits, kubectl get --watch who writes it",
+        message: `${resource}: received changes have been waiting for ${formatDuration(behindMs)}; until they are applied the controllers act on older objects`,
+        hint: "more changes than this board can take in: siteward journal tail shows the waiting objects, kubectl get --watch how often they change",
       });
     }
-    if (rejected > 0) {
-      const [last] = rejectedWhy.slice(-1);
+    const [last] = rejectedWhy.slice(-1);
+    if (rejected > 0 && last !== undefined) {
       found.push({
         type: "ObjectsRejected",
         subject: resource,
         severity: "warning",
-        message: `${resource}: ${rejected} could not be used${last ? `, the last: ${last}` : ""}`,
-        hint: `look at these ${resource} with kubectl; siteward status --json names the last few`,
+        message: `${resource}: ${rejected} could not be used, the last: ${last}`,
+        hint: `inspect these ${resource} with kubectl; siteward status --json names the last few`,
       });
     }
   }
@@ -154,7 +159,7 @@ function siteProblems({ zones = [], eviction, selectionConflicts = [], now }: Pa
   for (const { name, state, ready, nodes, rate } of zones) {
     if (state !== "PartialDisruption" && state !== "FullDisruption") continue;
     // Boards that report themselves not ready are still evicted while silent ones are held.
-    const who = eviction?.held ? "evicting no silent board" : `evicting at ${rate}/s`;
+    const who = eviction?.held ? "evicting no silent board" : `evicting at ${rate} boards/s`;
     const pace = rate === 0 ? "evicting nothing" : who;
     found.push({
       type: "ZoneDisrupted",
@@ -180,8 +185,8 @@ function siteProblems({ zones = [], eviction, selectionConflicts = [], now }: Pa
       type: "SelectionConflict",
       subject: site,
       severity: "critical",
-      message: `site ${site} was here first and claims ${claimed(conflict)}`,
-      hint: `change site.nodeSelector or site.namespaceSelector of one of the two, or, if ${site} is no more: kubectl -n ${namespace} delete lease ${name}`,
+      message: `the older site ${site} claims ${claimed(conflict)}`,
+      hint: `change site.nodeSelector or site.namespaceSelector of one of the two sites, or, if ${site} no longer exists: kubectl -n ${namespace} delete lease ${name}`,
     });
   }
   return found;
@@ -214,7 +219,7 @@ function ownProblems({ controllers = [], rebuilt, config, process, now }: Parts)
     found.push({
       type: "ServerRestored",
       severity: "warning",
-      message: `${rebuilt.why}; ${ago} ago everything that was cached was thrown away; the board that leads lists it again`,
+      message: `${rebuilt.why}; ${ago} ago this board deleted its cache; the leading board lists the site again`,
       hint: rebuilt.restored.hint,
     });
   } else if (rebuilt && elapsed(rebuilt.at, now) < rebuiltIsNews) {
@@ -222,7 +227,7 @@ function ownProblems({ controllers = [], rebuilt, config, process, now }: Parts)
     found.push({
       type: "CacheRebuilt",
       severity: "info",
-      message: `cache.db was made anew ${ago} ago: ${rebuilt.why}`,
+      message: `cache.db was recreated ${ago} ago: ${rebuilt.why}`,
     });
   }
   for (const warning of config?.warnings ?? [])
@@ -231,8 +236,8 @@ function ownProblems({ controllers = [], rebuilt, config, process, now }: Parts)
     found.push({
       type: "StatusNotWritten",
       severity: "info",
-      message: `this file could not be written ${process.writeFailures} times since the start`,
-      hint: "check the space and the permissions of its folder",
+      message: `the status file could not be written ${process.writeFailures} times since the start`,
+      hint: "check the free space and the permissions of the status file's folder",
     });
   }
   return found;

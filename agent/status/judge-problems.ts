@@ -1,21 +1,21 @@
 import { elapsed, type Instant } from "../base/clock.ts";
-import { formatDuration } from "../base/duration.ts";
+import { formatDuration } from "../base/time/duration.ts";
 import { timeOf } from "./board-problems.ts";
 import type { Parts, ProblemPart } from "./parts.ts";
 
-/** Flags that disable node lifecycle and taint eviction in kube-controller-manager and its distributions. */
+/** How to disable the other judge: the flags of kube-controller-manager in the distribution that `manager` names. */
 export const flagsAgainst = (manager: string): string => {
   const off = "-node-lifecycle-controller,-taint-eviction-controller";
-  // "+" appends to k3s's own list; without it that list is replaced.
+  // "+=" appends to k3s's own list, which "=" would replace.
   if (manager.startsWith("k3s")) return `start k3s server with --kube-controller-manager-arg=controllers+=${off}`;
   if (manager === "kubelite")
     return `add --controllers=*,${off} to the arguments of kube-controller-manager (microk8s)`;
   if (manager === "kube-controller-manager")
-    return `add ${off} to its --controllers; operator.md has the form for kubeadm, k3s, RKE2, k0s and Talos`;
-  return `turn off whatever writes as ${manager}`;
+    return `add ${off} to the --controllers of kube-controller-manager; docs/operator.md has the form for kubeadm, k3s, RKE2, k0s and Talos`;
+  return `turn off the controller that writes as ${manager}`;
 };
 
-/** Two judges undo each other's writes, and the other one evicts pods that this one would have spared. */
+/** The problem of a second judge: the two undo each other's writes, and the other one evicts by its own rules. */
 export const judgeProblem = (
   {
     manager,
@@ -28,16 +28,22 @@ export const judgeProblem = (
   type: "SecondJudge",
   subject: manager,
   severity: "critical",
-  message: `${manager} judges the boards of this site too: it wrote ${wrote} of ${board} (seen ${formatDuration(elapsed(at, now))} ago)`,
-  hint: `${flagsAgainst(manager)}; two judges undo each other's work, and it evicts without asking this site`,
+  message: `${manager} judges the boards of this site too: this program wrote ${wrote} of ${board} (seen ${formatDuration(elapsed(at, now))} ago)`,
+  hint: `${flagsAgainst(manager)}; two judges undo each other's work, and ${manager} evicts pods even while evictions are held here`,
 });
 
-/** More monitor periods than this without a verdict are not mere jitter. */
+/** The problem of a deaf leader: the API server answers it, and its watches of boards deliver nothing new. */
+export const deafProblem = (since: Instant, now: Instant): ProblemPart => ({
+  type: "LeaderDeaf",
+  severity: "critical",
+  message: `this board leads, and its watches of boards have delivered nothing new since ${timeOf(since, now)}, though the API server answers: boards that fall silent or return may go unnoticed`,
+  hint: "the Lease goes to another board if one stands by; look for a faulty API server: kubectl get --raw '/readyz?verbose' on each of them",
+});
+
+/** A pass over the boards that is late by more periods than this is reported. */
 const latePeriods = 3;
 
-/**
- * Rounded, because the text goes to the fleet: it changes a few times while the backlog shrinks, not with every board.
- */
+/** A number of boards in words, rounded: the text is sent to the fleet at each change, and must not change with each board. */
 function roughly(count: number): string {
   const step = [1, 2, 5].flatMap((digit) => [1, 10, 100, 1000, 10_000].map((power) => digit * power));
   const least = Math.max(0, ...step.filter((one) => one < count));
@@ -45,8 +51,8 @@ function roughly(count: number): string {
 }
 
 /**
- * Reports that judging lags: more silent boards than the request allowance lets through in a pass, or late passes. Not
- * reported while the API is unreachable, which is then the problem.
+ * The problem that the judgement of boards is late: a pass cannot mark all silent boards within the request limit, or the
+ * passes themselves are late. Not reported while the API is unreachable, which is the problem then.
  */
 export function lagProblems({ judgement, api, now }: Parts): readonly ProblemPart[] {
   if (judgement?.at === undefined || judgement.isPaused || api?.state !== "up") return [];

@@ -9,30 +9,32 @@ export interface MemoryLimits {
 }
 
 /**
- * tidy: collect garbage of a calm process. relieve: also drop caches that can be rebuilt. restart: only a new process
- * is small. in vain: above the hard limit, but a restart would not help.
+ * What to do about the size of the process. tidy: collect garbage while little happens. relieve: also drop caches that
+ * can be filled again. restart: start a new process. in vain: above the hard limit, but a restart would not help.
  */
 export type MemoryStep = "fine" | "tidy" | "relieve" | "restart" | "in vain";
 
 /** The input of `memoryStep`. */
 export interface MemoryView {
+  /** Resident memory in bytes. */
   readonly rss: number;
   readonly startedAt: Instant;
+  /** When caches were last dropped; undefined if never. */
   readonly relievedAt: Instant | undefined;
-  /** Bytes grown since the last tidying of a calm process; undefined: it is not calm. */
+  /** Growth in bytes since the last garbage collection by `tidy`; undefined while this board leads. */
   readonly grown: number | undefined;
 }
 
-/** Minimum interval between reliefs: dropped caches are soon needed again. */
+/** Minimum interval between two reliefs: dropped caches are soon filled again. */
 const reliefEvery: Millis = 300_000;
 
 /**
- * V8 keeps both semispaces of the young generation, 1 MB each, once they were full. A standby fills them in half a
- * minute and takes 25 ms to return them: 1.2 MB for a thousandth of a core.
+ * In bytes: growth that is worth a garbage collection. V8 keeps both semispaces of the young generation, 1 MB each, once
+ * they were full. A standby fills them in half a minute, and a collection of 25 ms returns 1.2 MB.
  */
 const worthTidying = 512 * 1024;
 
-/** A process too large this soon after its start would be so again: the limit is too low for the site. */
+/** Minimum age of a process for a restart: a younger one that is too large would be too large again. */
 const worthRestart: Millis = 900_000;
 
 /** Decides what to do about a process of this size. */
@@ -44,10 +46,10 @@ export function memoryStep(view: MemoryView, limits: MemoryLimits, now: Instant)
   return elapsed(startedAt, now) >= worthRestart ? "restart" : "in vain";
 }
 
-export interface MemoryGuardParts {
+export interface MemoryGuardDeps {
   readonly limits: () => MemoryLimits;
   readonly startedAt: Instant;
-  /** Resident memory in bytes; undefined: unknown on this system. */
+  /** Resident memory in bytes; undefined if this system does not report it. */
   readonly rss: () => number | undefined;
   /** Whether the process has little to do: another board leads. */
   readonly isCalm: () => boolean;
@@ -55,28 +57,28 @@ export interface MemoryGuardParts {
   readonly tidy: () => void;
   /** Drops caches that can be rebuilt. */
   readonly shed: () => void;
-  /** Ends the process in good order, to be started again. */
+  /** Ends the process cleanly; the service manager starts a new one. */
   readonly restart: (why: string) => void;
 }
 
 const sampleEvery: Millis = 15_000;
 
 /**
- * Enforces the memory limits from within, as on many boards nothing else does: Raspberry Pi kernels disable the memory
- * cgroup (docs/interfaces.md#systemd).
+ * Enforces the memory limits inside the process, because the kernel of many boards does not: Raspberry Pi OS disables the
+ * memory cgroup (docs/interfaces.md#systemd).
  */
 export class MemoryGuard {
   readonly #ambient: Ambient;
-  readonly #parts: MemoryGuardParts;
+  readonly #deps: MemoryGuardDeps;
   #relievedAt: Instant | undefined;
-  /** Resident bytes after the last tidying; undefined unless calm since. */
+  /** Resident bytes after the last `tidy`; undefined if this board has led since. */
   #tidied: number | undefined;
-  /** Above the hard limit, and a restart would not help. */
+  /** Whether the process is above the hard limit and a restart would not help. */
   #inVain = false;
 
-  constructor(ambient: Ambient, parts: MemoryGuardParts) {
+  constructor(ambient: Ambient, deps: MemoryGuardDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   get isInVain(): boolean {
@@ -92,7 +94,7 @@ export class MemoryGuard {
 
   #sample(): void {
     const { clock, log } = this.#ambient;
-    const { limits, startedAt, rss: measure, tidy, shed, restart } = this.#parts;
+    const { limits, startedAt, rss: measure, tidy, shed, restart } = this.#deps;
     const rss = measure();
     if (rss === undefined) return;
     const now = clock.now();
@@ -109,18 +111,21 @@ export class MemoryGuard {
       shed();
       tidy();
       const left = measure() ?? rss;
-      log.info("memory above its soft limit: caches dropped", { ...sizes, leftMiB: mebibytes(left) });
+      log.info("memory above memory.soft: caches dropped", { ...sizes, leftMiB: mebibytes(left) });
     } else if (step === "restart") {
-      log.warn("memory above its hard limit: the agent starts anew", sizes);
+      log.warn("memory above memory.hard: the agent restarts", sizes);
       restart(`${sizes.rssMiB} MiB of memory, more than memory.hard (${sizes.hardMiB} MiB)`);
     } else if (step === "in vain" && !wasInVain) {
-      log.warn("memory above its hard limit so soon after the start that a restart would not help", sizes);
+      log.warn("memory above memory.hard so soon after the start that a restart would not help", sizes);
     }
   }
 
-  /** The first calm sample counts in full, so that leftovers of the start or a term are tidied. */
+  /**
+   * See `grown` in MemoryView. After a start or a term the first value is the whole memory, so that the garbage of that
+   * time is collected.
+   */
   #growth(rss: number): number | undefined {
-    if (!this.#parts.isCalm()) {
+    if (!this.#deps.isCalm()) {
       this.#tidied = undefined;
       return undefined;
     }

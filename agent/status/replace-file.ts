@@ -1,17 +1,19 @@
-import { closeSync, constants, fchmodSync, openSync, renameSync, writeFileSync } from "node:fs";
+import { closeSync, constants, fchmodSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 /**
- * Replaces a file atomically: readers see the old text or the new one. Not synced: the file lies on a tmpfs, and is
- * worthless after the boot.
+ * Replaces a file atomically: readers see the old text or the new one. The file is not synced, because it is in memory
+ * and of no use after a reboot.
  */
 export function replaceFile(file: string, text: string): void {
   const beside = join(dirname(file), `.${basename(file)}.tmp`);
-  // Never follow a planted symlink: its target is not ours to truncate.
-  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
-  const handle = openSync(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o644);
+  // Removed and created anew: a symlink that another user planted must not lead to the truncation of its target, and a
+  // FIFO would block the process for ever.
+  rmSync(beside, { force: true });
+  const { O_WRONLY, O_CREAT, O_EXCL } = constants;
+  const handle = openSync(beside, O_WRONLY | O_CREAT | O_EXCL, 0o644);
   try {
-    // Regardless of the umask: monitoring runs as another user.
+    // Readable for all whatever the umask, because monitoring runs as another user.
     fchmodSync(handle, 0o644);
     writeFileSync(handle, text);
   } finally {

@@ -1,77 +1,97 @@
-import { count, list, maybe, record, type TypeOf, text, word, yesNo } from "./shape.ts";
+import {
+  dotted,
+  list,
+  number,
+  optional,
+  read,
+  openRecord as record,
+  type Schema,
+  type TypeOf,
+  text as textOf,
+  yesNo,
+} from "../base/schema.ts";
 
-/** Compatible changes only add members; any other change takes the next number. Readers ignore unknown members. */
+/**
+ * Compatible changes of the document only add members; any other change takes the next number. Readers ignore unknown
+ * members.
+ */
 export const statusSchema = "siteward.status/1";
 
 export type Severity = "critical" | "warning" | "info";
-export type Level = "ok" | "degraded" | "critical";
+export type StatusLevel = "ok" | "degraded" | "critical";
+
+const text = textOf({ expects: "text" });
+const count = number();
+/** A number of milliseconds, or a mean number of bytes: written as a whole number. */
+const span: Schema<number> = { ...count, json: { type: "integer" } };
+/** A word of a fixed set. Any text passes the check: a newer writer may use other words. */
+const word = <W extends string>(): Schema<W> => text as Schema<W>;
 
 const condition = record({
   type: text,
-  /** Tells several conditions of one type apart. */
-  subject: maybe(text),
+  /** Distinguishes several conditions of one type. */
+  subject: optional(text),
   /** Always true: resolved conditions are not listed. */
   status: yesNo,
   severity: word<Severity>(),
   since: text,
   message: text,
-  /** Next step for an operator, if any. */
-  hint: maybe(text),
+  /** The next step for an operator; absent if there is none. */
+  hint: optional(text),
 });
 
 const leader = record({
   role: word<"leader" | "standby">(),
   /** The leading board; absent while none is known. */
-  holder: maybe(text),
+  holder: optional(text),
   term: count,
-  since: maybe(text),
-  leaseAgeMs: maybe(count),
-  leaseDurationMs: count,
-  renewP95Ms: maybe(count),
-  missedRenewals: maybe(count),
+  since: optional(text),
+  leaseAgeMs: optional(span),
+  leaseDurationMs: span,
+  renewP95Ms: optional(span),
+  missedRenewals: optional(count),
   /** How this board's last term ended; absent while it leads. */
-  ended: maybe(record({ at: text, why: text })),
+  ended: optional(record({ at: text, why: text })),
 });
 
 const api = record({
   state: word<"starting" | "up" | "down">(),
-  server: maybe(text),
   since: text,
-  rttP50Ms: maybe(count),
-  rttP95Ms: maybe(count),
+  rttP50Ms: optional(span),
+  rttP95Ms: optional(span),
   /** Requests in the last hour, in total and without an answer. */
-  requests1h: maybe(count),
-  failed1h: maybe(count),
-  lastError: maybe(text),
+  requests1h: optional(count),
+  failed1h: optional(count),
+  lastError: optional(text),
   /** The last outage that has ended, with the peak number of boards and pods held back. */
-  lastOutage: maybe(record({ number: count, from: text, to: text, boardsHeld: count, podsHeld: count })),
-  watch: record({ open: count, restarts: count, restarts1h: maybe(count), lastRelist: maybe(text) }),
+  lastOutage: optional(record({ number: count, from: text, to: text, boardsHeld: count, podsHeld: count })),
+  watch: record({ open: count, restarts: count, restarts1h: optional(count) }),
 });
 
 const mqtt = record({
   state: word<"starting" | "up" | "down">(),
-  server: maybe(text),
-  since: text,
+  server: optional(text),
   session: count,
-  rttMs: maybe(count),
-  outbox: record({ state: count, response: count, event: count, oldestMs: maybe(count) }),
   dropped: count,
-  lastError: maybe(text),
+  since: text,
+  rttMs: optional(span),
+  outbox: record({ state: count, response: count, event: count, oldestMs: optional(span) }),
+  lastError: optional(text),
 });
 
 const watch = record({
   resource: text,
   state: word<"live" | "syncing" | "silent" | "failing" | "off">(),
   objects: count,
-  heardMs: maybe(count),
-  /** How long the oldest received change has been waiting to be applied; absent if none is. */
-  behindMs: maybe(count),
   /** Number of lists and of watch restarts. */
   lists: count,
   restarts: count,
   /** Objects from the API that could not be used, and the last few reasons. */
   rejected: count,
   rejectedWhy: list(text),
+  heardMs: optional(span),
+  /** How long the oldest received change has been waiting to be applied; absent if none is. */
+  behindMs: optional(span),
 });
 
 const traffic = record({
@@ -89,29 +109,29 @@ const zone = record({
   ready: count,
   /** Boards per second that may be evicted; 0 while the zone is frozen. */
   rate: count,
-  frozenUntil: maybe(text),
+  frozenUntil: optional(text),
 });
 
 const freeze = record({
   scope: word<"site" | "zone" | "board">(),
-  target: maybe(text),
+  target: optional(text),
   until: text,
   by: text,
-  reason: maybe(text),
+  reason: optional(text),
 });
 
-const pause = record({ controller: text, until: text, by: text, reason: maybe(text) });
+const pause = record({ controller: text, until: text, by: text, reason: optional(text) });
 
-const confirmed = record({ target: maybe(text), until: text, by: text, reason: maybe(text) });
+const confirmed = record({ target: optional(text), until: text, by: text, reason: optional(text) });
 
-const named = record({ count, some: list(record({ name: text, since: text, neverHeard: maybe(yesNo) })) });
+const named = record({ count, some: list(record({ name: text, neverHeard: optional(yesNo), since: text })) });
 
 const boards = record({
-  /** Silent beyond their grace period. */
+  /** Boards that are silent beyond their grace period. */
   lost: named,
-  /** Silent as well, but cordoned: taken out of use by an operator. */
+  /** Boards that are silent as well, but were cordoned: an operator took them out of use. */
   off: named,
-  /** Heard from, but their Ready condition is not True. */
+  /** Boards that send heartbeats, but whose Ready condition is not True. */
   notReady: named,
   /** Boards with a NoExecute taint set by the agent. */
   tainted: count,
@@ -119,7 +139,7 @@ const boards = record({
 
 const judgement = record({
   /** Age of the verdicts on boards and zones. */
-  ageMs: maybe(count),
+  ageMs: optional(span),
   /** Silent boards whose conditions in the API have not been updated yet. */
   unwritten: count,
 });
@@ -128,33 +148,35 @@ const eviction = record({
   /** Boards waiting for their NoExecute taint. */
   queue: count,
   /** Boards in the queue that are held back. */
-  queueHeld: maybe(count),
+  queueHeld: optional(count),
   /** Pods whose toleration time is running. */
   pending: count,
   /** Pods whose toleration time is over and that still exist: held, or not deleted yet. */
-  due: maybe(count),
+  due: optional(count),
   /** Pods evicted in the last hour. */
-  evicted1h: maybe(count),
+  evicted1h: optional(count),
   /** Harmful acts of this process, by kind. */
-  acts: maybe(list(record({ act: text, lastHour: count, total: count }))),
-  oldestMs: maybe(count),
+  acts: optional(list(record({ act: text, lastHour: count, total: count }))),
+  /** Recorded acts that are held back, by reason: the present ones, and all since the process began. */
+  heldActs: optional(list(record({ why: text, now: count, total: count }))),
+  oldestMs: optional(span),
   /** Why harmful acts are held at present. */
-  held: maybe(text),
+  held: optional(text),
   /** Freezes ordered by operators. */
-  frozen: maybe(list(freeze)),
+  frozen: optional(list(freeze)),
 });
 
 const controller = record({
   name: text,
   state: word<"running" | "standby" | "off" | "failing" | "paused">(),
   queue: count,
-  syncP95Ms: maybe(count),
-  errors1h: maybe(count),
-  lastError: maybe(text),
+  errors1h: optional(count),
+  lastError: optional(text),
+  syncP95Ms: optional(span),
   /** Members of a pause. */
-  until: maybe(text),
-  by: maybe(text),
-  reason: maybe(text),
+  until: optional(text),
+  by: optional(text),
+  reason: optional(text),
 });
 
 const journal = record({
@@ -162,106 +184,104 @@ const journal = record({
   depth: count,
   dbBytes: count,
   walBytes: count,
-  lastCommitMs: maybe(count),
-  fsyncP95Ms: maybe(count),
-  persistence: maybe(word<"persistent" | "volatile">()),
-  /** Bytes written in the last writtenSpanMs: a day, or the time since the process started. */
-  writtenBytes24h: maybe(count),
-  writtenSpanMs: maybe(count),
+  persistence: optional(word<"persistent" | "volatile">()),
+  /** Bytes written within the last `writtenSpanMs`, which is a day, or less if the process started later. */
+  writtenBytes24h: optional(span),
+  writtenSpanMs: optional(span),
 });
 
 const memory = record({
-  rssBytes: maybe(count),
-  anonymousBytes: maybe(count),
-  peakBytes: maybe(count),
+  rssBytes: optional(count),
+  anonymousBytes: optional(count),
+  peakBytes: optional(count),
   heapUsedBytes: count,
-  softBytes: maybe(count),
-  hardBytes: maybe(count),
-  cgroup: maybe(word<"on" | "off">()),
-  psiSome10: maybe(count),
+  softBytes: optional(count),
+  hardBytes: optional(count),
+  cgroup: optional(word<"on" | "off">()),
+  psiSome10: optional(count),
 });
 
 const board = record({
-  model: maybe(text),
-  compatible: maybe(text),
-  ramBytes: maybe(count),
-  tempC: maybe(count),
-  tempZone: maybe(text),
-  throttled: maybe(record({ now: list(text), sinceBoot: list(text) })),
-  storage: maybe(
+  model: optional(text),
+  ramBytes: optional(count),
+  compatible: optional(text),
+  tempC: optional(count),
+  tempZone: optional(text),
+  throttled: optional(record({ now: list(text), sinceBoot: list(text) })),
+  storage: optional(
     record({
-      dev: maybe(text),
-      kind: maybe(text),
+      dev: optional(text),
+      kind: optional(text),
       /** Used share of the expected life, 0 to 1. */
-      wear: maybe(count),
-      freeBytes: maybe(count),
+      wear: optional(count),
+      freeBytes: optional(count),
       readOnly: yesNo,
     }),
   ),
-  rails: maybe(list(record({ label: text, milliwatts: count }))),
-  ioPsiSome10: maybe(count),
-  loadavg1: maybe(count),
+  rails: optional(list(record({ label: text, milliwatts: count }))),
+  ioPsiSome10: optional(count),
+  loadavg1: optional(count),
 });
 
-const command = record({ id: text, name: text, state: text, at: text, by: maybe(text), reason: maybe(text) });
+const command = record({ id: text, name: text, state: text, by: optional(text), reason: optional(text), at: text });
 
-const ending = record({ cause: text, message: maybe(text) });
+const ending = record({ cause: text, message: optional(text) });
 
 /** The content of status.json. Components that do not exist yet are left out. */
 export const status = record({
   schema: text,
   writtenAt: text,
   /** The boot clock when the file was written; ages are computed from it, independent of the wall clock. */
-  writtenBootMs: count,
-  staleAfterMs: count,
+  writtenBootMs: span,
+  staleAfterMs: span,
   bootId: text,
-  invocationId: maybe(text),
+  invocationId: optional(text),
   pid: count,
   version: text,
   startedAt: text,
   /** Failed writes of the file since the start. */
   writeFailures: count,
   /** Why this process ends, and how the previous one ended. */
-  ending: maybe(ending),
-  previous: maybe(ending),
-  health: record({ level: word<Level>(), ready: yesNo, conditions: list(condition) }),
-  identity: record({ site: text, board: text, node: text, profile: maybe(text), fleet: maybe(text) }),
-  clock: maybe(record({ state: word<"synced" | "unsynced">(), source: maybe(text), apiSkewMs: maybe(count) })),
-  leader: maybe(leader),
-  link: maybe(record({ api, mqtt: maybe(mqtt) })),
-  watches: maybe(list(watch)),
-  traffic: maybe(list(traffic)),
-  zones: maybe(list(zone)),
-  boards: maybe(boards),
-  judgement: maybe(judgement),
-  eviction: maybe(eviction),
-  controllers: maybe(list(controller)),
-  journal: maybe(journal),
-  memory: maybe(memory),
-  board: maybe(board),
-  config: maybe(
+  ending: optional(ending),
+  previous: optional(ending),
+  health: record({ level: word<StatusLevel>(), ready: yesNo, conditions: list(condition) }),
+  identity: record({ site: text, board: text, node: text, profile: optional(text), fleet: optional(text) }),
+  clock: optional(record({ state: word<"synced" | "unsynced">(), source: optional(text), apiSkewMs: optional(span) })),
+  leader: optional(leader),
+  link: optional(record({ api, mqtt: optional(mqtt) })),
+  watches: optional(list(watch)),
+  traffic: optional(list(traffic)),
+  zones: optional(list(zone)),
+  boards: optional(boards),
+  judgement: optional(judgement),
+  eviction: optional(eviction),
+  controllers: optional(list(controller)),
+  journal: optional(journal),
+  memory: optional(memory),
+  board: optional(board),
+  config: optional(
     record({
       files: list(text),
       warnings: list(text),
-      desiredVersion: maybe(count),
-      appliedVersion: maybe(count),
-      state: maybe(text),
+      desiredVersion: optional(count),
+      appliedVersion: optional(count),
+      state: optional(text),
     }),
   ),
-  holds: maybe(
+  holds: optional(
     record({
       freezes: list(freeze),
       pauses: list(pause),
       confirmed: list(confirmed),
       /** End of the quiet hours. */
-      quietUntil: maybe(text),
+      quietUntil: optional(text),
     }),
   ),
-  commands: maybe(list(command)),
+  commands: optional(list(command)),
 });
 
 export type Status = TypeOf<typeof status>;
-export type Condition = TypeOf<typeof condition>;
+export type StatusCondition = TypeOf<typeof condition>;
 
 /** Parses a status file; returns a sentence if this version cannot read it. */
 export function readStatus(source: string): Status | string {
@@ -276,5 +296,8 @@ export function readStatus(source: string): Status | string {
     return typeof schema === "string"
       ? `its schema is ${JSON.stringify(schema)}; this version understands ${statusSchema}`
       : `it names no schema; this version understands ${statusSchema}`;
-  return status.problem(value, "status") ?? (value as Status);
+  const found = read(status, value);
+  if ("value" in found) return found.value;
+  const { problem } = found;
+  return `${dotted(["status", ...problem.path])} is not ${"expects" in problem ? problem.expects : "readable"}`;
 }

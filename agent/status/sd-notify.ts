@@ -4,7 +4,7 @@ import { writeSync } from "node:fs";
 /** Sends messages to the service manager. Never waits or throws: a message that cannot be sent now is dropped. */
 export interface Notifier {
   /** Lines of sd_notify(3), such as "READY=1". */
-  tell(message: string): void;
+  send(message: string): void;
 }
 
 export interface NotifierEdges {
@@ -16,22 +16,23 @@ export interface NotifierEdges {
 }
 
 /**
- * Picks the cheapest channel. Node has no datagram sockets, so an inherited descriptor is preferred to running
- * systemd-notify.
+ * The notifier for this process: a descriptor that it inherited or, without one, the program systemd-notify, because Node
+ * cannot send to Unix datagram sockets. Without systemd it does nothing.
  */
 export function notifierOf(edges: NotifierEdges): Notifier {
   const { env, pid, write = writeText, start = startProgram } = edges;
   const fd = passedSocket("notify", env, pid) ?? numberIn(env.SITEWARD_NOTIFY_FD);
-  if (fd !== undefined) return { tell: (message) => write(fd, message) };
+  if (fd !== undefined) return { send: (message) => write(fd, message) };
   const { NOTIFY_SOCKET: socket, PATH: path = "/usr/bin:/bin" } = env;
-  if (!socket) return { tell: () => {} };
+  if (!socket) return { send: () => {} };
   return oneAtATime((message, ended) =>
     start("systemd-notify", message.split("\n"), { NOTIFY_SOCKET: socket, PATH: path }, ended),
   );
 }
 
 /**
- * Descriptor of a socket that the service manager opened under this name (`OpenFile=`, sd_listen_fds_with_names(3)).
+ * The descriptor of a socket that the service manager opened under a name (`OpenFile=`, sd_listen_fds_with_names(3));
+ * undefined if there is none.
  */
 export function passedSocket(name: string, env: NotifierEdges["env"], pid: number): number | undefined {
   const { LISTEN_PID: ofPid, LISTEN_FDNAMES: names = "" } = env;
@@ -40,15 +41,16 @@ export function passedSocket(name: string, env: NotifierEdges["env"], pid: numbe
   return at < 0 ? undefined : firstPassed + at;
 }
 
+/** The number in a text of digits; undefined for any other text. */
 export const numberIn = (text: string | undefined): number | undefined =>
   text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
 
 const firstPassed = 3;
 
-/** Bound on messages waiting for a program that hangs; the oldest are dropped. */
+/** Bound of the messages that wait while the program hangs; the oldest are dropped. */
 const mostWaiting = 8;
 
-/** Keeps the order; messages that arrive while the program runs are sent together by the next run. */
+/** Sends messages in order. Those that arrive while the program runs are sent together by its next run. */
 function oneAtATime(start: (message: string, ended: () => void) => void): Notifier {
   let waiting: string[] = [];
   let isRunning = false;
@@ -60,7 +62,7 @@ function oneAtATime(start: (message: string, ended: () => void) => void): Notifi
     start(message, next);
   };
   return {
-    tell(message) {
+    send(message) {
       waiting.push(message);
       if (waiting.length > mostWaiting) waiting.shift();
       if (!isRunning) next();
@@ -68,12 +70,12 @@ function oneAtATime(start: (message: string, ended: () => void) => void): Notifi
   };
 }
 
-/** On EAGAIN the service manager is busy; the next message repeats or supersedes this one. */
+/** Writes without waiting. If that fails, for example with EAGAIN, the message is dropped: a later one replaces it. */
 function writeText(fd: number, text: string): void {
   try {
     writeSync(fd, text);
   } catch {
-    // No channel is left to report this on.
+    // The failure cannot be reported to the service manager either.
   }
 }
 

@@ -4,7 +4,7 @@ import type { Notifier } from "./sd-notify.ts";
 /** Maximum length of the status line in `systemctl status`. */
 const longestLine = 100;
 
-/** Talks to systemd: sd_notify(3), docs/interfaces.md#systemd. Without systemd, messages are dropped. */
+/** Reports the state of the process to systemd: sd_notify(3), docs/interfaces.md#systemd. */
 export class ServiceManager {
   readonly #clock: Clock;
   readonly #notifier: Notifier;
@@ -16,30 +16,30 @@ export class ServiceManager {
     this.#notifier = notifier;
   }
 
-  /** Configuration read, databases open, status written. Independent of any link. */
+  /** Reports that the configuration is read, the databases are open and the status is written. No link need be up. */
   ready(): void {
     if (this.#isReady) return;
     this.#isReady = true;
-    this.#notifier.tell("READY=1");
+    this.#notifier.send("READY=1");
   }
 
-  /** READY=1 must follow in any case. */
+  /** Reports that a reload begins. `ready` must be called when it has ended, even if it failed. */
   reloading(): void {
     this.#isReady = false;
-    this.#notifier.tell(`RELOADING=1\nMONOTONIC_USEC=${Math.round(this.#clock.now().mono * 1000)}`);
+    this.#notifier.send(`RELOADING=1\nMONOTONIC_USEC=${Math.round(this.#clock.now().mono * 1000)}`);
   }
 
   stopping(): void {
-    this.#notifier.tell("STOPPING=1");
+    this.#notifier.send("STOPPING=1");
   }
 
   /** Extends the timeout of the current start, reload or stop, counted from now. */
   extend(by: Millis): void {
-    this.#notifier.tell(`EXTEND_TIMEOUT_USEC=${Math.round(by * 1000)}`);
+    this.#notifier.send(`EXTEND_TIMEOUT_USEC=${Math.round(by * 1000)}`);
   }
 
   alive(): void {
-    this.#notifier.tell("WATCHDOG=1");
+    this.#notifier.send("WATCHDOG=1");
   }
 
   status(text: string): void {
@@ -47,6 +47,6 @@ export class ServiceManager {
     const line = one.length > longestLine ? `${one.slice(0, longestLine - 1)}…` : one;
     if (line === this.#line) return;
     this.#line = line;
-    this.#notifier.tell(`STATUS=${line}`);
+    this.#notifier.send(`STATUS=${line}`);
   }
 }

@@ -1,60 +1,64 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
-import { fullBucket, nextToken, type TokenBucket, take } from "../base/token-bucket.ts";
-import { WakeSignal } from "../base/wake-signal.ts";
+import { WakeSignal } from "../base/concurrency/wake-signal.ts";
+import { jsonText } from "../base/text/terminal-text.ts";
+import { fullBucket, nextToken, type Rate, type TokenBucket, take } from "../base/token-bucket.ts";
 import type { Status } from "./schema.ts";
 import { substance } from "./snapshot.ts";
 
-export interface StatusFileParts {
+export interface StatusFileOptions {
   readonly file: string;
   /** The last status of an earlier run. */
   readonly last?: Status | undefined;
-  /** `minInterval`: average minimum between writes on change. `every`: maximum between writes. */
+  /**
+   * `minInterval`: a changed status is written once per this time on average; a few writes may follow each other at
+   * once (`promptWrites`). `every`: the longest interval between two writes, changed or not.
+   */
   readonly limits: { readonly minInterval: Millis; readonly every: Millis };
-  /** Takes the current status. `before`: the last one taken. `failures`: number of failed writes. */
+  /** Makes the current status. `before`: the last one made. `failures`: the number of failed writes. */
   take(before: Status | undefined, failures: number): Status;
   /** Replaces the file atomically. */
   replace(file: string, text: string): void;
 }
 
-/**
- * Burst of writes allowed after a quiet time, enough for the start of all controllers or the consequences of a broken
- * link.
- */
-const promptNews = 6;
+/** Number of writes that may follow each other at once after a quiet time, as when all controllers start. */
+const promptWrites = 6;
 
-/** Delay that merges changes happening together. */
+/** Delay before a write, so that changes at the same time cause only one. */
 const settling: Millis = 100;
 
 /**
- * Keeps status.json current: checks for changes every `minInterval`, and at once after `news()`. A missing, read-only
- * or full folder does not stop the agent: the failure is logged once, counted, and the write retried.
+ * Keeps status.json up to date: checks for changes every `minInterval`, and at once after `changed()`. If the file cannot be
+ * written, the failure is logged once and counted, and the write is retried.
  */
 export class StatusFile {
   readonly #ambient: Ambient;
-  readonly #parts: StatusFileParts;
+  readonly #options: StatusFileOptions;
   readonly #bell: WakeSignal;
   #last: Status | undefined;
   #written: { readonly at: Instant; readonly substance: string } | undefined;
+  /** The rate at which changes may cause writes. */
+  readonly #rate: Rate;
   #allowance: TokenBucket;
-  /** A change waits until the bucket grants a write. */
+  /** Whether a change waits for the allowance to grant a write. */
   #waiting = false;
   #failures = 0;
   #failing = false;
 
-  constructor(ambient: Ambient, parts: StatusFileParts) {
+  constructor(ambient: Ambient, options: StatusFileOptions) {
     this.#ambient = ambient;
-    this.#parts = parts;
-    this.#last = parts.last;
+    this.#options = options;
+    this.#last = options.last;
     this.#bell = new WakeSignal(ambient.clock);
-    this.#allowance = fullBucket(ambient.clock.now(), promptNews);
+    this.#rate = { perSecond: 1000 / options.limits.minInterval, burst: promptWrites };
+    this.#allowance = fullBucket(ambient.clock.now(), promptWrites);
   }
 
   get failures(): number {
     return this.#failures;
   }
 
-  /** The status taken last, written or not. */
+  /** The status made last, written or not. */
   get last(): Status | undefined {
     return this.#last;
   }
@@ -67,8 +71,8 @@ export class StatusFile {
     }
   }
 
-  /** Reports a change that the file should show at once. */
-  news(): void {
+  /** Called when something changed that the file should show at once. */
+  changed(): void {
     this.#bell.ring();
   }
 
@@ -80,39 +84,38 @@ export class StatusFile {
   /** Time until the next check. */
   #rest(): Millis {
     const now = this.#ambient.clock.now();
-    const { minInterval, every } = this.#parts.limits;
-    const next = this.#waiting ? nextToken(this.#allowance, 1000 / minInterval, now, promptNews) : undefined;
+    const { minInterval, every } = this.#options.limits;
+    const next = this.#waiting ? nextToken(this.#allowance, this.#rate, now) : undefined;
     const due = this.#failing || !this.#written ? minInterval : every - elapsed(this.#written.at, now);
     return Math.max(0, Math.min(minInterval, due, next ? elapsed(now, next) : minInterval) - settling);
   }
 
   #pass(always: boolean): void {
-    const { file, limits } = this.#parts;
+    const { file, limits } = this.#options;
     const now = this.#ambient.clock.now();
     try {
-      const status = this.#parts.take(this.#last, this.#failures);
+      const status = this.#options.take(this.#last, this.#failures);
       this.#last = status;
-      const news = substance(status);
+      const content = substance(status);
       const due = !this.#written || elapsed(this.#written.at, now) >= limits.every;
-      if (!always && !due && !this.#mayWrite(news, now)) return;
-      this.#parts.replace(file, `${JSON.stringify(status, undefined, 1)}\n`);
-      this.#written = { at: now, substance: news };
+      if (!always && !due && !this.#mayWrite(content, now)) return;
+      this.#options.replace(file, `${jsonText(status, 1)}\n`);
+      this.#written = { at: now, substance: content };
       this.#waiting = false;
-      if (this.#failing) this.#ambient.log.info("status file written again", { file });
+      if (this.#failing) this.#ambient.log.info("the status file can be written again", { file });
       this.#failing = false;
     } catch (error) {
       this.#failures++;
-      if (!this.#failing) this.#ambient.log.warn("status file cannot be written", { file, error });
+      if (!this.#failing) this.#ambient.log.warn("the status file cannot be written", { file, error });
       this.#failing = true;
     }
   }
 
-  /** Only changes take tokens. */
-  #mayWrite(news: string, now: Instant): boolean {
-    this.#waiting = news !== this.#written?.substance;
+  /** Whether the status has changed and the allowance grants a write. */
+  #mayWrite(content: string, now: Instant): boolean {
+    this.#waiting = content !== this.#written?.substance;
     if (!this.#waiting) return false;
-    const rate = 1000 / this.#parts.limits.minInterval;
-    const [granted, rest] = take(this.#allowance, rate, now, promptNews);
+    const [granted, rest] = take(this.#allowance, this.#rate, now);
     this.#allowance = rest;
     return granted;
   }

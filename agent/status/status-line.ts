@@ -1,6 +1,6 @@
 import type { Status } from "./schema.ts";
 
-/** Site and board in one line, for `systemctl status`. */
+/** The state of site and board in one line, for `systemctl status`. */
 export function statusLine(status: Status, problem: string | undefined = worst(status)): string {
   return [standing(status), problem, nodes(status), eviction(status), links(status), memory(status)]
     .filter((part) => part !== undefined)
@@ -23,7 +23,7 @@ function nodes({ zones }: Status): string | undefined {
   return zones && `nodes ${sum(({ ready }) => ready)}/${sum((zone) => zone.nodes)}`;
 }
 
-/** The fastest zone's rate, as zones evict in parallel. */
+/** The length of the eviction queue, and the highest rate of a zone in boards per second. */
 const eviction = ({ eviction: of, zones = [] }: Status): string | undefined =>
   of && `evict ${of.queue} q @${Math.max(0, ...zones.map(({ rate }) => rate))}/s`;
 

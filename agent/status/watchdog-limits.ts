@@ -1,16 +1,16 @@
 import type { Millis } from "../base/clock.ts";
 
-/** Determines the longest legitimate silence of a loop. */
+/** The times that determine how long a loop may be without progress. */
 export interface Patience {
-  /** Longest duration of a request. */
+  /** The longest time limit of a request. */
   readonly longestRequest: Millis;
-  /** How long a leader keeps trying to renew, and its controllers with it. */
+  /** For so long a leader tries to renew its Lease before its controllers end. */
   readonly renewDeadline: Millis;
 }
 
 /**
- * How long each loop may make no progress. Generous: a slow request or an outage ends by itself, and a restart would
- * cost a term. The limits are meant to find promises that never settle.
+ * The longest time that a loop may be without progress. The limits exist to find promises that never settle. They are
+ * long, because slow requests and outages end by themselves, and a restart would cost a leader its term.
  */
 export const watchdogLimits =
   ({ longestRequest, renewDeadline }: Patience) =>

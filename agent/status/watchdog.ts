@@ -1,9 +1,9 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, nextTurn, sleep } from "../base/clock.ts";
-import { formatDuration } from "../base/duration.ts";
 import type { Progress } from "../base/progress.ts";
+import { formatDuration } from "../base/time/duration.ts";
 
-/** The condition that reports a stuck loop; where its watchdog is enabled, systemd kills the process. */
+/** Type of the condition for a stuck loop. If its watchdog is enabled, systemd then kills the process. */
 export const stuckCondition = "LoopStuck";
 
 /** A loop without progress, and since when. */
@@ -12,7 +12,7 @@ export interface Stuck {
   readonly since: Instant;
 }
 
-/** Returns the loops that exceed their limit. */
+/** The loops that have been without progress for longer than their limit. */
 export const stuckOf = (
   loops: readonly Progress[],
   limitOf: (name: string) => Millis,
@@ -20,8 +20,8 @@ export const stuckOf = (
 ): readonly Stuck[] =>
   loops.flatMap(({ name, at }) => (at !== "idle" && elapsed(at, now) > limitOf(name) ? [{ name, since: at }] : []));
 
-export interface WatchdogParts {
-  /** systemd's watchdog period; undefined: disabled, and stuck loops are only reported. */
+export interface WatchdogDeps {
+  /** systemd's watchdog period; undefined if it is disabled: stuck loops are then only reported. */
   readonly period: Millis | undefined;
   readonly loops: () => readonly Progress[];
   readonly limitOf: (name: string) => Millis;
@@ -32,22 +32,21 @@ export interface WatchdogParts {
 
 const wakingUp: Millis = 1000;
 
-/** Period without systemd's watchdog. */
+/** Interval of the checks without systemd's watchdog. */
 const ownPeriod: Millis = 60_000;
 
 /**
- * Sends WATCHDOG=1 only while every loop makes progress, which a firing timer alone would not prove. Four times per
- * period, so that one message may be lost. Loops waiting for an operator or the network do not count as stuck, because
- * each of their attempts ends.
+ * Sends WATCHDOG=1, four times per period, while every loop makes progress. A loop that waits for an operator or for the
+ * network is not stuck, because each of its attempts ends.
  */
 export class Watchdog {
   readonly #ambient: Ambient;
-  readonly #parts: WatchdogParts;
+  readonly #deps: WatchdogDeps;
   #stuck: readonly Stuck[] = [];
 
-  constructor(ambient: Ambient, parts: WatchdogParts) {
+  constructor(ambient: Ambient, deps: WatchdogDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   /** The stuck loops found by the last check. */
@@ -57,7 +56,7 @@ export class Watchdog {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
-    const pause = (this.#parts.period ?? ownPeriod) / 4;
+    const pause = (this.#deps.period ?? ownPeriod) / 4;
     while (!signal.aborted) {
       this.#look();
       const asleep = clock.now();
@@ -71,7 +70,7 @@ export class Watchdog {
 
   #look(): void {
     const { clock, log } = this.#ambient;
-    const { loops, limitOf, alive, changed } = this.#parts;
+    const { loops, limitOf, alive, changed } = this.#deps;
     const now = clock.now();
     const stuck = stuckOf(loops(), limitOf, now);
     const isNew = ({ name }: Stuck): boolean => !this.#stuck.some((one) => one.name === name);

@@ -4,9 +4,9 @@ import type { Zone } from "./time-zone.ts";
 
 const day: Millis = 86_400_000;
 
-/** The last start of the schedule at or before `wall`; `undefined`: none within `back` before it. */
+/** The last start of the schedule within the time `back` before `wall`; undefined if there is none. */
 export function lastBegin(cron: Cron, zone: Zone, wall: Millis, back: Millis): Millis | undefined {
-  // One more day, in case the zone's offset changed in between.
+  // Begins one day earlier, because the offset of the zone may have changed since.
   const oldest = dayOf(wall - back, zone) - 1;
   for (let number = dayOf(wall, zone); number >= oldest; number--) {
     if (!isOnDay(cron, number)) continue;
@@ -16,10 +16,10 @@ export function lastBegin(cron: Cron, zone: Zone, wall: Millis, back: Millis): M
   return undefined;
 }
 
-/** Days since 1970 in the local calendar. */
+/** The local date, as days since 1970. */
 const dayOf = (wall: Millis, zone: Zone): number => Math.floor((wall + zone.offsetAt(wall)) / day);
 
-/** Day of month and day of week must both match. */
+/** Whether the schedule starts on this date. Day of month and day of week must both match. */
 function isOnDay({ months, daysOfMonth, daysOfWeek }: Cron, number: number): boolean {
   const date = new Date(number * day);
   return (
@@ -33,8 +33,8 @@ const beginsOn = ({ hours, minutes }: Cron, number: number, zone: Zone): readonl
   hours.flatMap((hour) => minutes.map((minute) => wallOf(number * day + (hour * 60 + minute) * 60_000, zone)));
 
 /**
- * A local time that occurs twice, at the end of summer time, is the first of the two. One that does not occur uses the
- * offset before the gap (RFC 5545, 3.3.5), so that what starts then is not skipped.
+ * The moment of a local time. If it occurs twice, at the end of summer time, the first one counts. If it does not occur,
+ * the offset before the gap applies (RFC 5545, 3.3.5), so that no start is skipped.
  */
 function wallOf(local: Millis, zone: Zone): Millis {
   const before = zone.offsetAt(local - day);

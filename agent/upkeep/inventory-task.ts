@@ -1,45 +1,48 @@
 import type { Ambient } from "../base/ambient.ts";
 import { type Millis, sleep } from "../base/clock.ts";
-import type { Facts } from "../base/facts.ts";
-import type { ChildOptions, Outcome } from "../board/child.ts";
+import type { KeyValueStore } from "../base/key-value-store.ts";
+import type { ChildOptions, ProgramOutput } from "../board/child.ts";
 import { type Inventory, inventoryFrom } from "../board/inventory.ts";
 import type { Task } from "./upkeep.ts";
 
-export interface InventoryParts {
-  readonly facts: Facts;
+export interface InventoryDeps {
+  readonly facts: KeyValueStore;
   readonly bootId: string;
   /** Runs `siteward inventory --json` in a separate process. */
-  readonly look: (options: ChildOptions) => Promise<Outcome>;
+  readonly collect: (options: ChildOptions) => Promise<ProgramOutput>;
 }
 
 const area = "inventory";
 
-/** Delays the inventory after a boot: the board is busy then, and all boards of a site are switched on together. */
+/** After a boot the inventory waits for this time, because the board is busy, … */
 const afterStart: Millis = 45_000;
+/** … and for a random part of this time, because all boards of a site may boot together. */
 const spread: Millis = 60_000;
-const patience: Millis = 60_000;
+/** Time limit of the separate process. */
+const timeLimit: Millis = 60_000;
+/** Longest output that is read, in bytes. */
 const longestOutput = 65_536;
 
-/** Keeps the board's inventory; renewed after each boot and once a day. */
+/** Collects the board's inventory after each boot and at each maintenance, and stores it. */
 export class InventoryTask implements Task {
   readonly name = "inventory";
   readonly #ambient: Ambient;
-  readonly #parts: InventoryParts;
+  readonly #deps: InventoryDeps;
 
-  constructor(ambient: Ambient, parts: InventoryParts) {
+  constructor(ambient: Ambient, deps: InventoryDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
-  /** Undefined: no inventory has succeeded yet. */
+  /** The stored inventory; undefined if none was ever collected. */
   get inventory(): Inventory | undefined {
-    const kept = this.#parts.facts.get(area, "found");
+    const kept = this.#deps.facts.get(area, "found");
     return kept === undefined ? undefined : inventoryFrom(kept);
   }
 
-  /** The inventory after a boot; skipped if only the process was restarted. */
+  /** Collects the inventory after a boot. Does nothing if only the process was restarted. */
   async afterBoot(signal: AbortSignal): Promise<void> {
-    const { facts, bootId } = this.#parts;
+    const { facts, bootId } = this.#deps;
     if (facts.get(area, "boot") === bootId) return;
     const { clock, random } = this.#ambient;
     await sleep(clock, afterStart + random.next() * spread, signal);
@@ -48,16 +51,18 @@ export class InventoryTask implements Task {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#ambient;
-    const { facts, bootId, look } = this.#parts;
-    const outcome = await look({ patience, longest: longestOutput, clock, signal });
+    const { facts, bootId, collect } = this.#deps;
+    const outcome = await collect({ patience: timeLimit, longest: longestOutput, clock, signal });
     if (signal.aborted) return;
     const output = "output" in outcome ? outcome.output.trim() : undefined;
     if (output === undefined || !inventoryFrom(output)) {
-      log.warn("no inventory", { why: "failed" in outcome ? outcome.failed : "its output is not understood" });
+      log.warn("the inventory cannot be collected", {
+        why: "failed" in outcome ? outcome.failed : "its output cannot be parsed",
+      });
       return;
     }
     if (facts.get(area, "found") !== output) log.info("inventory", { ...inventoryFrom(output)?.system });
-    // After a power cut in between the inventory is repeated at the next start.
+    // After a power cut between the two writes, the next start collects the inventory again.
     facts.set(area, "found", output);
     facts.set(area, "boot", bootId);
   }

@@ -1,15 +1,17 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Millis, sleep } from "../base/clock.ts";
 
-/** Work in portions: `next(n)` does n units of it. */
+/** Work in portions: `next(n)` does n units of work. */
 export type Portions = Generator<unknown, void, number>;
 
-/** Target duration of a portion, short enough not to delay other work on the thread. */
+/** Upper bound of a portion's duration, so that other work on the thread is not delayed. */
 const wanted: Millis = 10;
+/** Pause between two portions. */
 const pause: Millis = 50;
+/** Bounds of a portion's size, in units. */
 const [fewest, most] = [4, 512];
 
-/** Runs the portions with pauses, adapting their size to their duration. Returns the duration of the longest. */
+/** Does the work in portions, whose size follows from their duration. Returns the duration of the longest portion. */
 export async function inPortions({ clock }: Ambient, work: Portions, signal: AbortSignal): Promise<Millis> {
   let size = fewest;
   let longest = 0;

@@ -1,37 +1,37 @@
-import type { Database } from "../../storage/database.ts";
+import type { Database } from "../../storage/database/database.ts";
+import { giveBack } from "../../storage/database/give-back.ts";
 import { fileWalk } from "../../storage/file-walk.ts";
-import { giveBack } from "../../storage/give-back.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { isWorn } from "../board/limits.ts";
-import type { BoardReadings } from "../board/readings.ts";
+import type { BoardReadings } from "../board/sensors/readings.ts";
 import { inPortions } from "./portions.ts";
 import type { Task } from "./upkeep.ts";
 
-/** Reads a database through, in steps. Damage ends the agent's run; the next one starts with a new file. */
+/** Checks a whole database, in steps. Damage ends this run of the agent; the next run begins with a new file. */
 export const integrityCheck = (ambient: Ambient, database: Database): Task => ({
   name: "integrity check",
   run: async (signal) => {
     const longest = await inPortions(ambient, fileWalk(database), signal);
     if (!signal.aborted)
-      ambient.log.debug("database read through", { file: database.file, longestStepMs: Math.round(longest) });
+      ambient.log.debug("database checked", { file: database.file, longestStepMs: Math.round(longest) });
   },
 });
 
-/** Checkpoints the WAL and frees unused pages. A full disk is reported elsewhere; the next maintenance tries again. */
+/** Checkpoints the log and frees unused pages. If that fails, the next maintenance tries again. */
 export const tidying = ({ log }: Ambient, database: Database): Task => ({
   name: "tidying",
   run: async () => {
     try {
       database.checkpoint();
       const bytes = giveBack(database);
-      if (bytes > 0) log.info("free pages given back", { file: database.file, bytes });
+      if (bytes > 0) log.info("database shrunk", { file: database.file, bytes });
     } catch (error) {
       log.warn("a database could not be tidied", { file: database.file, error });
     }
   },
 });
 
-/** Logs the wear of the storage medium once per maintenance. */
+/** Logs the wear of the storage at each maintenance. */
 export const wearReport = (
   { log }: Ambient,
   board: { readonly readings: () => BoardReadings | undefined; readonly writtenLastDay: () => number | undefined },

@@ -1,27 +1,28 @@
 import type { Millis } from "../base/clock.ts";
 import { type Rule, ruleFrom, ruleOffset } from "./zone-rule.ts";
 
-/** Offset of local time from UTC at a moment; positive east of Greenwich. */
+/** A time zone. */
 export interface Zone {
+  /** The offset of local time from UTC at a moment in milliseconds since 1970; positive east of Greenwich. */
   offsetAt(wall: Millis): Millis;
 }
 
 export const utc: Zone = { offsetAt: () => 0 };
 
-/** Reads a file of the board; undefined: it does not exist. */
+/** Reads a file of the board; undefined if it does not exist. */
 export type ReadBytes = (file: string) => Uint8Array | undefined;
 
-/** The zone of that name, or the board's own; undefined: the board does not know the name. */
+/** The zone with this name, or without a name the board's own; undefined if the board does not know the name. */
 export function zoneNamed(name: string | undefined, read: ReadBytes): Zone | undefined {
   if (name === "UTC") return utc;
   const bytes = read(name === undefined ? "/etc/localtime" : `/usr/share/zoneinfo/${name}`);
-  // Without /etc/localtime the board is on UTC: localtime(5).
+  // Without /etc/localtime the board's zone is UTC: localtime(5).
   return bytes === undefined ? (name === undefined ? utc : undefined) : zoneFrom(bytes);
 }
 
 /**
- * Parses a compiled zone as written by zic(8) (TZif, RFC 9636, versions 2 and later). V8 could do this with ICU, but
- * its tables take 8 MB of memory once they are used.
+ * Parses a compiled time zone (TZif, RFC 9636, version 2 and later); undefined if it is not a valid one. V8 could do this
+ * with ICU, whose tables take 8 MB of memory once they are used.
  */
 export function zoneFrom(bytes: Uint8Array): Zone | undefined {
   try {
@@ -38,7 +39,9 @@ export function zoneFrom(bytes: Uint8Array): Zone | undefined {
 
 const headerSize = 44;
 
+/** The header of a TZif file: the numbers of entries in the block after it. */
 interface Header {
+  /** The place of the data block in the file, in bytes. */
   readonly at: number;
   readonly version: number;
   readonly utcMarks: number;
@@ -90,10 +93,13 @@ function zoneOf(bytes: Uint8Array, header: Header): Zone | undefined {
 }
 
 interface Table {
+  /** The moments at which the offset changes, in milliseconds since 1970. */
   readonly transitions: readonly Millis[];
+  /** The offset from each transition on. */
   readonly offsets: readonly Millis[];
+  /** The offset before the first transition. */
   readonly before: Millis;
-  /** Applies after the last transition. */
+  /** Applies after the last transition; undefined: the last offset does. */
   readonly rule: Rule | undefined;
 }
 

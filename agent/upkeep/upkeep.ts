@@ -5,13 +5,13 @@ import type { Cron } from "../config/cron.ts";
 import { lastBegin } from "./calendar.ts";
 import type { Zone } from "./time-zone.ts";
 
-/** A maintenance task. It throws only errors that the agent cannot survive. */
+/** A maintenance task. Its errors end the agent, so it throws only those that must. */
 export interface Task {
   readonly name: string;
   run(signal: AbortSignal): Promise<void>;
 }
 
-export interface UpkeepParts {
+export interface UpkeepDeps {
   readonly schedule: Cron;
   /** The time zone of the schedule; UTC if this board does not know it. */
   readonly zone: Zone;
@@ -19,56 +19,57 @@ export interface UpkeepParts {
   readonly tasks: readonly Task[];
 }
 
-/** Interval of checks: schedules start on whole minutes. */
-const look: Millis = 60_000;
+/** Interval of the checks; schedules start on whole minutes. */
+const checkInterval: Millis = 60_000;
 
-/** Interval of maintenance while the clock has never been set. */
+/** Interval of the maintenance while the clock is not synchronised. */
 const unsetPeriod: Millis = 86_400_000;
 
-/** A missed start is made up for within this time. */
+/** A start that was missed is made up for if it is not older than this. */
 const madeUp: Millis = 6 * 3_600_000;
 
-/** Runs the maintenance by the calendar, one task after another, so that none overlaps another or itself. */
+/** Runs the maintenance tasks on schedule, one after another. */
 export class Upkeep {
   readonly #ambient: Ambient;
-  readonly #parts: UpkeepParts;
-  /** The calendar was checked up to here. */
-  #looked: Instant;
+  readonly #deps: UpkeepDeps;
+  /** When the schedule was last checked. */
+  #checked: Instant;
+  /** When the last maintenance began; at first the start of the process. */
   #done: Instant;
 
-  constructor(ambient: Ambient, parts: UpkeepParts) {
+  constructor(ambient: Ambient, deps: UpkeepDeps) {
     this.#ambient = ambient;
-    this.#parts = parts;
-    this.#looked = ambient.clock.now();
-    this.#done = this.#looked;
+    this.#deps = deps;
+    this.#checked = ambient.clock.now();
+    this.#done = this.#checked;
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
     while (!signal.aborted) {
-      await sleep(clock, look, signal);
+      await sleep(clock, checkInterval, signal);
       if (signal.aborted) return;
       const now = clock.now();
       const isDue = this.#isDue(now);
-      this.#looked = now;
+      this.#checked = now;
       if (isDue) await this.#maintain(now, signal);
     }
   }
 
   #isDue(now: Instant): boolean {
-    const { schedule, zone, clock } = this.#parts;
+    const { schedule, zone, clock } = this.#deps;
     if (clock() === "unsynced") return elapsed(this.#done, now) >= unsetPeriod;
-    // A clock that was set missed no start, however far it jumped; one set back does not repeat any.
-    const passed = elapsed(this.#looked, now);
-    const jumped = Math.abs(now.wall - this.#looked.wall - passed) > look;
-    const back = jumped ? Math.min(passed, madeUp) : Math.min(now.wall - this.#looked.wall, madeUp);
+    // If the clock was set, the time that it jumped over contains no missed start, and a jump back repeats none.
+    const passed = elapsed(this.#checked, now);
+    const jumped = Math.abs(now.wall - this.#checked.wall - passed) > checkInterval;
+    const back = jumped ? Math.min(passed, madeUp) : Math.min(now.wall - this.#checked.wall, madeUp);
     return back > 0 && lastBegin(schedule, zone, now.wall, back) !== undefined;
   }
 
   async #maintain(now: Instant, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#ambient;
     this.#done = now;
-    for (const task of this.#parts.tasks) {
+    for (const task of this.#deps.tasks) {
       if (signal.aborted) return;
       const begun = clock.now();
       await task.run(signal);

@@ -1,19 +1,20 @@
 import type { Millis } from "../base/clock.ts";
 
-/** Standard time and, if any, summer time with its first and last day. */
+/** A rule for the time after a zone's last known transition. Offsets are from UTC. */
 export interface Rule {
   readonly standard: Millis;
+  /** Undefined without summer time. */
   readonly summer: { readonly offset: Millis; readonly begins: RuleDay; readonly ends: RuleDay } | undefined;
 }
 
 interface RuleDay {
-  readonly day:
+  readonly day: /** A weekday (0: Sunday) of a month (1 to 12); week 5 is its last occurrence. */
     | { readonly month: number; readonly week: number; readonly weekday: number }
     /** Day of the year from 1; 29 February is never counted. */
     | { readonly julian: number }
     /** Day of the year from 0. */
     | { readonly ordinal: number };
-  /** Local time of day. */
+  /** Local time, in milliseconds after midnight; may be negative or longer than a day. */
   readonly time: Millis;
 }
 
@@ -23,7 +24,10 @@ const name = "(?:<[^>]+>|[A-Za-z]{3,})";
 const hours = "[+-]?\\d{1,3}(?::\\d{1,2}){0,2}";
 const form = new RegExp(`^${name}(${hours})(?:${name}(${hours})?(?:,([^,]+),([^,]+))?)?$`);
 
-/** Parses a POSIX TZ such as "CET-1CEST,M3.5.0,M10.5.0/3", with the times beyond a day that RFC 9636 permits. */
+/**
+ * Parses a POSIX TZ string such as "CET-1CEST,M3.5.0,M10.5.0/3", also with times beyond a day, as RFC 9636 permits.
+ * Undefined if it is invalid.
+ */
 export function ruleFrom(text: string): Rule | undefined {
   const [, standard, summer, begins, ends] = form.exec(text) ?? [];
   if (standard === undefined) return undefined;
@@ -55,18 +59,19 @@ function timeOf(text: string): Millis {
   return (text.startsWith("-") ? -1 : 1) * (hour * 3600 + minute * 60 + second) * 1000;
 }
 
+/** The offset from UTC at a moment in milliseconds since 1970. */
 export function ruleOffset({ standard, summer }: Rule, wall: Millis): Millis {
   if (summer === undefined) return standard;
   const year = new Date(wall + standard).getUTCFullYear();
   // Start and end are local times: the start in standard time, the end in summer time.
   const begins = startOf(summer.begins, year) - standard;
   const ends = startOf(summer.ends, year) - summer.offset;
-  // In the south, summer time spans the turn of the year.
+  // In the southern hemisphere, summer time spans the turn of the year.
   const isSummer = begins < ends ? wall >= begins && wall < ends : wall >= begins || wall < ends;
   return isSummer ? summer.offset : standard;
 }
 
-/** As if the local time were UTC. */
+/** The moment of a RuleDay in a year, as if local time were UTC. */
 function startOf({ day: on, time }: RuleDay, year: number): Millis {
   const newYear = Date.UTC(year, 0, 1);
   if ("ordinal" in on) return newYear + on.ordinal * day + time;

@@ -1,16 +1,16 @@
 import { exit } from "../../base/exit-codes.ts";
 import type { Run } from "../../base/io.ts";
-import { emqxAcl, mosquittoAcl } from "../../fleet/broker-acl.ts";
-import { isName } from "../../fleet/topics.ts";
+import { emqxAcl, mosquittoAcl } from "../../fleet/mqtt/broker-acl.ts";
+import { isName } from "../../fleet/mqtt/topics.ts";
 
-/** `siteward broker-acl`: prints a fleet's ACL for its broker. Words are site/board[,board…]. */
+/** `siteward broker-acl`: prints the access rules for a fleet's broker. Arguments have the form site/board[,board…]. */
 export const run: Run = async (io, { values, words }) => {
   const fleet = values.get("fleet") ?? "";
   const format = values.get("format") ?? "mosquitto";
   const operators = (values.get("operators") ?? "").split(",").filter((name) => name !== "");
   const problems: string[] = [];
-  if (!isName(fleet)) problems.push("--fleet is needed: the fleet's name, small letters, digits and dashes");
-  if (format !== "mosquitto" && format !== "emqx") problems.push("--format is mosquitto or emqx");
+  if (!isName(fleet)) problems.push("--fleet is required: the fleet's name, of small letters, digits and dashes");
+  if (format !== "mosquitto" && format !== "emqx") problems.push("--format must be mosquitto or emqx");
   for (const name of operators)
     if (!/^[^\s#+"/]+$/.test(name)) problems.push(`${JSON.stringify(name)} cannot be the name of an operator`);
   const sites = new Map<string, string[]>();

@@ -1,9 +1,9 @@
 import { exit } from "../../base/exit-codes.ts";
 import type { Io, Run } from "../../base/io.ts";
 import { isRecord } from "../../base/json.ts";
-import { nearest } from "../../base/nearest.ts";
+import { nearest } from "../../base/text/nearest.ts";
+import { commands } from "../../commands/desk/definitions/registry.ts";
 import { publishedSchema } from "../../commands/desk/published-schema.ts";
-import { commands } from "../../commands/desk/registry.ts";
 import { give } from "./send-command.ts";
 
 /** `siteward cmd NAME [JSON]`: sends a command to the agent on this board over its socket. */

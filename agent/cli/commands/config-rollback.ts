@@ -8,7 +8,7 @@ export const rollback: Run = async (io, args) => {
   const to = args.values.get("to");
   const isNumber = to === undefined || /^(0|[1-9][0-9]{0,14})$/.test(to);
   if (!isNumber) {
-    io.stderr.line(`siteward: config rollback: --to takes the number of a version, or 0 for none of the fleet's`);
+    io.stderr.line(`siteward: config rollback: --to takes the number of a version, or 0 for no settings of the fleet`);
     return exit.usage;
   }
   const order = { name: "config.rollback", args: to === undefined ? {} : { toVersion: Number(to) } };
@@ -17,6 +17,6 @@ export const rollback: Run = async (io, args) => {
 
 function sentence({ version, desiredVersion }: JsonRecord, isRehearsal: boolean): string {
   const what = version === 0 ? "this board's own files alone" : `version ${version} of the fleet's settings`;
-  const when = isRehearsal ? "would be in force" : "is in force in a moment";
-  return `${what} ${when}; the fleet's next version after ${desiredVersion} is taken again`;
+  const when = isRehearsal ? "would be in force" : "will be in force in a moment";
+  return `${what} ${when}; the fleet's next version after ${desiredVersion} will be accepted again`;
 }

@@ -1,17 +1,21 @@
+import { basename, dirname, join, resolve } from "node:path";
+import { ConfigError } from "../../base/errors.ts";
 import { exit } from "../../base/exit-codes.ts";
 import type { Io, Run } from "../../base/io.ts";
 import { memberOf } from "../../base/json.ts";
-import { nearest } from "../../base/nearest.ts";
-import { jsonText } from "../../base/terminal-text.ts";
-import { profileSchema } from "../../board/profile-schema.ts";
-import { apiVersion, checkFile, kind, type Loaded, variableOf } from "../../config/load.ts";
+import { nearest } from "../../base/text/nearest.ts";
+import { jsonText } from "../../base/text/terminal-text.ts";
+import { profileSchema } from "../../board/profile/profile-schema.ts";
+import { apiVersion, checkFile, defaultFile, kind, type Loaded, variableOf } from "../../config/load.ts";
 import { fileSchema, markdown, printSchema, example as writeExample } from "../../config/reference.ts";
+import type { LeftOut } from "../../config/remote-fit.ts";
 import type { Entries, Section, Setting } from "../../config/schema.ts";
 import { settings } from "../../config/settings.ts";
 import { settingsIn, valueAt } from "../../config/values.ts";
-import { configOf } from "../../process/load-config.ts";
+import { leftOutText } from "../../fleet/configuration/config-problems.ts";
+import { configOf, type LoadedConfig } from "../../process/load-config.ts";
 
-/** `siteward config show`: prints the configuration in force, as a usable file. */
+/** `siteward config show`: prints the configuration in force in the form of a configuration file. */
 export const show: Run = async (io, { flags, values }) => {
   const loaded = configOf(io, values.get("config"));
   warn(io, loaded);
@@ -21,16 +25,33 @@ export const show: Run = async (io, { flags, values }) => {
 
 export const check: Run = async (io, { words: [file = ""] }) => {
   checkFile(file);
-  io.stdout.line(`${file} is good`);
+  const leftOut = leftOutWith(io, resolve(file));
+  if (leftOut) throw new ConfigError([`${file}: ${leftOutText(leftOut)}`]);
+  io.stdout.line(`${file} is valid`);
   return exit.ok;
 };
+
+/** The stored settings of the fleet that could not be in force with this file; undefined if all could. */
+function leftOutWith(io: Io, file: string): LeftOut | undefined {
+  const folder = dirname(file);
+  const main = basename(folder) === "conf.d" ? join(dirname(folder), basename(defaultFile)) : file;
+  try {
+    const { leftOut } = configOf(io, main === defaultFile ? undefined : main);
+    // Settings that are lost or not readable here say nothing about the file.
+    return leftOut?.version === undefined ? undefined : leftOut;
+  } catch (error) {
+    // The problem is in another file, which is not checked.
+    if (error instanceof ConfigError) return undefined;
+    throw error;
+  }
+}
 
 export const explain: Run = async (io, { values, words: [path = ""] }) => {
   const entry = entryAt(path);
   if (!entry) {
     const similar = nearest(path, pathsIn(settings));
     const meant = similar === undefined ? "" : `; did you mean ${similar}?`;
-    io.stderr.line(`siteward: ${JSON.stringify(path)} is no setting and no section${meant}`);
+    io.stderr.line(`siteward: ${JSON.stringify(path)} is neither a setting nor a section${meant}`);
     return exit.usage;
   }
   const loaded = configOf(io, values.get("config"));
@@ -53,9 +74,12 @@ export const example: Run = async (io) => {
   return exit.ok;
 };
 
-function warn(io: Io, { warnings }: Loaded): void {
-  for (const warning of warnings) io.stderr.line(`siteward: ${warning}`);
+function warn(io: Io, loaded: LoadedConfig): void {
+  for (const warning of warningsOf(loaded)) io.stderr.line(`siteward: ${warning}`);
 }
+
+const warningsOf = ({ warnings, leftOut }: LoadedConfig): readonly string[] =>
+  leftOut ? [...warnings, leftOutText(leftOut)] : warnings;
 
 function asYaml({ config, origins }: Loaded, withOrigin: boolean): string {
   const lines = [`apiVersion: ${apiVersion}`, `kind: ${kind}`];
@@ -76,16 +100,17 @@ function asYaml({ config, origins }: Loaded, withOrigin: boolean): string {
   return `${lines.join("\n")}\n`;
 }
 
-function asJson({ config, origins, files, warnings }: Loaded): string {
+function asJson(loaded: LoadedConfig): string {
+  const { config, origins, files } = loaded;
   const values = [...settingsIn(settings)].map(({ path, setting }) => {
     const value = valueAt(config, path);
     const shown = value === undefined ? null : typeof value === "number" ? numberOf(setting, value) : value;
     return [path, { value: shown, origin: origins.get(path) }] as const;
   });
-  return `${jsonText({ settings: Object.fromEntries(values), files, warnings }, 2)}\n`;
+  return `${jsonText({ settings: Object.fromEntries(values), files, warnings: warningsOf(loaded) }, 2)}\n`;
 }
 
-/** Shows durations and sizes in their written form; settings that are numbers in the file stay numbers. */
+/** Durations and sizes as text, as in the file; other numbers stay numbers. */
 const numberOf = (setting: Setting<unknown>, value: number): unknown =>
   setting.json.type === "string" ? setting.show(value) : value;
 
@@ -94,9 +119,9 @@ function settingText(path: string, setting: Setting<unknown>, { config, origins 
   return [
     `${path}: ${show(valueAt(config, path))}`,
     `  ${setting.sentence}`,
-    `  from      ${origins.get(path)}`,
+    `  set by    ${origins.get(path)}`,
     `  default   ${show(setting.default)}`,
-    `  takes     ${setting.accepts}`,
+    `  accepts   ${setting.accepts}`,
     `  variable  ${variableOf(path)}`,
     "",
   ].join("\n");

@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
-import { parseDuration } from "../../base/duration.ts";
 import { exit } from "../../base/exit-codes.ts";
 import type { Args, Io } from "../../base/io.ts";
+import { parseDuration } from "../../base/time/duration.ts";
 import { archiveName, collectDiagnostics } from "../../doctor/diagnostics.ts";
 import { examine } from "../../doctor/examination.ts";
 import { configOf as configFor } from "../../doctor/patient.ts";
@@ -18,13 +18,13 @@ export async function collect(io: Io, { values, flags }: Args): Promise<number> 
     return exit.usage;
   }
   if (process.getuid?.() !== 0)
-    io.stderr.line("siteward: diag collect: this user is not root: what only root may read is not in it");
+    io.stderr.line("siteward: diag collect: not run as root: the archive lacks everything that only root may read");
   const { patient, close } = patientOf(io, values.get("config"));
   try {
     const config = configFor(patient);
     const { configuration, ambient, files, program, env, etc } = patient;
     const folder = config?.run.folder ?? runFolder(io);
-    const parts = {
+    const deps = {
       version,
       config,
       origins: "loaded" in configuration ? configuration.loaded.origins : undefined,
@@ -37,10 +37,10 @@ export async function collect(io: Io, { values, flags }: Args): Promise<number> 
       logsSince,
     };
     const file = resolve(values.get("output") ?? archiveName(config?.board.name ?? io.hostname, io.clock.now().wall));
-    const archive = await collectDiagnostics(ambient, parts, file, io.signal);
+    const archive = await collectDiagnostics(ambient, deps, file, io.signal);
     io.stdout.line(archive.file);
     io.stdout.line(`  ${archive.bytes} bytes, sha256 ${archive.sha256}`);
-    io.stdout.line(`  ${archive.entries.length} files; secrets were taken out: look through it before you send it`);
+    io.stdout.line(`  ${archive.entries.length} files; secrets were removed; review the archive before you send it`);
     return exit.ok;
   } finally {
     close();

@@ -3,8 +3,8 @@ import { ConfigError } from "../../base/errors.ts";
 import { exit } from "../../base/exit-codes.ts";
 import type { Args, Io } from "../../base/io.ts";
 import { silent } from "../../base/logger.ts";
-import { nearest } from "../../base/nearest.ts";
-import { boardFiles } from "../../board/board-files.ts";
+import { nearest } from "../../base/text/nearest.ts";
+import { boardFiles } from "../../board/sensors/board-files.ts";
 import { defaultFile, etc } from "../../config/load.ts";
 import { ApiProbe } from "../../doctor/api-probe.ts";
 import { checkIds, checksNamed, examine, type Finding } from "../../doctor/examination.ts";
@@ -14,9 +14,9 @@ import { findingLines, reportWidth, summaryLine } from "../../doctor/report.ts";
 import { askedCredentials, proxiesOf } from "../../process/api-access.ts";
 import { configOf, runFolder } from "../../process/load-config.ts";
 import { version } from "../../process/version.ts";
-import { findStatus, thisMachine } from "./status-reader.ts";
+import { findStatus, thisMachine } from "./status/status-reader.ts";
 
-/** `siteward doctor`: checks this board, its agent and its links, and gives hints. Changes nothing. */
+/** `siteward doctor`: checks this board, its agent and its connections, and prints remedies. Changes nothing. */
 export async function run(io: Io, args: Args): Promise<number> {
   const only = args.values.get("only")?.split(",");
   const unknown = only?.find((word) => checksNamed(word).length === 0);
@@ -27,12 +27,12 @@ export async function run(io: Io, args: Args): Promise<number> {
     return exit.usage;
   }
   if (process.getuid?.() !== 0)
-    io.stderr.line("siteward: doctor: this user is not root: what only root may read cannot be judged");
+    io.stderr.line("siteward: doctor: not run as root: files that only root may read cannot be checked");
   const { patient, close } = patientOf(io, args.values.get("config"));
   try {
     const chosen = only?.flatMap((word) => checksNamed(word));
     const findings = await examine(patient, { only: chosen, offline: args.flags.has("offline") });
-    tell(io, args, findings);
+    print(io, args, findings);
     return codeOf(findings, args.flags.has("warnings-as-errors"));
   } finally {
     close();
@@ -44,7 +44,7 @@ export function codeOf(findings: readonly Finding[], warningsToo: boolean): numb
   return isBad ? exit.failed : exit.ok;
 }
 
-function tell({ stdout }: Io, { flags }: Args, findings: readonly Finding[]): void {
+function print({ stdout }: Io, { flags }: Args, findings: readonly Finding[]): void {
   if (flags.has("json")) {
     stdout.json({ schema: "siteward.doctor/1", version, findings }, 2);
     return;
@@ -53,7 +53,7 @@ function tell({ stdout }: Io, { flags }: Args, findings: readonly Finding[]): vo
   stdout.line(summaryLine(findings));
 }
 
-/** Builds the checks' view of this board. */
+/** Everything that the checks examine: the configuration, the status file, and access to this machine and the API. */
 export function patientOf(io: Io, file: string | undefined): { readonly patient: Patient; close(): void } {
   const ambient = { clock: io.clock, random: io.random, log: silent };
   const places = { env: io.env, etc };

@@ -5,10 +5,10 @@ import { ConfigError, hintOf, sentenceOf } from "../../base/errors.ts";
 import { exit } from "../../base/exit-codes.ts";
 import type { Args, Io } from "../../base/io.ts";
 import { silent } from "../../base/logger.ts";
-import { readCredentialFile } from "../../client/credential-file.ts";
-import { CredentialsError } from "../../client/credentials-error.ts";
-import { KubeconfigCredentials } from "../../client/kubeconfig-credentials.ts";
-import { TransportError } from "../../client/transport-error.ts";
+import { readCredentialFile } from "../../client/credentials/credential-file.ts";
+import { CredentialsError } from "../../client/credentials/credentials-error.ts";
+import { KubeconfigCredentials } from "../../client/credentials/kubeconfig-credentials.ts";
+import { TransportError } from "../../client/transport/transport-error.ts";
 import { ApiProbe } from "../../doctor/api-probe.ts";
 import {
   checkFleet,
@@ -26,19 +26,19 @@ import { proxiesOf } from "../../process/api-access.ts";
 import { configOf } from "../../process/load-config.ts";
 import { canAsk, promptOf } from "./prompt.ts";
 
-/** `siteward enroll`: gives this board its credentials. Checks everything before writing anything. */
+/** `siteward enroll`: installs this board's credentials. Checks everything before writing anything. */
 export async function run(io: Io, args: Args): Promise<number> {
   const root = args.values.get("root") ?? "/";
   const { ledger, settings, dropIn } = places(root);
-  const wrong = rootProblem(root);
-  if (wrong !== undefined) {
-    io.stderr.line(`siteward: enroll: ${wrong}; nothing was written`);
+  const problem = rootProblem(root);
+  if (problem !== undefined) {
+    io.stderr.line(`siteward: enroll: ${problem}; nothing was written`);
     return exit.usage;
   }
   if (!args.flags.has("dry-run")) checkWritable([ledger, settings, dropIn]);
   if (isUnfinished(ledger) && !args.flags.has("dry-run")) {
     const ended = finish(ledger);
-    io.stdout.line(`an enrolment that was cut short is finished now: ${ended.join(", ")}`);
+    io.stdout.line(`finished an enrolment that was interrupted: ${ended.join(", ")}`);
     if (!args.values.has("kubeconfig") && !args.values.has("server")) {
       io.stdout.write(next(root));
       return exit.ok;
@@ -56,8 +56,8 @@ export async function run(io: Io, args: Args): Promise<number> {
   checkInForce(io, root);
   checkFleet(enrolment.fleet, names(io, enrolment, root));
   const files = enrolmentFiles(enrolment, root);
-  const gone = leftovers(enrolment, root).filter((path) => existsSync(path));
-  const reached = await greet(io, enrolment.kubeconfig).catch((error: unknown) => {
+  const outdated = leftovers(enrolment, root).filter((path) => existsSync(path));
+  const reached = await contactServer(io, enrolment.kubeconfig).catch((error: unknown) => {
     throw given.server && error instanceof TransportError
       ? new CredentialsError(sentenceOf(error), "Name the authority that signed its certificate: --ca FILE.")
       : error;
@@ -65,13 +65,13 @@ export async function run(io: Io, args: Args): Promise<number> {
   io.stdout.line(reached);
   if (args.flags.has("dry-run")) {
     for (const { path, mode } of files) io.stdout.line(`would write ${path} (mode ${mode.toString(8)})`);
-    for (const path of gone) io.stdout.line(`would remove ${path} (no broker is named)`);
+    for (const path of outdated) io.stdout.line(`would remove ${path} (no broker is named)`);
     return exit.ok;
   }
   writeAll(files, ledger);
-  for (const path of gone) rmSync(path, { force: true });
+  for (const path of outdated) rmSync(path, { force: true });
   for (const { path, mode } of files) io.stdout.line(`wrote ${path} (mode ${mode.toString(8)})`);
-  for (const path of gone) io.stdout.line(`removed ${path} (no broker is named)`);
+  for (const path of outdated) io.stdout.line(`removed ${path} (no broker is named)`);
   io.stdout.write(next(root));
   if (root !== "/" || args.flags.has("no-doctor")) return exit.ok;
   io.stdout.write("\nsiteward doctor:\n");
@@ -83,9 +83,9 @@ const next = (root: string): string =>
   root === "/"
     ? "next: sudo systemctl daemon-reload && sudo systemctl enable siteward && sudo systemctl restart siteward\n" +
       "      siteward status --wait ready --timeout 2m\n"
-    : `next: put the card into its board; siteward starts with it if its service is enabled\n`;
+    : `next: put the card into its board; siteward starts at boot if its service is enabled\n`;
 
-/** Input from options or prompts. */
+/** The user's input, from options or prompts. */
 interface Inputs {
   readonly kubeconfig: { readonly file: string; readonly context: string | undefined } | undefined;
   readonly server: { readonly url: string; readonly token: string; readonly ca: string | undefined } | undefined;
@@ -103,38 +103,38 @@ interface Inputs {
 }
 
 async function inputs(io: Io, { values }: Args): Promise<Inputs | undefined> {
-  const of = (name: string): string | undefined => values.get(name);
-  const file = of("kubeconfig");
-  const url = of("server");
-  if (file === undefined && url === undefined) return canAsk(io.stdout) ? await asked(io) : undefined;
-  const tokenFile = of("token-file");
+  const option = (name: string): string | undefined => values.get(name);
+  const file = option("kubeconfig");
+  const url = option("server");
+  if (file === undefined && url === undefined) return canAsk(io.stdout) ? await prompted(io) : undefined;
+  const tokenFile = option("token-file");
   const token = tokenFile === undefined ? undefined : (await readCredentialFile(tokenFile, "token file")).trim();
   if (url !== undefined && token === undefined) return undefined;
-  const broker = of("mqtt");
+  const broker = option("mqtt");
   return {
-    kubeconfig: file === undefined ? undefined : { file, context: of("context") },
-    server: url === undefined ? undefined : { url, token: token ?? "", ca: of("ca") },
-    site: of("site"),
-    board: of("board"),
+    kubeconfig: file === undefined ? undefined : { file, context: option("context") },
+    server: url === undefined ? undefined : { url, token: token ?? "", ca: option("ca") },
+    site: option("site"),
+    board: option("board"),
     fleet:
       broker === undefined
         ? undefined
         : {
             url: broker,
-            name: of("fleet") ?? "",
-            certificate: of("certificate"),
-            key: of("key"),
-            ca: of("mqtt-ca"),
+            name: option("fleet") ?? "",
+            certificate: option("certificate"),
+            key: option("key"),
+            ca: option("mqtt-ca"),
           },
   };
 }
 
-/** Prompts for the same input. */
-async function asked(io: Io): Promise<Inputs> {
+/** Prompts for the input at the terminal. */
+async function prompted(io: Io): Promise<Inputs> {
   const prompt = await promptOf(io.stdout, io.signal);
   const ask = async (question: string): Promise<string | undefined> => (await prompt.ask(question)) || undefined;
   try {
-    const file = await ask("kubeconfig file (Enter: give address and token instead): ");
+    const file = await ask("kubeconfig file (Enter: enter address and token instead): ");
     const server =
       file === undefined
         ? {
@@ -162,7 +162,7 @@ async function asked(io: Io): Promise<Inputs> {
   }
 }
 
-/** Reads every named file now, so that an unreadable one is reported before anything is written. */
+/** Reads all named files, so that an unreadable one is reported before anything is written. */
 async function read({ kubeconfig, server, site, board, fleet }: Inputs): Promise<Enrolment> {
   const text = (file: string | undefined, what: string): Promise<string> | undefined =>
     file === undefined ? undefined : readCredentialFile(file, what);
@@ -182,7 +182,7 @@ async function read({ kubeconfig, server, site, board, fleet }: Inputs): Promise
   };
 }
 
-/** Names that the certificate must carry: as enrolled, or as configured before. */
+/** The names of site and board that the client certificate must contain: as given now, or else as configured before. */
 function names(io: Io, { site, board }: Enrolment, root: string): { readonly site: string; readonly board: string } {
   const former = root === "/" ? configured(io) : undefined;
   return {
@@ -191,13 +191,15 @@ function names(io: Io, { site, board }: Enrolment, root: string): { readonly sit
   };
 }
 
-/** Refuses to enrol credentials that the configuration would not use. */
+/**
+ * Throws a ConfigError if the configuration names another kubeconfig, so that the service would not use the new one.
+ */
 function checkInForce(io: Io, root: string): void {
   const named = root === "/" ? configured(io)?.api.kubeconfig : undefined;
   if (named === undefined || named === places(root).credentials("kubeconfig")) return;
   throw new ConfigError([
-    `api.kubeconfig names ${named}, and the service would go on using that; take the setting out (siteward config explain ` +
-      "api.kubeconfig tells where it stands), and enrol again",
+    `api.kubeconfig names ${named}, and the service would keep using it; remove the setting (siteward config explain ` +
+      "api.kubeconfig shows where it is set), and enrol again",
   ]);
 }
 
@@ -211,10 +213,11 @@ function configured(io: Io) {
 }
 
 /**
- * Contacts the API server with the new credentials. A server that refuses them, or that we do not trust, ends the
- * enrolment; an unreachable one does not, as boards are prepared at a bench.
+ * Contacts the API server with the new credentials and returns a sentence about the outcome. Throws if the server
+ * refuses them, or if its certificate is not trusted. An unreachable server is no error: boards are often prepared
+ * elsewhere.
  */
-async function greet(io: Io, kubeconfig: string): Promise<string> {
+async function contactServer(io: Io, kubeconfig: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "siteward-enroll-"));
   const file = join(folder, "kubeconfig");
   writeFileSync(file, kubeconfig, { mode: 0o600 });
@@ -230,7 +233,7 @@ async function greet(io: Io, kubeconfig: string): Promise<string> {
     if (status === 401)
       throw new CredentialsError(
         `${server.origin} does not accept these credentials`,
-        "Issue new ones, and compare the cluster that they are from.",
+        "Issue new ones, and check that they are for this cluster.",
       );
     return `${server.origin} answers: Kubernetes ${version ?? "of an unknown version"}`;
   } catch (error) {

@@ -11,30 +11,30 @@ import { configOf } from "../../process/load-config.ts";
 import { type Allowed, hardenedDropIn, hardenedFile, hardenedRoot } from "./hardened-drop-in.ts";
 import { writeSystemFile } from "./system-file.ts";
 
-/** `siteward harden`: prints or writes the drop-in that restricts the service to this board and its peers. */
+/** `siteward harden`: prints or writes the drop-in that restricts the service's files and network addresses. */
 export const run: Run = async (io, args) => {
   const hosts = await peersOf(io, args.values.get("config"));
   const allowed: Allowed[] = [];
-  for (const { host, whose } of hosts) {
+  for (const { host, owner } of hosts) {
     const addresses = await addressesOf(host);
     if (addresses.length === 0) {
-      io.stderr.line(`siteward: ${whose}, ${host}, has no address that can be found now`);
-      io.stderr.line("  Nothing is written: the agent could not reach it. Try again when names can be looked up.");
+      io.stderr.line(`siteward: no address was found for the ${owner}, ${host}`);
+      io.stderr.line("  Nothing was written. Try again when host names can be resolved.");
       return exit.failed;
     }
-    allowed.push(...addresses.map((address) => ({ address, whose: `${whose}: ${host}` })));
+    allowed.push(...addresses.map((address) => ({ address, owner: `${owner}: ${host}` })));
   }
-  // Without host names no name server is needed.
+  // Name servers are needed only if a peer has a host name.
   const servers = hosts.some(({ host }) => isIP(host) === 0) ? nameServers(readFact("/etc/resolv.conf") ?? "") : [];
-  for (const address of servers) allowed.push({ address, whose: "name server" });
-  for (const address of localNetworks(readFact)) allowed.push({ address, whose: "the board's own network" });
+  for (const address of servers) allowed.push({ address, owner: "name server" });
+  for (const address of localNetworks(readFact)) allowed.push({ address, owner: "the board's own network" });
   const text = hardenedDropIn(allowed);
   if (!args.flags.has("write")) {
     io.stdout.write(text);
     return exit.ok;
   }
   writeSystemFile(hardenedFile, text);
-  // tmpfiles.d(5) creates the folder at boot; create it now for a service hardened in between.
+  // tmpfiles.d(5) creates the folder at each boot; this call creates it for the time until the next boot.
   mkdirSync(hardenedRoot, { recursive: true, mode: 0o755 });
   io.stdout.line(`${hardenedFile} is written. It takes effect with:`);
   io.stdout.line("  systemctl daemon-reload && systemctl restart siteward");
@@ -43,22 +43,22 @@ export const run: Run = async (io, args) => {
 
 interface Peer {
   readonly host: string;
-  readonly whose: string;
+  readonly owner: string;
 }
 
-/** The agent's peers by the configuration in force. Throws if the way to the API is unknown. */
+/** The hosts that the agent connects to. Throws if the API server's address is unknown. */
 async function peersOf(io: Io, file: string | undefined): Promise<readonly Peer[]> {
   const { config } = configOf(io, file);
   const ambient = { clock: io.clock, random: io.random, log: silent };
-  // Ignore the caller's KUBECONFIG and home folder, which the service does not have.
+  // As in the service, which does not use the user's KUBECONFIG and home folder.
   const asService = { env: { ...io.env, KUBECONFIG: undefined, HOME: config.state.folder } };
   const { server, proxy } = await askedCredentials(asService, config, ambient).access();
   const through = proxy ?? (config.api.proxy === undefined ? undefined : new URL(config.api.proxy));
   const broker = config.mqtt.url === undefined ? undefined : new URL(config.mqtt.url);
   return [
-    { host: hostOf(server), whose: "API server" },
-    ...(through ? [{ host: hostOf(through), whose: "proxy" }] : []),
-    ...(broker ? [{ host: hostOf(broker), whose: "broker" }] : []),
+    { host: hostOf(server), owner: "API server" },
+    ...(through ? [{ host: hostOf(through), owner: "proxy" }] : []),
+    ...(broker ? [{ host: hostOf(broker), owner: "broker" }] : []),
   ];
 }
 

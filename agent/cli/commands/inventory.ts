@@ -4,11 +4,11 @@ import type { Run } from "../../base/io.ts";
 import { type Inventory, inventoryFrom, inventorySchema } from "../../board/inventory.ts";
 
 /**
- * `siteward inventory`: lists the hardware with systeminformation. That starts a dozen tools and takes 40 MB, so the
- * agent runs it as a child process, at its start and once a day.
+ * `siteward inventory`: lists the hardware. The package systeminformation starts a dozen tools and takes 40 MB, so the
+ * agent runs this command as a child process, at its start and once a day.
  */
 export const run: Run = async (io, { flags }) => {
-  const found = await look();
+  const found = await readHardware();
   const inventory = inventoryFrom(JSON.stringify(found));
   if (!inventory) throw new Error("the output of the inventory is invalid");
   if (flags.has("json")) io.stdout.json(found);
@@ -16,8 +16,8 @@ export const run: Run = async (io, { flags }) => {
   return exit.ok;
 };
 
-async function look(): Promise<object> {
-  // The package is CommonJS, and in the bundle needs a global `require` for Node's modules.
+async function readHardware(): Promise<object> {
+  // The package is CommonJS and, when bundled, needs a global `require` for Node's modules.
   Reflect.set(globalThis, "require", createRequire(import.meta.url));
   const { default: of } = await import("systeminformation");
   const [system, os, cpu, memory, disks] = await Promise.all([

@@ -1,23 +1,23 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Compaction, compactFile } from "../../../storage/compaction.ts";
-import { type Inspection, inspect, journalTail } from "../../../storage/inspection.ts";
+import { type Compaction, compactFile } from "../../../storage/database/compaction.ts";
+import { type Inspection, inspect, journalTail } from "../../../storage/database/inspection.ts";
 import { exit } from "../../base/exit-codes.ts";
 import type { Io, Run } from "../../base/io.ts";
-import { journalIntegrity } from "../../doctor/check-journal.ts";
+import { journalIntegrity } from "../../doctor/checks/journal.ts";
 import { findingLines, reportWidth } from "../../doctor/report.ts";
 import { configOf } from "../../process/load-config.ts";
 import { patientOf } from "./doctor.ts";
-import { findStatus, thisMachine } from "./status-reader.ts";
-import { size } from "./status-rows.ts";
+import { findStatus, thisMachine } from "./status/status-reader.ts";
+import { size } from "./status/status-rows.ts";
 
 const files = ["state.db", "cache.db"] as const;
 
-/** The folder of the databases, and whether an agent has them open. */
+/** The folder of the databases, and whether a running agent uses them. Throws if this user may not read the folder. */
 function place(io: Io, file: string | undefined): { readonly folder: string; readonly isInUse: boolean } {
   const { config } = configOf(io, file);
   const found = findStatus(join(config.run.folder, "status.json"), thisMachine());
-  // Without permission a database must not be reported as damaged: throw instead.
+  // Checked here, so that a missing permission is not reported as a damaged database.
   if (existsSync(config.state.folder)) accessSync(config.state.folder, constants.R_OK | constants.X_OK);
   return { folder: config.state.folder, isInUse: found.kind === "fresh" };
 }
@@ -40,9 +40,9 @@ function statsText(file: string, found: Inspection): string {
 function faultText(file: string, found: Exclude<Inspection, { readonly kind: "sound" }>): string {
   switch (found.kind) {
     case "absent":
-      return `${file}: not there yet\n`;
+      return `${file}: does not exist yet\n`;
     case "busy":
-      return `${file}: its agent has it alone; siteward status tells of it\n`;
+      return `${file}: locked by the agent; see siteward status\n`;
     default:
       return `${file}: ${found.kind}: ${found.why}\n`;
   }
@@ -51,7 +51,7 @@ function faultText(file: string, found: Exclude<Inspection, { readonly kind: "so
 export const tail: Run = async (io, { flags, values }) => {
   const most = Number(values.get("lines") ?? "20");
   if (!Number.isSafeInteger(most) || most < 1) {
-    io.stderr.line("siteward: journal tail: --lines takes a number from 1 on");
+    io.stderr.line("siteward: journal tail: --lines takes a number of at least 1");
     return exit.usage;
   }
   const { folder, isInUse } = place(io, values.get("config"));
@@ -61,7 +61,7 @@ export const tail: Run = async (io, { flags, values }) => {
     io.stderr.write(`siteward: ${faultText(file, rows)}`);
     return rows.kind === "absent" ? exit.ok : exit.failed;
   }
-  if (rows.length === 0 && !flags.has("json")) io.stdout.line("nothing waits");
+  if (rows.length === 0 && !flags.has("json")) io.stdout.line("no changes are waiting");
   for (const row of rows) {
     const { seq, type, resource, key, version } = row;
     if (flags.has("json")) io.stdout.json(row);

@@ -8,52 +8,53 @@ import type { Refusal } from "../../commands/desk/refusal.ts";
 import { kidPattern, newKeyPair, signatureOf } from "../../commands/desk/signature.ts";
 import { writeNew } from "../../config/durable-file.ts";
 import { readText } from "../../config/read-text.ts";
+import { parseDesired } from "../../fleet/configuration/desired.ts";
 
 /** `siteward keygen NAME`: creates an operator's key pair, on the operator's machine. */
 export const keygen: Run = async (io, { values, words }) => {
   const [kid = ""] = words;
   if (!kidPattern.test(kid))
-    return refuse(io, exit.usage, "keygen: a key is called by letters, digits, dots and dashes");
+    return refuse(io, exit.usage, "keygen: the name of a key may have letters, digits, dots and dashes");
   const folder = values.get("dir") ?? ".";
-  const [secret, open] = [join(folder, `${kid}.key`), join(folder, `${kid}.pub`)];
+  const [keyFile, publicFile] = [join(folder, `${kid}.key`), join(folder, `${kid}.pub`)];
   const { privateKey, publicKey } = newKeyPair();
   try {
-    writeNew(secret, privateKey, 0o600);
-    writeNew(open, publicKey, 0o644);
+    writeNew(keyFile, privateKey, 0o600);
+    writeNew(publicFile, publicKey, 0o644);
   } catch (error) {
     const isThere = error instanceof Error && "code" in error && error.code === "EEXIST";
-    const why = isThere ? `${secret} or ${open} is there already: take another name or folder` : sentenceOf(error);
+    const why = isThere
+      ? `${keyFile} or ${publicFile} already exists: choose another name or folder`
+      : sentenceOf(error);
     return refuse(io, exit.failed, `keygen: ${why}`);
   }
   io.stdout.write(
-    `${secret}   keep it to yourself: who has it gives commands in your name\n` +
-      `${open}   on each board: sudo install -D -m 644 ${kid}.pub /etc/siteward/trust.d/${kid}.pub\n`,
+    `${keyFile}   keep it secret: anyone who has it can send commands in your name\n` +
+      `${publicFile}   on each board: sudo install -D -m 644 ${kid}.pub /etc/siteward/trust.d/${kid}.pub\n`,
   );
   return exit.ok;
 };
 
-/** `siteward sign`: prints a command's signature, for the user properties `sig` and `kid`. */
+/** `siteward sign`: prints the signature of a command or of settings, for the user properties `sig` and `kid`. */
 export const sign: Run = async (io, { flags, values, words }) => {
   const [keyFile, topic] = [values.get("key"), values.get("topic")];
   const [file = ""] = words;
   if (keyFile === undefined || topic === undefined)
     return refuse(io, exit.usage, "sign needs --key FILE and --topic TOPIC");
+  const isSettings = /^sw1\/[^/]+\/[^/]+\/[^/]+\/config\/desired$/.test(topic);
   const place = /^sw1\/[^/]+\/(?:[^/]+\/([^/]+)|_all)\/cmd\/([^/]+)\/([^/]+)$/.exec(topic);
-  if (!place) return refuse(io, exit.usage, "sign: a command's topic is sw1/FLEET/SITE/BOARD/cmd/NAME/ID");
+  if (!place && !isSettings)
+    return refuse(
+      io,
+      exit.usage,
+      "sign: the topic is sw1/FLEET/SITE/BOARD/cmd/NAME/ID for a command, or …/config/desired for settings",
+    );
   const key = readText(keyFile);
   if ("problem" in key) return refuse(io, exit.failed, `${keyFile}: ${key.problem}`);
   const payload = payloadOf(file);
   if (typeof payload === "string") return refuse(io, exit.failed, payload);
-  const [, board, name = "", id = ""] = place;
-  const read = parseEnvelope(payload, { name, id });
-  if ("refusal" in read) return refuse(io, exit.failed, untaken(file, read.refusal));
-  const { exp, ctr } = read.envelope;
-  if (exp === undefined && ctr === undefined)
-    return refuse(io, exit.failed, `${file}: it needs exp or ctr, or it could be played again`);
-  const scope = board === "_site" ? "site" : "board";
-  // The message expiry is set on publishing; assume a valid one here.
-  const lack = incomplete({ origin: "mqtt", scope, expirySeconds: 1, signature: { sig: "", kid: "" } }, read.envelope);
-  if (lack) return refuse(io, exit.failed, untaken(file, lack));
+  const why = place ? commandProblem(place, payload) : settingsProblem(payload);
+  if (why !== undefined) return refuse(io, exit.failed, `${file}: ${why}`);
   try {
     const sig = signatureOf(topic, payload, key.text);
     const kid = values.get("kid") ?? basename(keyFile).replace(/\.key$/, "");
@@ -61,14 +62,33 @@ export const sign: Run = async (io, { flags, values, words }) => {
     else io.stdout.line(sig);
     return exit.ok;
   } catch (error) {
-    return refuse(io, exit.failed, `${keyFile}: it is not the private key of an operator: ${sentenceOf(error)}`);
+    return refuse(io, exit.failed, `${keyFile}: not a private key of siteward keygen: ${sentenceOf(error)}`);
   }
 };
 
-const untaken = (file: string, { message, field }: Refusal): string =>
-  `${file}: no board would take this: ${message}${field === undefined ? "" : ` (${field})`}`;
+/** Why every board would refuse this command; undefined if there is no such reason. */
+function commandProblem([, board, name = "", id = ""]: readonly string[], payload: Uint8Array): string | undefined {
+  const read = parseEnvelope(payload, { name, id });
+  if ("refusal" in read) return refusalText(read.refusal);
+  const { exp, ctr } = read.envelope;
+  if (exp === undefined && ctr === undefined) return "it needs exp or ctr, which prevent a replay";
+  const scope = board === "_site" ? "site" : "board";
+  // The message expiry is set when the command is published; a valid one is assumed here.
+  const lack = incomplete({ origin: "mqtt", scope, expirySeconds: 1, signature: { sig: "", kid: "" } }, read.envelope);
+  return lack && refusalText(lack);
+}
 
-/** The bytes as they will be published, including a final line break. */
+/** Why every board would refuse these settings; undefined if there is no such reason. */
+function settingsProblem(payload: Uint8Array): string | undefined {
+  const desired = parseDesired(payload);
+  if (desired.kind === "nothing") return "it is empty";
+  return desired.kind === "malformed" ? `every board would refuse this: ${desired.fault.message}` : undefined;
+}
+
+const refusalText = ({ message, field }: Refusal): string =>
+  `every board would refuse this: ${message}${field === undefined ? "" : ` (${field})`}`;
+
+/** The bytes to sign, including a final line break. Returns a sentence if the file cannot be read. */
 function payloadOf(file: string): Uint8Array | string {
   const source = readText(file === "-" ? "/dev/stdin" : file);
   return "problem" in source ? `${file}: ${source.problem}` : Buffer.from(source.text, "utf8");

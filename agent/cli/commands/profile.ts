@@ -2,8 +2,8 @@ import { dirname } from "node:path";
 import { exit } from "../../base/exit-codes.ts";
 import type { Io, Run } from "../../base/io.ts";
 import { model } from "../../board/facts.ts";
-import { type Profile, profileFor } from "../../board/profile.ts";
-import { profileUnit, profileUnitText } from "../../board/profile-unit.ts";
+import { type Profile, profileFor } from "../../board/profile/profile.ts";
+import { profileUnit, profileUnitText } from "../../board/profile/profile-unit.ts";
 import { readFact } from "../../board/read-fact.ts";
 import { readText } from "../../config/read-text.ts";
 import { configOf, factsOf, ownProfiles, profilesOf } from "../../process/load-config.ts";
@@ -30,7 +30,7 @@ export const list: Run = async (io, { flags }) => {
   }
   const shipped = sorted.find(({ file }) => !isOwn(file))?.file;
   if (shipped !== undefined)
-    io.stdout.line(`The others are from ${dirname(shipped)}; those of your own go into ${ownProfiles}.`);
+    io.stdout.line(`The others are from ${dirname(shipped)}; put profiles of your own into ${ownProfiles}.`);
   return code;
 };
 
@@ -52,15 +52,15 @@ export const detect: Run = async (io, { flags }) => {
   const profile = profileFor(facts, profilesOf(io).profiles);
   const name = model(readFact);
   if (flags.has("json")) {
-    const told = { profile: profile?.id ?? null, model: name ?? null, ramMiB: facts.ramMiB ?? null };
-    io.stdout.json({ ...told, compatible: facts.compatible });
+    const summary = { profile: profile?.id ?? null, model: name ?? null, ramMiB: facts.ramMiB ?? null };
+    io.stdout.json({ ...summary, compatible: facts.compatible });
     return exit.ok;
   }
   const rows = [
     ["Profile", profile ? `${profile.id}: ${profile.title}` : "none"],
-    ["Model", name ?? "not told"],
+    ["Model", name ?? "unknown"],
     ["Compatible", facts.compatible.join(", ") || "no device tree"],
-    ["RAM", facts.ramMiB === undefined ? "not told" : `${facts.ramMiB} MiB`],
+    ["RAM", facts.ramMiB === undefined ? "unknown" : `${facts.ramMiB} MiB`],
   ];
   for (const [label = "", text = ""] of rows) io.stdout.line(`${label.padEnd(10)} ${text}`);
   return exit.ok;
@@ -79,7 +79,7 @@ export const apply: Run = async (io, { flags, words: [id] }) => {
   }
   const before = readText(profileUnit);
   if ("text" in before && before.text === text) {
-    io.stdout.line(`${profile.id}: ${profileUnit} says so already`);
+    io.stdout.line(`${profile.id}: ${profileUnit} is up to date`);
     return exit.ok;
   }
   writeSystemFile(profileUnit, text);
@@ -100,7 +100,7 @@ function unknown(io: Io, id: string | undefined): number {
 
 const noEnd = (to: number): boolean => to === Number.MAX_SAFE_INTEGER;
 
-/** The match as written in a profile, without conditions that always hold. */
+/** The match in the form of a profile file, without conditions that every board meets. */
 const matchOf = ({ compatible, ramMiB }: Profile["match"]): object => ({
   ...(compatible.length > 0 && { compatible }),
   ...(!(ramMiB[0] === 0 && noEnd(ramMiB[1])) && { ramMiB }),

@@ -1,8 +1,8 @@
 import type { HasDisposition } from "../../base/errors.ts";
 import type { Output } from "../../base/io.ts";
-import { cleaned } from "../../base/terminal-text.ts";
+import { cleaned } from "../../base/text/terminal-text.ts";
 
-/** Asks questions at a terminal. Rejects with `Declined` on Ctrl-C or Ctrl-D. */
+/** Asks questions at a terminal. Methods reject with `Declined` on Ctrl-C or Ctrl-D. */
 export interface Prompt {
   /** Resolves to "" for a bare Enter. */
   ask(question: string): Promise<string>;
@@ -16,7 +16,7 @@ export class Declined extends Error implements HasDisposition {
   readonly disposition = "exit";
 
   constructor() {
-    super("left without an answer; nothing was done");
+    super("cancelled without an answer; nothing was done");
   }
 }
 

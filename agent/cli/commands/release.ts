@@ -12,12 +12,14 @@ import { version } from "../../process/version.ts";
 import { SiteRelease } from "../../release/site-release.ts";
 import { canAsk, promptOf } from "./prompt.ts";
 
-/** `siteward release`: takes siteward off a site, whose boards the next judge then takes over. Restarts nothing. */
+/**
+ * `siteward release`: removes everything that siteward wrote to a site's Nodes, so that another program can judge them.
+ */
 export async function run(io: Io, { flags, values }: Args): Promise<number> {
   const { config } = configOf(io, values.get("config"));
   const ambient = { clock: io.clock, random: io.random, log: silent };
   const credentials = askedCredentials(io, config, ambient);
-  // Fails on missing credentials before asking for confirmation.
+  // Throws if credentials are missing, before the user is asked for confirmation.
   await credentials.access();
   const dryRun = flags.has("dry-run");
   if (!dryRun && !flags.has("yes") && !(await isConfirmed(io, config.site.name))) return exit.usage;
@@ -37,13 +39,13 @@ export async function run(io: Io, { flags, values }: Args): Promise<number> {
       leaseNamespaces: leaseNamespaces(config.leader),
       identity: identityOf(`release-by-${config.board.name}`, io.random),
       dryRun,
-      tell: (line) => io.stdout.line(line),
+      print: (line) => io.stdout.line(line),
     });
     const { nodes, changed } = await release.run(io.signal);
     io.stdout.write(
       dryRun
         ? `${changed} of ${nodes} Nodes would be changed; nothing was\n`
-        : `${nodes} Nodes looked at, ${changed} changed; no pod was touched and nothing restarted\n` +
+        : `${nodes} Nodes checked, ${changed} changed; no pod was touched and nothing restarted\n` +
             "next: turn on again what --controllers of kube-controller-manager turned off for siteward\n",
     );
     return exit.ok;
@@ -54,13 +56,13 @@ export async function run(io: Io, { flags, values }: Args): Promise<number> {
 
 async function isConfirmed(io: Io, site: string): Promise<boolean> {
   if (!canAsk(io.stdout)) {
-    io.stderr.line("siteward: release: say --yes, or --dry-run to see what would be done");
+    io.stderr.line("siteward: release: confirm with --yes, or use --dry-run to see what would be done");
     return false;
   }
   const prompt = await promptOf(io.stdout, io.signal);
   try {
     const typed = await prompt.ask(
-      `Nobody judges the boards of this site afterwards. Type its name (${site}) to go on: `,
+      `After this, siteward no longer judges the boards of this site. Type its name (${site}) to continue: `,
     );
     if (typed === site) return true;
     io.stderr.line("siteward: release: nothing was done");

@@ -1,58 +1,50 @@
-import { join } from "node:path";
 import { exit } from "../../base/exit-codes.ts";
 import type { Args, Io } from "../../base/io.ts";
 import { isRecord, type JsonRecord } from "../../base/json.ts";
-import { jsonText } from "../../base/terminal-text.ts";
+import { jsonText } from "../../base/text/terminal-text.ts";
 import { isMutating } from "../../commands/desk/checks.ts";
-import { commands } from "../../commands/desk/registry.ts";
+import { commands } from "../../commands/desk/definitions/registry.ts";
 import { giveCommand, SocketError } from "../../commands/operator-api/control-client.ts";
-import { runFolder } from "../../process/load-config.ts";
-
-export interface Order {
-  readonly name: string;
-  readonly args: JsonRecord;
-}
+import { localEnvelope, type Order, reportSocketError, socketOf } from "./own-agent.ts";
 
 /** Sends a command to the agent on this board, prints its progress, and returns the exit code. */
 export async function give(
   io: Io,
   { flags, values }: Pick<Args, "flags" | "values">,
-  { name, args }: Order,
+  order: Order,
   show: (result: JsonRecord) => string = asJson,
 ): Promise<number> {
+  const { name } = order;
   const reason = values.get("reason");
   const definition = commands.get(name);
   if (reason === undefined && definition && isMutating(definition)) {
-    io.stderr.line(`siteward: ${name} changes something: say why, for the log and the status: --reason TEXT`);
+    io.stderr.line(`siteward: ${name} changes something: give a reason for log and status: --reason TEXT`);
     return exit.usage;
   }
   const envelope = {
-    // Under sudo the agent sees root; sudo's own log names the user.
-    ...{ v: 1, id: io.random.uuid(), name, args, by: `local:${process.getuid?.() ?? 0}` },
+    ...localEnvelope(io, order),
     ...(reason !== undefined && { reason }),
     ...(flags.has("dry-run") && { dryRun: true }),
   };
   let last: JsonRecord | undefined;
   try {
-    await giveCommand(values.get("socket") ?? join(runFolder(io), "ctl.sock"), {
+    await giveCommand(socketOf(io, values), {
       envelope,
       signal: io.signal,
-      told: (answer) => {
+      onAnswer: (answer) => {
         last = answer;
         if (flags.has("json")) io.stdout.json(answer);
-        else tell(io, answer, show);
+        else print(io, answer, show);
       },
     });
   } catch (error) {
     if (io.signal.aborted) {
-      const cancel = `cmd cmd.cancel '{"id":"${envelope.id}"}' --reason TEXT`;
-      io.stderr.line(`siteward: not waited for any longer; it goes on, unless: ${cancel}`);
+      const cancel = `siteward cmd cmd.cancel '{"id":"${envelope.id}"}' --reason TEXT`;
+      io.stderr.line(`siteward: stopped waiting; the command continues. To cancel it: ${cancel}`);
       return exit.failed;
     }
     if (!(error instanceof SocketError)) throw error;
-    io.stderr.line(`siteward: ${error.message}`);
-    io.stderr.line(`  ${error.hint}`);
-    return error.isForbidden ? exit.permission : exit.unavailable;
+    return reportSocketError(io, error);
   }
   return codeOf(io, last);
 }
@@ -60,12 +52,14 @@ export async function give(
 function codeOf(io: Io, last: JsonRecord | undefined): number {
   if (last?.state === "succeeded") return exit.ok;
   if (last?.state !== "accepted" && last?.state !== "running") return exit.failed;
-  io.stderr.line("siteward: the agent ended before the command did; the next process takes it up (siteward status)");
+  io.stderr.line(
+    "siteward: the agent ended before the command did; see siteward status for its outcome after a restart",
+  );
   return last.name === "agent.restart" ? exit.ok : exit.failed;
 }
 
 /** Prints results to standard output, progress and errors to standard error. */
-function tell({ stdout, stderr }: Io, answer: JsonRecord, show: (result: JsonRecord) => string): void {
+function print({ stdout, stderr }: Io, answer: JsonRecord, show: (result: JsonRecord) => string): void {
   const { state, message, field, result, tookMs } = answer;
   const isEnd = state !== "accepted" && state !== "running";
   if (state === "succeeded") stderr.line(`succeeded${tookMs === undefined ? "" : ` after ${tookMs} ms`}`);

@@ -8,7 +8,7 @@ class NotWritten extends Error implements HasDisposition {
   readonly disposition = "exit";
 }
 
-/** Writes a file for systemd durably in one step, readable for all as usual there. */
+/** Replaces a file for systemd atomically and durably, with mode 644. */
 export function writeSystemFile(file: string, text: string): void {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o755 });

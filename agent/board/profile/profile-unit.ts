@@ -1,0 +1,24 @@
+import type { Profile } from "./profile.ts";
+
+/** The drop-in that `siteward profile apply` writes: systemd must know these values before the program starts. */
+export const profileUnit = "/etc/systemd/system/siteward.service.d/10-profile.conf";
+
+/** Flags for Node.js. The unit appends them to its own flags; of a repeated flag, V8 applies the last. */
+export const profileFlags = ({ runtime }: Profile): readonly string[] => [
+  `--max-old-space-size=${runtime.oldSpaceMiB}`,
+  `--max-semi-space-size=${runtime.semiSpaceMiB}`,
+  // Without the just-in-time compilers, no memory is needed for compiled code.
+  ...(runtime.jitless ? ["--jitless"] : []),
+];
+
+/** The text of the drop-in. It depends on the profile alone, so the caller can skip writing an unchanged one. */
+export const profileUnitText = (profile: Profile): string =>
+  [
+    "# Written by siteward profile apply, which replaces this file. Put changes of your own into another drop-in.",
+    `# ${profile.title} (${profile.id})`,
+    "[Service]",
+    `Environment="SITEWARD_NODE_FLAGS=${profileFlags(profile).join(" ")}"`,
+    `MemoryHigh=${profile.runtime.memoryHighMiB}M`,
+    `MemoryMax=${profile.runtime.memoryMaxMiB}M`,
+    "",
+  ].join("\n");

@@ -1,0 +1,275 @@
+import type { Millis } from "../../../base/clock.ts";
+import { wrap } from "../../../base/text/wrap.ts";
+import { formatDuration } from "../../../base/time/duration.ts";
+import type { Status } from "../../../status/schema.ts";
+
+/**
+ * The lines of the status below the problems. Each component has one or more lines; the first begins with its label.
+ */
+export function statusRows(status: Status, width: number): readonly string[] {
+  const rows = (label: string, texts: readonly string[]): readonly string[] =>
+    texts
+      .flatMap((text) => wrap(text.trimEnd(), width - 12))
+      .map((text, at) => `${(at === 0 ? label : "").padEnd(11)} ${text}`);
+  const { eviction, journal, memory, traffic, board, clock, config, commands = [] } = status;
+  return [
+    ...rows("Leader", leaderRows(status)),
+    ...rows("Links", linkRows(status)),
+    ...rows("Last outage", outageRows(status)),
+    ...rows("Watches", watchRows(status)),
+    ...rows("Zones", zoneRows(status)),
+    ...rows("Eviction", eviction ? [evictionRow(eviction, status)] : []),
+    ...rows("Controllers", controllerRows(status)),
+    ...rows("Journal", journal ? [journalRow(journal)] : []),
+    ...rows("Memory", memory ? [memoryRow(memory)] : []),
+    ...rows("Traffic", traffic ? [trafficRow(traffic)] : []),
+    ...rows("Board", board?.model || board?.storage || board?.tempC !== undefined ? [boardRow(board)] : []),
+    ...rows("Clock", clock ? [clockRow(clock)] : []),
+    ...rows("Config", config?.desiredVersion === undefined ? [] : [configRow(config)]),
+    ...rows("Commands", commands.slice(0, mostCommands).map(commandRow)),
+  ];
+}
+
+const mostCommands = 3;
+
+/** The width of a column of names in characters: the longest name, at least 16. */
+const wide = (names: readonly string[]): number => Math.max(16, ...names.map(({ length }) => length));
+
+function leaderRows({ leader, identity, link, writtenAt }: Status): readonly string[] {
+  if (!leader) return [];
+  const { role, holder, term, since, leaseAgeMs, leaseDurationMs, renewP95Ms, missedRenewals, ended } = leader;
+  const unknown = link && link.api.state !== "up" ? "not known, no answer from the API server" : "none";
+  const who = role === "leader" ? "this board" : (holder ?? unknown);
+  const facts = [
+    `${who}${holder === undefined ? "" : `, term ${term}`}`,
+    since && holder !== undefined ? `since ${clockTime(since)} (${ago(since, writtenAt)})` : undefined,
+  ];
+  const lease = [
+    leaseAgeMs === undefined ? undefined : leaseText(role, formatDuration(leaseAgeMs), formatDuration(leaseDurationMs)),
+    renewP95Ms === undefined ? undefined : `renew p95 ${renewP95Ms} ms`,
+    missedRenewals === undefined ? undefined : `${missedRenewals} missed`,
+  ];
+  const past =
+    ended && `; the term of this board ended at ${clockTime(ended.at)} (${ago(ended.at, writtenAt)} ago): ${ended.why}`;
+  const self = role === "leader" || holder === identity.board ? "" : (past ?? "; this board is standby");
+  return [[joined(facts), joined(lease)].filter(Boolean).join("; ") + self];
+}
+
+/**
+ * A standby shows when it last read the Lease, which it does rarely: the Lease may have been renewed many times since.
+ */
+const leaseText = (role: string, age: string, duration: string): string =>
+  role === "leader" ? `lease ${age} old of ${duration}` : `lease of ${duration}, seen ${age} ago`;
+
+function linkRows({ link, writtenAt }: Status): readonly string[] {
+  if (!link) return [];
+  const { state, since, rttP50Ms, rttP95Ms, requests1h, failed1h, watch } = link.api;
+  const again = watch.restarts1h === undefined ? `${watch.restarts} restarts` : `${watch.restarts1h} restarts/h`;
+  const facts = joined([
+    `api ${state} for ${ago(since, writtenAt)}`,
+    rttP50Ms === undefined ? undefined : `rtt ${rttP50Ms}/${rttP95Ms ?? "?"} ms p50/p95`,
+    // Shown instead of packet loss, which cannot be measured without privileges.
+    failed1h === undefined ? undefined : `${failed1h} of ${requests1h} requests failed (1 h)`,
+    `${watch.open} ${watch.open === 1 ? "watch" : "watches"} (${again})`,
+  ]);
+  return [facts, ...(link.mqtt ? [brokerRow(link.mqtt, writtenAt)] : [])];
+}
+
+function outageRows({ link, eviction }: Status): readonly string[] {
+  const outage = link?.api.lastOutage;
+  if (outage === undefined) return [];
+  const { from, to, boardsHeld, podsHeld } = outage;
+  const held = [
+    ...(boardsHeld > 0 ? [counted(boardsHeld, "board")] : []),
+    ...(podsHeld > 0 ? [counted(podsHeld, "pod")] : []),
+  ];
+  const effect = held.length === 0 ? "nothing had to be held" : `${held.join(" and ")} held, nothing evicted`;
+  return [
+    `${clockTime(from)} to ${clockTime(to)} (${ago(from, to)}): no answer from the API server; ${effect}${
+      eviction?.held === undefined ? "" : "; the hold lasts until the boards report again"
+    }`,
+  ];
+}
+
+function brokerRow(mqtt: NonNullable<NonNullable<Status["link"]>["mqtt"]>, writtenAt: string): string {
+  const { state, since, session, rttMs, outbox, dropped, server } = mqtt;
+  const waiting = (["state", "response", "event"] as const)
+    .filter((kind) => outbox[kind] > 0)
+    .map((kind) => `${outbox[kind]} ${kind}${outbox[kind] === 1 || kind === "state" ? "" : "s"}`);
+  const oldest = outbox.oldestMs === undefined ? "" : ` (${formatDuration(outbox.oldestMs)})`;
+  return joined([
+    `mqtt ${state} for ${ago(since, writtenAt)}`,
+    `session ${session}`,
+    rttMs === undefined ? undefined : `rtt ${rttMs} ms`,
+    waiting.length === 0 ? "outbox empty" : `outbox ${waiting.join(" + ")}${oldest}`,
+    `${dropped} dropped`,
+    server,
+  ]);
+}
+
+const watchRows = ({ watches = [] }: Status): readonly string[] =>
+  watches.map(({ resource, state, objects, heardMs, rejected }) => {
+    const lastEvent = heardMs === undefined ? "" : `last event ${formatDuration(heardMs)} ago`;
+    const refused = rejected === 0 ? "" : `, ${rejected} rejected`;
+    return [
+      resource.padEnd(wide(watches.map((one) => one.resource))),
+      state.padEnd(8),
+      `${objects} objects`.padEnd(15),
+      lastEvent + refused,
+    ].join(" ");
+  });
+
+const zoneRows = ({ zones = [], judgement }: Status): readonly string[] => [
+  ...zones.map(({ name, state, nodes, ready, rate, frozenUntil }) =>
+    [
+      (name || "(none)").padEnd(wide(zones.map((one) => one.name))),
+      state.padEnd(18),
+      `${ready}/${nodes} ready`.padEnd(14),
+      `${rate}/s`,
+      frozenUntil === undefined ? "" : `  FROZEN until ${clockTime(frozenUntil)}`,
+    ].join(" "),
+  ),
+  ...(zones.length > 0 && judgement?.ageMs !== undefined ? [judgementRow(judgement.ageMs, judgement.unwritten)] : []),
+];
+
+const judgementRow = (ageMs: number, unwritten: number): string =>
+  joined([
+    `judged ${formatDuration(ageMs)} ago`,
+    unwritten === 0 ? undefined : `${counted(unwritten, "silent board", "not marked in the API yet")}`,
+  ]);
+
+function evictionRow(
+  { queue, queueHeld = 0, pending, due = 0, evicted1h, oldestMs, held, frozen = [] }: NonNullable<Status["eviction"]>,
+  { holds, boards }: Status,
+): string {
+  const quiet = holds?.quietUntil;
+  const stopped = joined([
+    held === undefined ? undefined : `HELD: ${held}`,
+    frozen.length === 0 ? undefined : `FROZEN: ${frozen.map(freezeText).join("; ")}`,
+    quiet === undefined ? undefined : `quiet hours until ${clockTime(quiet)}`,
+  ]);
+  return joined([
+    boards && counted(boards.tainted, "board", "tainted"),
+    `${counted(queue, "board", "queued")}${queueHeld > 0 ? ` (${queueHeld} held)` : ""}`,
+    oldestMs === undefined ? undefined : `oldest ${formatDuration(oldestMs)}`,
+    counted(pending, "pod", "waiting"),
+    due === 0 ? undefined : counted(due, "pod", stopped ? "held" : "due"),
+    evicted1h === undefined ? undefined : counted(evicted1h, "pod", "evicted in the last hour"),
+    stopped || "not held",
+  ]);
+}
+
+const counted = (count: number, what: string, state = ""): string =>
+  `${count} ${what}${count === 1 ? "" : "s"} ${state}`.trimEnd();
+
+const freezeText = ({ scope, target, until, by, reason }: NonNullable<Status["holds"]>["freezes"][number]): string =>
+  `${target === undefined ? scope : `${scope} ${target}`} until ${clockTime(until)} by ${by}${reason ? ` (${reason})` : ""}`;
+
+const controllerRows = ({ controllers = [] }: Status): readonly string[] =>
+  controllers.map(({ name, state, queue, syncP95Ms, errors1h, until, by, reason }) => {
+    const shown = state === "running" || state === "standby" ? state : state.toUpperCase();
+    const first = [name.padEnd(wide(controllers.map((one) => one.name))), shown.padEnd(8)];
+    if (state === "paused" && until)
+      return [...first, `until ${clockTime(until)}${by ? ` by ${by}` : ""}${reason ? ` (${reason})` : ""}`].join(" ");
+    const speed = syncP95Ms === undefined ? "" : `${syncP95Ms} ms`;
+    const errors = errors1h ? `${errors1h} error${errors1h === 1 ? "" : "s"}/h` : "";
+    return [...first, `q${queue}`.padEnd(5), speed.padEnd(8), errors].join(" ");
+  });
+
+function journalRow(journal: NonNullable<Status["journal"]>): string {
+  const { depth, dbBytes, walBytes, path, writtenBytes24h, writtenSpanMs, persistence } = journal;
+  return joined([
+    `${depth} waiting`,
+    `${size(dbBytes)} + WAL ${size(walBytes)}`,
+    writtenBytes24h === undefined ? undefined : `${size(writtenBytes24h)} written${inSpan(writtenSpanMs)}`,
+    persistence === "volatile" ? "VOLATILE" : undefined,
+    path,
+  ]);
+}
+
+/** The period is shown if it is shorter than a day, so that the bytes are not taken for those of a day. */
+const inSpan = (span: Millis | undefined): string => (span === undefined ? "" : ` in ${formatDuration(span)}`);
+
+function memoryRow(memory: NonNullable<Status["memory"]>): string {
+  const { rssBytes, anonymousBytes, peakBytes, heapUsedBytes, softBytes, hardBytes, cgroup, psiSome10 } = memory;
+  const limits = joined([
+    softBytes === undefined ? undefined : `${size(softBytes)} soft`,
+    hardBytes === undefined ? undefined : `${size(hardBytes)} hard`,
+  ]);
+  return joined([
+    rssBytes === undefined ? undefined : `${size(rssBytes)} RSS${limits === "" ? "" : ` of ${limits}`}`,
+    anonymousBytes === undefined ? undefined : `${size(anonymousBytes)} of it private`,
+    peakBytes === undefined ? undefined : `peak ${size(peakBytes)}`,
+    `heap ${size(heapUsedBytes)}`,
+    cgroup === "off" ? "cgroup limit off" : undefined,
+    psiSome10 ? `waiting for memory ${psiSome10} % of the time` : undefined,
+  ]);
+}
+
+/** The total traffic, and the three kinds of requests with the most traffic. */
+function trafficRow(traffic: NonNullable<Status["traffic"]>): string {
+  const bytes = (row: (typeof traffic)[number]): number => row.sentBytes + row.receivedBytes;
+  const most = [...traffic].sort((a, b) => bytes(b) - bytes(a)).slice(0, 3);
+  const total = `${size(sum(traffic, "receivedBytes"))} down, ${size(sum(traffic, "sentBytes"))} up`;
+  const named = most.map((row) => `${row.verb} ${row.resource} ${size(bytes(row))}`);
+  return named.length > 0 ? `${total}; most: ${named.join(", ")}` : total;
+}
+
+function boardRow({ model, ramBytes, tempC, loadavg1, throttled, storage }: NonNullable<Status["board"]>): string {
+  const now = throttled?.now ?? [];
+  const before = throttled?.sinceBoot.filter((one) => !now.includes(one)) ?? [];
+  return joined([
+    model ?? "no device tree",
+    ramBytes === undefined ? undefined : size(ramBytes),
+    tempC === undefined ? undefined : `${tempC} °C`,
+    loadavg1 === undefined ? undefined : `load ${loadavg1}`,
+    storage && storageText(storage),
+    now.length === 0 ? undefined : `NOW: ${now.join(", ")}`,
+    before.length === 0 ? undefined : `since boot: ${before.join(", ")}`,
+  ]);
+}
+
+function storageText({ kind, freeBytes, wear, readOnly }: NonNullable<NonNullable<Status["board"]>["storage"]>) {
+  const free = freeBytes === undefined ? "" : ` ${size(freeBytes)} free`;
+  const worn = wear === undefined ? "" : `, ${Math.round(wear * 100)} % worn`;
+  return `${kind ?? "disk"}${free}${worn}${readOnly ? ", READ-ONLY" : ""}`;
+}
+
+const clockRow = ({ state, source, apiSkewMs }: NonNullable<Status["clock"]>): string =>
+  joined([
+    `${state === "synced" ? state : state.toUpperCase()}${source ? ` (${source})` : ""}`,
+    apiSkewMs === undefined ? undefined : `API skew ${(apiSkewMs / 1000).toFixed(2)} s`,
+  ]);
+
+const configRow = ({ desiredVersion, appliedVersion, state }: NonNullable<Status["config"]>): string =>
+  desiredVersion === appliedVersion
+    ? `version ${desiredVersion} of the fleet, ${state ?? "applied"}`
+    : `version ${desiredVersion} of the fleet desired, ${appliedVersion ?? "none"} applied: ${state ?? "pending"}`;
+
+const commandRow = ({ id, name, state, at, by, reason }: NonNullable<Status["commands"]>[number]): string =>
+  `${clockTime(at)} ${name} ${state}${by ? ` by ${by}` : ""}${reason ? ` (${reason})` : ""}, id ${id}`;
+
+const joined = (facts: readonly (string | undefined)[]): string =>
+  facts.filter((fact) => fact !== undefined && fact !== "").join(", ");
+
+export const sum = <K extends string>(items: readonly { readonly [key in K]: number }[], key: K): number =>
+  items.reduce((total, item) => total + item[key], 0);
+
+/** The time between two timestamps of the same machine. */
+export function ago(from: string, to: string): string {
+  const passed: Millis = Date.parse(to) - Date.parse(from);
+  return Number.isFinite(passed) ? formatDuration(Math.max(0, passed)) : "?";
+}
+
+function clockTime(at: string): string {
+  const time = new Date(at);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  return `${two(time.getHours())}:${two(time.getMinutes())}`;
+}
+
+export function size(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const [amount, unit] =
+    bytes < 2 ** 20 ? [bytes / 2 ** 10, "KiB"] : bytes < 2 ** 30 ? [bytes / 2 ** 20, "MiB"] : [bytes / 2 ** 30, "GiB"];
+  return `${amount < 10 ? amount.toFixed(1) : Math.round(amount)} ${unit}`;
+}

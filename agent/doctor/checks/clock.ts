@@ -1,0 +1,38 @@
+import type { Millis } from "../../base/clock.ts";
+import { formatDuration } from "../../base/time/duration.ts";
+import { clockSkewLimits } from "../../status/beside-health.ts";
+import type { Patient } from "../patient.ts";
+import { type CheckVerdict, fail, ok, skip, unreached, warn } from "../verdict.ts";
+
+const marker = "/run/systemd/timesync/synchronized";
+
+/** Checks that the clock was synchronised: systemd-timesyncd creates a file, and timedatectl knows other NTP clients. */
+export async function clockSync({ files, program }: Patient): Promise<CheckVerdict> {
+  if (files.read(marker) !== undefined) return ok("set by systemd-timesyncd");
+  const asked = await program("timedatectl", ["show", "-p", "NTPSynchronized", "--value"]);
+  if (asked?.stdout.trim() === "yes") return ok("set by an NTP client");
+  return warn(
+    "the clock was not set since this boot: certificates and times in commands cannot be trusted",
+    "timedatectl set-ntp true; without internet access, set a time server of the site in /etc/systemd/timesyncd.conf (NTP=)",
+  );
+}
+
+export async function clockSkew({ api }: Patient): Promise<CheckVerdict> {
+  if (!api) return skip("the configuration cannot be read");
+  try {
+    const { date, at } = await api.greeting();
+    if (date === undefined) return skip("the API server sends no Date");
+    return skewVerdict(at.wall - date);
+  } catch {
+    return unreached;
+  }
+}
+
+/** `ahead`: this board's clock minus the server's, inexact by a second or more: the Date header has whole seconds. */
+export function skewVerdict(ahead: Millis): CheckVerdict {
+  const size = Math.abs(ahead);
+  if (size <= clockSkewLimits.reported) return ok("this board and the API server agree within 30s");
+  const message = `this board's clock is ${formatDuration(size)} ${ahead < 0 ? "behind" : "ahead of"} the API server's`;
+  const hint = "timedatectl timesync-status; if this board is right, check the API server's clock";
+  return size > clockSkewLimits.grave ? fail(message, hint) : warn(message, hint);
+}

@@ -1,0 +1,23 @@
+import { leftOutProblem } from "../../fleet/configuration/config-problems.ts";
+import type { Patient } from "../patient.ts";
+import { type CheckVerdict, fail, ok, warn } from "../verdict.ts";
+
+/** Reports the problems that `siteward config check` reports: each with file, line and suggestion. */
+export function configParse({ configuration }: Patient): CheckVerdict {
+  if ("problems" in configuration) {
+    const [first = "it cannot be read", ...rest] = configuration.problems;
+    return fail(
+      first,
+      rest.length > 0 ? rest.join("\n") : "Correct it; siteward config reference names every setting.",
+    );
+  }
+  const { files, warnings, leftOut } = configuration.loaded;
+  // Settings that this user may not read are no fault; those that the agent could not read are in its status.
+  if (leftOut?.version !== undefined) {
+    const { message, hint } = leftOutProblem(leftOut);
+    return fail(message, hint);
+  }
+  const read =
+    files.length > 0 ? `${files.join(", ")} ${files.length === 1 ? "is" : "are"} good` : "no file: all defaults";
+  return warnings.length > 0 ? warn(warnings.join("; "), read) : ok(read);
+}

@@ -1,0 +1,43 @@
+import { asRecord } from "../../base/json.ts";
+import { bootId, type ReadFact } from "../../board/facts.ts";
+import { configOf, type Patient } from "../patient.ts";
+import { type CheckVerdict, ok, skip, unreached, warn } from "../verdict.ts";
+
+/**
+ * Checks whether `board.node` names the Node of this board. With the name of another board the agent would annotate
+ * that board's Node, and under `policy: evidence` never judge it.
+ */
+export async function nodeIdentity(patient: Patient): Promise<CheckVerdict> {
+  const { api, files } = patient;
+  const config = configOf(patient);
+  if (!api || !config) return skip("the configuration cannot be read");
+  const { node } = config.board;
+  try {
+    const { status, body } = await api.ask("GET", `/api/v1/nodes/${encodeURIComponent(node)}`);
+    if (status === 404) return missingNode(node);
+    if (status !== 200) return skip(`Node ${node} cannot be read (HTTP ${status})`);
+    return identityVerdict(node, asRecord(asRecord(body?.status).nodeInfo).bootID, files.read);
+  } catch {
+    return unreached;
+  }
+}
+
+/** Compares the boot that a Node's kubelet reported with the current boot of this board. */
+export function identityVerdict(node: string, reported: unknown, read: ReadFact): CheckVerdict {
+  const own = bootId(read);
+  if (typeof reported !== "string" || reported === "") return skip(`Node ${node} does not say which boot it is from`);
+  if (own === "unknown") return skip("this board's boot cannot be read");
+  if (reported === own) return ok(`Node ${node} is from this boot of this board`);
+  return warn(
+    `Node ${node} is from another boot than this board's: either kubelet has not started since this board booted, or ` +
+      `${node} is another board`,
+    `If kubelet runs here, set board.node to the name under which it registered: kubectl get nodes -o ` +
+      `custom-columns=NAME:.metadata.name,BOOT:.status.nodeInfo.bootID shows them; this board's is ${own}.`,
+  );
+}
+
+const missingNode = (node: string): CheckVerdict =>
+  warn(
+    `there is no Node ${node}`,
+    "Set board.node to the name under which this board's kubelet registered (kubectl get nodes).",
+  );

@@ -1,0 +1,51 @@
+import { join } from "node:path";
+import { type Inspection, inspect } from "../../../storage/database/inspection.ts";
+import { configOf, type Patient } from "../patient.ts";
+import { type CheckVerdict, fail, gravest, ok, skip, warn } from "../verdict.ts";
+
+/** Checks both databases as a whole. */
+export function journalIntegrity(patient: Patient): CheckVerdict {
+  const config = configOf(patient);
+  if (!config) return skip("the configuration cannot be read");
+  const runs = patient.status?.isFresh === true;
+  const at = (name: string): string => join(config.state.folder, name);
+  const [state, cache] = [inspect(at("state.db"), runs), inspect(at("cache.db"), runs)];
+  return gravest([stateVerdict(at("state.db"), state, runs), cacheVerdict(at("cache.db"), cache, runs)]);
+}
+
+/** The verdict on state.db, whose content exists nowhere else. */
+export function stateVerdict(file: string, found: Inspection, runs: boolean): CheckVerdict {
+  if (found.kind === "damaged")
+    return fail(
+      `${file} is damaged: ${found.why}`,
+      "The agent moves it aside at its next start and creates a new one: running toleration times begin again.",
+    );
+  // The running agent has checked the whole file at its start, and holds it exclusively.
+  if (found.kind === "busy") return ok(`${file} is in use by the agent, which found it sound at its start`);
+  return verdictOf(file, found, runs);
+}
+
+/** The verdict on cache.db, whose content can be listed again. */
+export function cacheVerdict(file: string, found: Inspection, runs: boolean): CheckVerdict {
+  if (found.kind === "damaged")
+    return warn(
+      `${file} is damaged: ${found.why}`,
+      "Restart the agent: it deletes the file and lists everything again. Without a restart it does so as soon as it finds the damage itself.",
+    );
+  return verdictOf(file, found, runs);
+}
+
+function verdictOf(file: string, found: Inspection, runs: boolean): CheckVerdict {
+  switch (found.kind) {
+    case "absent":
+      return ok(`${file} is not there yet`);
+    case "unreadable":
+      return skip(`${file} cannot be inspected: ${found.why}`);
+    case "sound":
+      return found.walBytes > 0 && !runs
+        ? ok(`${file} is sound; the agent did not stop cleanly, and the next start applies the rest of its log`)
+        : ok(`${file} is sound`);
+    default:
+      return skip(`${file} is in use`);
+  }
+}

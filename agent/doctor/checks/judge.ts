@@ -1,0 +1,80 @@
+import type { Node } from "../../api/core.ts";
+import { type JudgeNote, type JudgeReading, judgedTaints, judgeNotes, otherJudge } from "../../api/judge-notes.ts";
+import { parseObject } from "../../api/parse.ts";
+import { nodes } from "../../api/resources.ts";
+import { type Millis, sleep } from "../../base/clock.ts";
+import type { Config } from "../../config/settings.ts";
+import { flagsAgainst } from "../../status/judge-problems.ts";
+import type { Status } from "../../status/schema.ts";
+import type { ApiProbe } from "../api-probe.ts";
+import { configOf, type Patient } from "../patient.ts";
+import { type CheckVerdict, fail, ok, skip, unreached, warn } from "../verdict.ts";
+
+/** Number of boards that are checked: another judge would write to all boards alike. */
+const mostBoards = 50;
+/** Time between the two readings that are compared. */
+const between: Millis = 5_000;
+
+/** The traces of judges on one board's Node. */
+export interface SeenBoard extends JudgeReading {
+  readonly board: string;
+}
+
+/** Checks whether kube-controller-manager or another controller still judges boards of this site. */
+export async function nodeJudge(patient: Patient): Promise<CheckVerdict> {
+  const { api, ambient, signal, status } = patient;
+  const config = configOf(patient);
+  if (!api || !config) return skip("the configuration cannot be read");
+  if (config.controllers.nodeLifecycle.mode !== "act")
+    return skip("controllers.nodeLifecycle.mode is not act: another program judges the boards");
+  try {
+    const before = await readBoards(api, config);
+    if (typeof before === "string") return skip(before);
+    await sleep(ambient.clock, between, signal);
+    const now = await readBoards(api, config);
+    if (typeof now === "string") return skip(now);
+    return judgeVerdict(before, now, status?.isFresh ? status.status : undefined);
+  } catch {
+    return unreached;
+  }
+}
+
+async function readBoards(api: ApiProbe, { site }: Config): Promise<readonly SeenBoard[] | string> {
+  const query = new URLSearchParams({ limit: String(mostBoards), labelSelector: site.nodeSelector ?? "" });
+  const { status, body } = await api.ask("GET", `/api/v1/nodes?${query}`);
+  if (status !== 200 || !Array.isArray(body?.items)) return `the Nodes cannot be listed (HTTP ${status})`;
+  return body.items.flatMap((item: unknown): readonly SeenBoard[] => {
+    const parsed = parseObject<Node>(item, nodes);
+    if (!parsed.ok) return [];
+    const { metadata } = parsed.object;
+    return [{ board: metadata.name, notes: judgeNotes(metadata.managedFields), taints: judgedTaints(parsed.object) }];
+  });
+}
+
+/** An entry in managedFields shows a past write; an entry that is new since `before` shows that a judge writes now. */
+export function judgeVerdict(
+  before: readonly SeenBoard[],
+  now: readonly SeenBoard[],
+  status: Status | undefined,
+): CheckVerdict {
+  const reported = status?.health.conditions.find(({ type }) => type === "SecondJudge");
+  if (reported) return fail(reported.message, reported.hint);
+  for (const seen of now) {
+    const first = before.find(({ board }) => board === seen.board);
+    const note = first && otherJudge(first, seen);
+    if (note) return fail(`${note.manager} wrote ${note.wrote} of ${seen.board} just now`, flagsAgainst(note.manager));
+  }
+  const old = now.flatMap(({ board, notes }) => notes.map((note) => ({ ...note, board })));
+  const [note] = old;
+  if (note === undefined) return ok(`no other controller judges the ${now.length} boards checked`);
+  return warn(
+    `${note.manager} wrote ${wrote(old)}, perhaps before this site took over: this check cannot show when`,
+    `If that program still judges boards: ${flagsAgainst(note.manager)}. The leader's status shows SecondJudge after its next write.`,
+  );
+}
+
+const wrote = (notes: readonly (JudgeNote & { readonly board: string })[]): string =>
+  `${notes
+    .slice(0, 3)
+    .map((note) => `${note.wrote} of ${note.board}`)
+    .join(", ")}${notes.length > 3 ? ", …" : ""}`;

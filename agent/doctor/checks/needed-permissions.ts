@@ -1,0 +1,67 @@
+import { leaseNamespaces } from "../../config/claim-settings.ts";
+import type { Config } from "../../config/settings.ts";
+
+/** One permission of the agent's user. */
+export interface Need {
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource?: string;
+  readonly verb: string;
+  /** The namespace of the objects. Undefined: in all namespaces, or for a resource without namespaces. */
+  readonly namespace?: string;
+  /** What does not work without the permission; undefined: the site cannot work without it. */
+  readonly optional?: string;
+}
+
+/** Several permissions: `verbs` are separated by spaces, and `resource` may contain a subresource. */
+type Rule = readonly [
+  group: string,
+  resource: string,
+  verbs: string,
+  more?: { readonly namespace?: string; readonly optional?: string },
+];
+
+/** The permissions that an agent with this configuration needs. A test compares them with systemd/rbac.yaml. */
+export function neededPermissions(config: Config): readonly Need[] {
+  return rules(config).flatMap(([group, path, verbs, more = {}]) => {
+    const [resource = "", subresource] = path.split("/");
+    return verbs
+      .split(" ")
+      .map((verb): Need => ({ group, resource, verb, ...(subresource !== undefined && { subresource }), ...more }));
+  });
+}
+
+function rules({ controllers, daemonSet, leader, site }: Config): readonly Rule[] {
+  const runs = (name: keyof Config["controllers"]): boolean => controllers[name].mode === "act";
+  // A site with a node selector but no namespaces runs no workload controllers.
+  const hasWorkloads = site.nodeSelector === undefined || site.namespaceSelector !== undefined;
+  const when = (holds: boolean, ...found: readonly Rule[]): readonly Rule[] => (holds ? found : []);
+  const slices = runs("endpointSlice") || runs("endpointSliceMirroring");
+  const ofLeases = "coordination.k8s.io";
+  return [
+    ["", "nodes", "get list watch patch"],
+    ["", "nodes/status", "patch"],
+    ["", "pods", "get list watch patch delete"],
+    ["", "pods/status", "patch"],
+    ["", "pods/eviction", "create", { optional: "the command board.drain is refused" }],
+    ["", "events", "create patch", { optional: "no Events are written" }],
+    [ofLeases, "leases", "get list watch", { namespace: "kube-node-lease" }],
+    [ofLeases, "leases", "get list create patch", { namespace: leader.namespace }],
+    ...leaseNamespaces(leader)
+      .slice(1)
+      .map((namespace): Rule => [ofLeases, "leases", "list", { namespace }]),
+    ["", "namespaces", "get", { optional: "clusters are distinguished by their address only" }],
+    ...when(site.namespaceSelector !== undefined, ["", "namespaces", "list watch"]),
+    ...when(
+      hasWorkloads && runs("daemonSet"),
+      ["", "pods", "create"],
+      ["apps", "daemonsets", "get list watch"],
+      ["apps", "daemonsets/status", "patch"],
+      ["apps", "controllerrevisions", "get list watch create patch delete"],
+    ),
+    ...when(hasWorkloads && runs("daemonSet") && daemonSet.bind, ["", "pods/binding", "create"]),
+    ...when(hasWorkloads && (runs("endpoints") || slices), ["", "services", "get list watch"]),
+    ...when(hasWorkloads && runs("endpoints"), ["", "endpoints", "get list watch create patch delete"]),
+    ...when(hasWorkloads && slices, ["discovery.k8s.io", "endpointslices", "get list watch create patch delete"]),
+  ];
+}

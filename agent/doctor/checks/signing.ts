@@ -1,0 +1,19 @@
+import { readdirSync } from "node:fs";
+import { type CheckVerdict, ok, warn } from "../verdict.ts";
+
+/** Checks that commands must be signed: without a trusted key, only the broker's ACL decides who may command this board. */
+export function signKeys(folder: string, hasFleet: boolean): CheckVerdict {
+  let names: readonly string[] = [];
+  try {
+    names = readdirSync(folder).filter((name) => name.endsWith(".pub"));
+  } catch {
+    // A missing folder holds no keys.
+  }
+  if (names.length > 0)
+    return ok(`commands must be signed by ${names.map((name) => name.replace(/\.pub$/, "")).join(", ")}`);
+  if (!hasFleet) return ok("no keys, and no fleet that sends commands");
+  return warn(
+    "no trusted key is installed: any client that may publish to the broker can command this board",
+    `siteward keygen on the operator's machine; put the .pub file into ${folder}`,
+  );
+}

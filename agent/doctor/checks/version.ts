@@ -1,0 +1,76 @@
+import { isRecord } from "../../base/json.ts";
+import { versionAnnotation } from "../../board/sick-leader.ts";
+import type { ApiProbe } from "../api-probe.ts";
+import { configOf, type Patient } from "../patient.ts";
+import { type CheckVerdict, gravest, ok, skip, unreached, warn } from "../verdict.ts";
+
+/** The tested minor versions of Kubernetes. Older servers lack APIs that the agent needs. */
+const oldestMinor = 30;
+const newestMinor = 36;
+
+export async function versionSkew(patient: Patient): Promise<CheckVerdict> {
+  const { api, version, status } = patient;
+  const config = configOf(patient);
+  if (!api || !config) return skip("the configuration cannot be read");
+  try {
+    const { version: server } = await api.greeting();
+    return gravest([
+      agentVerdict(version, status?.isFresh ? status.status.version : undefined),
+      serverVerdict(server),
+      boardsVerdict(version, await boardVersions(api, config.site.nodeSelector)),
+    ]);
+  } catch {
+    return unreached;
+  }
+}
+
+export function agentVerdict(installed: string, running: string | undefined): CheckVerdict {
+  if (running === undefined || running === installed) return ok(`siteward ${installed}`);
+  return warn(`siteward ${installed} is installed, and ${running} runs`, "systemctl restart siteward");
+}
+
+export function serverVerdict(server: string | undefined): CheckVerdict {
+  const minor = Number(/^v1\.(\d+)/.exec(server ?? "")?.[1] ?? Number.NaN);
+  if (!Number.isFinite(minor)) return ok("the API server does not report its version");
+  if (minor < oldestMinor)
+    return warn(
+      `the API server is ${server}, older than 1.${oldestMinor}`,
+      "Upgrade it: siteward is not tested with this version.",
+    );
+  if (minor > newestMinor)
+    return warn(`the API server is ${server}, newer than 1.${newestMinor}`, "Look for a newer siteward.");
+  return ok(`the API server is ${server}`);
+}
+
+/** A site works with boards of different versions, but only for the time of an upgrade. */
+export function boardsVerdict(
+  version: string,
+  boards: readonly (readonly [board: string, version: string])[],
+): CheckVerdict {
+  const others = boards.filter(([, other]) => other !== version);
+  if (others.length === 0)
+    return ok(
+      boards.length === 0
+        ? "no other board reports its version"
+        : `all ${boards.length} boards that report a version run ${version}`,
+    );
+  const named = others.slice(0, 4).map(([board, other]) => `${board} ${other}`);
+  return warn(
+    `other boards run other versions: ${named.join(", ")}${others.length > 4 ? ", …" : ""}`,
+    "Upgrade the site's boards one after the other.",
+  );
+}
+
+async function boardVersions(
+  api: ApiProbe,
+  selector: string | undefined,
+): Promise<readonly (readonly [string, string])[]> {
+  const query = new URLSearchParams({ limit: "500", labelSelector: selector ?? "" });
+  const { body } = await api.ask("GET", `/api/v1/nodes?${query}`);
+  if (!Array.isArray(body?.items)) return [];
+  return body.items.flatMap((item: unknown): readonly (readonly [string, string])[] => {
+    const metadata = isRecord(item) && isRecord(item.metadata) ? item.metadata : {};
+    const found = isRecord(metadata.annotations) ? metadata.annotations[versionAnnotation] : undefined;
+    return typeof found === "string" && typeof metadata.name === "string" ? [[metadata.name, found]] : [];
+  });
+}
