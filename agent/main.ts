@@ -1,20 +1,20 @@
 #!/usr/bin/env node
-/** All other files are loaded after the version check: an older Node would fail in the middle of them. */
+/** The version is checked before any other file is loaded, because an older Node would fail while loading them. */
 const oldestNode = 24;
 
 const [major = 0] = process.versions.node.split(".").map(Number);
 if (major < oldestNode) {
   console.error(
-    `siteward: needs Node ${oldestNode} or newer; this is ${process.versions.node}. The project brings one along: ` +
+    `siteward: needs Node ${oldestNode} or newer; this is ${process.versions.node}. The project installs one: ` +
       "npm ci, then npm start, npm run siteward -- status, or node_modules/.bin/node dist/main.js",
   );
   process.exit(70);
 }
 
-// A reader that closes the pipe early, as in `siteward status | head -1`, is no failure.
+// If the reader closes the pipe early, as in `siteward status | head -1`, that is no failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 70));
 process.stderr.on("error", () => process.exit(70));
-const { cleaned } = await import("./base/terminal-text.ts");
+const { cleaned } = await import("./base/text/terminal-text.ts");
 process.on("uncaughtException", endWith);
 process.on("unhandledRejection", endWith);
 
@@ -37,19 +37,19 @@ async function main(): Promise<number> {
   return await anyCommand(import.meta.url, process.argv.slice(2));
 }
 
-/** Resolves when the output has reached the reader. A pipe takes 64 KiB; the rest would be lost with the process. */
+/** Resolves when all output is written. A pipe holds 64 KiB; the rest would be lost at the process's exit. */
 function written(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     stream.write("", () => resolve());
   });
 }
 
-/** A bug of ours, or a failing machine: one line names the error and its place, and the supervisor starts us again. */
+/** Ends the process after an unforeseen error. One line names it and its place; the service manager starts a new one. */
 function endWith(error: unknown): never {
   const [what, where] = error instanceof Error ? (error.stack ?? error.message).split("\n") : [String(error)];
   const place = where === undefined ? "" : ` (${where.trim()})`;
   try {
-    process.stderr.write(cleaned(`siteward: ended by an error of its own: ${what}${place}\n`));
+    process.stderr.write(cleaned(`siteward: ended by an unforeseen error: ${what}${place}\n`));
   } finally {
     process.exit(70);
   }

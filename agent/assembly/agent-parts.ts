@@ -1,0 +1,316 @@
+import { pageSize } from "../../storage/database/database.ts";
+import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
+import { boardOf } from "../board/identity.ts";
+import type { ApiLinkView } from "../client/api-link.ts";
+import type { MissingPermission } from "../client/permissions.ts";
+import type { Config } from "../config/settings.ts";
+import type { DecisionBook } from "../decisions/decision-book.ts";
+import type { ElectorView } from "../election/leader-elector.ts";
+import type { QuietHours } from "../holds/hold-book.ts";
+import { type Hold, type Holds, isRunning } from "../holds/holds.ts";
+import type { InformerSet } from "../informer/informer-set.ts";
+import type { InformerStats } from "../informer/informer-stats.ts";
+import { ServerRestoredError } from "../informer/server-history.ts";
+import type { Loop } from "../leading/control-loops.ts";
+import type { CurrentTerm } from "../leading/current-term.ts";
+import { siteParts } from "../leading/site-parts.ts";
+import type { TermWork } from "../leading/term-work.ts";
+import { deafProblem } from "../status/judge-problems.ts";
+import type {
+  AgentParts,
+  ApiPart,
+  ControllerPart,
+  HoldsPart,
+  LeaderPart,
+  ProblemPart,
+  WatchPart,
+} from "../status/parts.ts";
+import type { Edges } from "./edges.ts";
+import type { Election } from "./election.ts";
+import type { Execution } from "./execution.ts";
+import type { SiteCaches } from "./site-caches.ts";
+import type { SiteConnection } from "./site-connection.ts";
+
+export interface ReportedAgent
+  extends Pick<Edges, "config" | "folder" | "rebuilt">,
+    Pick<SiteConnection, "link" | "permissions" | "traffic">,
+    Pick<Election, "elector" | "holds">,
+    Pick<SiteCaches, "informers" | "claims" | "home">,
+    Pick<Execution, "executor"> {
+  readonly current: CurrentTerm;
+  readonly decisions: Pick<DecisionBook, "heldCounts">;
+  readonly work: Pick<TermWork, "deafSince" | "heldSince">;
+  readonly openedAt: Instant;
+}
+
+/** The agent's parts of the status. */
+export function agentParts(agent: ReportedAgent, now: Instant): AgentParts {
+  const { config, folder, current, claims, home, permissions, traffic, openedAt } = agent;
+  const { database, rebuilt = agent.rebuilt } = folder.cache;
+  const election = agent.elector.view();
+  const link = agent.link.view();
+  const informers = agent.informers.stats();
+  const forbidden = permissions.missing();
+  const sizes = database.sizes();
+  const holds = agent.holds.ordered;
+  const quiet = election.role === "leader" ? agent.holds.quiet(now) : undefined;
+  const controllers = current.loops.map((loop) => controllerPart(loop, agent.informers, forbidden, now));
+  return {
+    leader: leaderPart(election, config),
+    api: apiPart(link, agent, informers, now),
+    watches: informers.map((stats) => watchPart(stats, home.isListening)),
+    traffic: traffic.snapshot().map(({ resource, verb, requests, up, down }) => ({
+      resource,
+      verb,
+      requests,
+      sentBytes: up,
+      receivedBytes: down,
+    })),
+    ...siteParts({ ...agent, holds, quiet, watches: informers, controllers }, now),
+    ...(current.isActing && { holds: holdsPart(holds, quiet, now) }),
+    controllers,
+    journal: {
+      path: database.file,
+      depth: informers.reduce((sum, { depth }) => sum + depth, 0),
+      dbBytes: sizes.file,
+      walBytes: sizes.wal,
+      walExpected: largestLog(config),
+    },
+    ...(rebuilt && {
+      rebuilt: {
+        at: openedAt,
+        why: rebuilt.message,
+        ...(rebuilt instanceof ServerRestoredError && { restored: { hint: rebuilt.hint } }),
+      },
+    }),
+    selectionConflicts: current.isActing ? claims.conflicts() : [],
+    problems: problemParts(agent, { election, link, informers, forbidden, now }),
+  };
+}
+
+/**
+ * The write-ahead log may be this many times as large as the settings ask for: a long list is written in large
+ * transactions, and the log holds at least one of them.
+ */
+const roomInLog = 4;
+
+const largestLog = ({ cache: { sqlite } }: Config): number =>
+  roomInLog * Math.max(sqlite.walAutocheckpointPages * pageSize, sqlite.journalSizeLimitKiB * 1024);
+
+const quietLook: Millis = 60_000;
+
+/** How long an error of a controller counts as a failure. */
+const recent: Millis = 300_000;
+
+export function controllerPart(
+  loop: Pick<Loop, "stats" | "reads">,
+  informers: Pick<InformerSet, "missing">,
+  forbidden: readonly MissingPermission[],
+  now: Instant,
+): ControllerPart {
+  const { name, state, queue, syncP95, errorsLastHour, lastError } = loop.stats(now);
+  const { missing } = lastError ?? {};
+  const waitsFor = state === "standby" ? informers.missing(loop.reads) : [];
+  // Errors caused by a missing permission are ignored: that is reported as a problem of its own.
+  const isFailing =
+    lastError !== undefined &&
+    elapsed(lastError.at, now) < recent &&
+    !forbidden.some(({ verb, resource }) => verb === missing?.verb && resource === missing.resource);
+  return {
+    name,
+    state: state === "standby" || state === "paused" ? state : isFailing ? "failing" : "running",
+    queue,
+    syncP95Ms: syncP95,
+    errors1h: errorsLastHour,
+    lastError: waitsFor.length > 0 ? `waits for ${waitsFor.join(", ")}` : lastError?.message,
+  };
+}
+
+function leaderPart(election: ElectorView, config: Config): LeaderPart {
+  const { role, holder, isFree, term, since, leaseAge, leaseDuration, renewP95, missedRenewals, ended, identity } =
+    election;
+  // The Lease still names this board, whose term is over: another board may lead by now.
+  const isPast = ended !== undefined && holder === identity;
+  const isVacant = isFree || isPast || (role !== "leader" && leaseAge !== undefined && leaseAge > 2 * leaseDuration);
+  return {
+    role: role === "leader" ? "leader" : "standby",
+    holder: holder === undefined || isVacant ? undefined : boardOf(holder),
+    term: term ?? 0,
+    since,
+    leaseAgeMs: leaseAge,
+    leaseDurationMs: leaseDuration || config.leader.duration,
+    ownDuration: config.leader.duration,
+    renewP95Ms: role === "leader" ? renewP95 : undefined,
+    missedRenewals: role === "leader" ? missedRenewals : undefined,
+    // A follower that sleeps until the term would end sees the Lease age: that alone says nothing about its holder.
+    leaderlessSince: isFree ? since : undefined,
+    ended: isPast || isFree ? ended : undefined,
+  };
+}
+
+/** How long an outage stays in the status after its end. */
+const oldOutage: Millis = 86_400_000;
+
+function apiPart(
+  { state, since, rtt, lastHour, failure, lastOutage }: ApiLinkView,
+  { work }: ReportedAgent,
+  informers: readonly InformerStats[],
+  now: Instant,
+): ApiPart {
+  const reopened = informers.reduce((sum, { watches }) => sum + Math.max(0, watches - 1), 0);
+  return {
+    state,
+    since,
+    rttP50Ms: rtt?.p50,
+    rttP95Ms: rtt?.p95,
+    requests1h: lastHour.requests,
+    failed1h: lastHour.failed,
+    // In a process younger than an hour, the first opening of each watch is not a restart.
+    restarts1h: Math.min(reopened, lastHour.watches),
+    error: failure && { kind: failure.kind, message: failure.message, hint: failure.hint },
+    lastOutage: lastOutage && elapsed(lastOutage.ended, now) < oldOutage ? outagePart(lastOutage, work) : undefined,
+  };
+}
+
+function outagePart(
+  { number, began, ended }: NonNullable<ApiLinkView["lastOutage"]>,
+  work: ReportedAgent["work"],
+): ApiPart["lastOutage"] {
+  const { boards, pods } = work.heldSince(began);
+  return { number, from: began, to: ended, boardsHeld: boards, podsHeld: pods };
+}
+
+function watchPart(
+  { resource, live, synced, problem, receivedAgo, lists, watches, rejected, objects, behind }: InformerStats,
+  isListening: boolean,
+): WatchPart {
+  // A watch that has never received anything is still being opened; if that fails, the informer reports why.
+  const hasReceived = synced && receivedAgo !== undefined;
+  return {
+    resource,
+    state: !isListening
+      ? "off"
+      : live
+        ? "live"
+        : problem !== undefined
+          ? "failing"
+          : hasReceived
+            ? "silent"
+            : "syncing",
+    objects,
+    heardMs: receivedAgo,
+    behindMs: behind,
+    lists,
+    restarts: Math.max(0, watches - 1),
+    rejected: rejected.count,
+    rejectedWhy: rejected.last,
+  };
+}
+
+/** Only the leader knows the holds, since it has to honour them. */
+function holdsPart(holds: Holds, quiet: QuietHours | undefined, now: Instant): HoldsPart {
+  const running = <T extends Hold>(all: ReadonlyMap<string, T>): readonly (readonly [string, T])[] =>
+    [...all].filter(([, hold]) => isRunning(hold, now));
+  const origin = ({ end, by, reason }: Hold) => ({ until: end, by, reason });
+  return {
+    freezes: running(holds.freezes).map(([, freeze]) => ({
+      scope: freeze.scope,
+      target: freeze.target,
+      ...origin(freeze),
+    })),
+    pauses: running(holds.pauses).map(([controller, pause]) => ({ controller, ...origin(pause) })),
+    confirmed: running(holds.confirmed).map(([target, hold]) => ({ target, ...origin(hold) })),
+    // If the end of the quiet hours is not known yet, it is checked again later; until then the next check counts as
+    // the end.
+    quietUntil: quiet && (quiet.until ?? shifted(now, quietLook)),
+  };
+}
+
+function problemParts(
+  { config, claims, current, work }: ReportedAgent,
+  {
+    election,
+    link: { state, since },
+    informers,
+    forbidden,
+    now,
+  }: {
+    readonly election: ElectorView;
+    readonly link: ApiLinkView;
+    readonly informers: readonly InformerStats[];
+    readonly forbidden: readonly MissingPermission[];
+    readonly now: Instant;
+  },
+): readonly ProblemPart[] {
+  const found: ProblemPart[] = forbidden.map(permissionProblem);
+  const deafSince = work.deafSince(now);
+  if (deafSince !== undefined) found.push(deafProblem(deafSince, now));
+  const isTold = (resource: string, verbs: readonly string[], namespace?: string): boolean =>
+    forbidden.some(
+      (one) =>
+        one.resource === resource.replace(/[.[].*/, "") &&
+        verbs.includes(one.verb) &&
+        (namespace === undefined || one.namespace === namespace),
+    );
+  for (const { resource, problem } of informers) {
+    if (problem === undefined || state !== "up" || isTold(resource, ["list", "watch"])) continue;
+    found.push({ type: "WatchFailing", subject: resource, severity: "warning", message: `${resource}: ${problem}` });
+  }
+  // A request that failed before the link came back says nothing about the link now, even if no later one was sent yet.
+  const isOver = election.lastError?.isOfLink && elapsed(election.lastError.at, since) >= 0;
+  if (election.lastError && !isOver && state === "up" && !isTold("leases", leaseVerbs, config.leader.namespace)) {
+    found.push({
+      type: "ElectionFailing",
+      severity: "warning",
+      message: election.lastError.message,
+      hint: election.lastError.hint,
+    });
+  }
+  if (current.isActing && claims.unseen.length > 0) {
+    found.push({
+      type: "SitesNotSeen",
+      severity: "info",
+      message: "another site may claim the same boards: this agent may not list the Leases of other sites",
+      hint: `permit to list leases in namespace ${claims.unseen.join(" and ")}`,
+    });
+  }
+  if (election.namesake) {
+    found.push({
+      type: "IdentityCollision",
+      severity: "critical",
+      message: `another process writes the site's Lease under this agent's identity, ${election.identity}`,
+      hint: "look for a second agent with this identity, such as a board with a copied card, and restart one of the two",
+    });
+  }
+  if (election.notStanding !== undefined) {
+    found.push({
+      type: "NotStanding",
+      severity: "warning",
+      message: `this board does not stand for election: ${election.notStanding}`,
+    });
+  }
+  if (config.site.nodeSelector !== undefined && config.site.namespaceSelector === undefined) {
+    found.push({
+      type: "WorkloadsNotRun",
+      severity: "info",
+      message: "without site.namespaceSelector, controllers of workloads do not run for this site",
+    });
+  }
+  return found;
+}
+
+const leaseVerbs = ["get", "create", "patch"];
+
+/** Describes a missing permission in the words of a Role, so that a person can copy them. */
+function permissionProblem({ user, verb, resource, group, namespace }: MissingPermission): ProblemPart {
+  const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
+  const kind = namespace === undefined ? "ClusterRole" : "Role or ClusterRole";
+  return {
+    type: "PermissionMissing",
+    subject: `${verb} ${resource}${where}`,
+    // Nothing in the agent depends on Events.
+    severity: resource === "events" ? "warning" : "critical",
+    message: `user ${user} may not ${verb} ${resource}${where}`,
+    hint: `bind a ${kind} with apiGroups ["${group}"], resources ["${resource}"], verbs ["${verb}"]; the agent keeps trying`,
+  };
+}

@@ -1,0 +1,27 @@
+import type { StateFolder } from "../../storage/state-folder.ts";
+import type { Transport } from "../client/transport/transport.ts";
+import type { Config } from "../config/settings.ts";
+import type { LoadControllers } from "../leading/term-work.ts";
+
+/** Everything that the agent receives from outside: settings, databases, network, facts about this machine. */
+export interface Edges {
+  readonly config: Config;
+  /** The databases, locked by this process. The caller that opened them closes them. */
+  readonly folder: Pick<StateFolder, "state" | "cache" | "obstacle">;
+  readonly transport: Transport;
+  /** Makes the next requests open a new connection; those under way go on. */
+  readonly renewConnection: () => void;
+  /** The API server's address. It identifies the cluster if the agent may not read the cluster's own identity. */
+  readonly address: () => Promise<string>;
+  readonly controllers: LoadControllers;
+  readonly bootId: string;
+  /** Identifies this copy of the state folder on this machine; a copy on another card or machine differs. */
+  readonly place: string;
+  readonly version: string;
+  /** Why the cache was deleted before this agent was built; undefined if it was kept. */
+  readonly rebuilt: Error | undefined;
+  /** Why this board may not lead, even if no other board can; undefined: it may. */
+  readonly barred: () => string | undefined;
+  /** Called after changes that the status file should show at once. */
+  readonly statusChanged: () => void;
+}
