@@ -1,9 +1,9 @@
-/** What differs between the processors that a package can be for. */
+/** A processor that packages are built for. */
 export interface Architecture {
   readonly name: ArchitectureName;
-  /** As Node and npm call it. */
+  /** The name in Node and npm. */
   readonly node: "x64" | "arm64";
-  /** As compilers call it: the prefix of their tools. */
+  /** The prefix of compiler tools. */
   readonly triplet: string;
 }
 
@@ -16,7 +16,7 @@ export const architectures: Readonly<Record<ArchitectureName, Architecture>> = {
 
 export const isArchitecture = (name: string): name is ArchitectureName => Object.hasOwn(architectures, name);
 
-/** That of this machine, if a package can be for it. */
+/** This machine's architecture, if packages are built for it. */
 export const ownArchitecture: Architecture | undefined = Object.values(architectures).find(
   ({ node }) => node === process.arch,
 );

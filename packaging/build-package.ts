@@ -15,7 +15,7 @@ import { bundle, sqliteImport } from "./bundle.ts";
 import { debianChangelog, debianVersion } from "./changelog.ts";
 import { copyrightOf } from "./copyright.ts";
 import { type Compression, deb } from "./deb.ts";
-import { pass } from "./gate.ts";
+import { checkPackage } from "./gate.ts";
 import { layout } from "./layout.ts";
 import { nodeRuntime, strip } from "./node-runtime.ts";
 import { manifestIn } from "./npm-package.ts";
@@ -29,11 +29,11 @@ export interface BuildOptions {
   readonly out: string;
   readonly released: Date;
   readonly compression?: Compression;
-  /** Told what was done, line by line. */
+  /** Receives progress messages, one line each. */
   say(line: string): void;
 }
 
-/** Builds siteward_VERSION_ARCHITECTURE.deb and answers with its path. */
+/** Builds siteward_VERSION_ARCHITECTURE.deb and returns its path. */
 export async function buildPackage(options: BuildOptions): Promise<string> {
   const { root, architecture, say } = options;
   const work = mkdtempSync(path.join(os.tmpdir(), "siteward-package-"));
@@ -41,13 +41,13 @@ export async function buildPackage(options: BuildOptions): Promise<string> {
     const node = await nodeRuntime(architecture, { root, work });
     const shrunk = node.by
       ? `, ${inMiB(node.stripped)} stripped by ${node.by}`
-      : ", not stripped: no tool for it is here";
+      : ", not stripped: no tool for that is installed";
     say(`Node ${node.version} for ${architecture.name}: ${inMiB(node.full)}${shrunk}`);
     const sqlite = path.join(work, "better_sqlite3.node");
     copyFileSync(prebuiltOf(root, architecture), sqlite);
     await strip(architecture, sqlite);
     const file = await assembled(options, work, { node, sqlite });
-    await pass(file, options.compression ?? "xz");
+    await checkPackage(file, options.compression ?? "xz");
     const destination = path.join(options.out, path.basename(file));
     mkdirSync(options.out, { recursive: true });
     copyFileSync(file, destination);
@@ -69,9 +69,9 @@ async function assembled(
   say(
     `program: ${files.length} files, ${inMiB(files.reduce((sum, name) => sum + statSync(path.join(folder, name)).size, 0))}`,
   );
-  // The completion offers them by name.
+  // The completion script lists the profiles by name.
   symlinkSync(path.join(root, "firmware-profiles"), path.join(work, "firmware-profiles"));
-  // What it runs here finds the SQLite binding where this project has it: a package of the other processor brings none that could.
+  // The bundle runs here with the project's own SQLite binding: that of the package may be for another processor.
   symlinkSync(path.join(root, "node_modules"), path.join(work, "node_modules"));
   writeFileSync(
     path.join(work, "package.json"),
@@ -79,7 +79,7 @@ async function assembled(
   );
   const siteward = (...args: readonly string[]): Promise<string> =>
     call(process.execPath, [path.join(folder, "main.js"), ...args]);
-  const made = {
+  const parts = {
     root,
     architecture,
     version,
@@ -92,9 +92,9 @@ async function assembled(
   };
   const stage = path.join(work, "stage");
   mkdirSync(stage);
-  say(`packing with ${compression}${compression === "xz" ? ", which takes a minute or two" : ""}`);
+  say(`packing with ${compression}${compression === "xz" ? ", for a minute or two" : ""}`);
   return deb({
-    files: layout(made),
+    files: layout(parts),
     scripts: Object.fromEntries(
       ["postinst", "prerm", "postrm"].map((name) => [name, read(`packaging/debian/${name}`)]),
     ),

@@ -2,19 +2,20 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { buildProgram } from "./program.ts";
 
-/** Under this name the bundle of a package imports the SQLite binding; package.json beside it says which file that is. */
+/** The name under which a package's bundle imports the SQLite binding; its package.json maps it to a file. */
 export const sqliteImport = "#better-sqlite3";
 
 export interface Bundle {
   readonly files: readonly string[];
-  /** The folders of the npm packages whose code is in it, below the project. */
+  /** The folders of the npm packages whose code is in the bundle, relative to the project. */
   readonly packages: readonly string[];
 }
 
-/** What `npm run build` makes, in another folder and with another way to the SQLite binding: a package has no node_modules. */
+/** Builds the program like `npm run build`, but into `outdir`, and with `sqliteImport`: a package has no node_modules. */
 export async function bundle(root: string, outdir: string): Promise<Bundle> {
   const sources = await buildProgram({ root, outdir, sqlite: sqliteImport });
-  // A package has its own way to start it; Debian takes a script that names an interpreter for one to be run.
+  // The interpreter line is removed: a package starts the program in another way, and lintian expects a script with
+  // such a line to be executable.
   const main = path.join(outdir, "main.js");
   writeFileSync(main, readFileSync(main, "utf8").replace(/^#!.*\n/, ""));
   const folders = sources.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []);

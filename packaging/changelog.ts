@@ -2,7 +2,7 @@ import { maintainer } from "./control.ts";
 
 const width = 76;
 
-/** The part of CHANGELOG.md for a version in Debian's format; what is not released yet stands for a version without one. */
+/** The section of CHANGELOG.md for a version in Debian's format. A version without a section gets the unreleased one. */
 export function debianChangelog(changelog: string, version: string, released: Date): string {
   const sections = changelog.split(/^## /m).slice(1);
   const section = sections.find((text) => text.startsWith(`[${version}]`)) ?? sections[0] ?? "";
@@ -14,11 +14,11 @@ export function debianChangelog(changelog: string, version: string, released: Da
     .map((part) => part.replace(/\s+/g, " ").trim())
     .filter((part) => part !== "")
     .map((part) => (part.startsWith("### ") ? `\n  [ ${part.slice(4)} ]` : wrapped(part.slice(2))));
-  const body = parts.length > 0 ? parts.join("\n") : "\n  * No changes were written down.";
+  const body = parts.length > 0 ? parts.join("\n") : "\n  * No changes were recorded.";
   return `siteward (${debianVersion(version)}) unstable; urgency=medium\n${body}\n\n -- ${maintainer}  ${mailDate(released)}\n`;
 }
 
-/** A pre-release comes before its release, also for dpkg. */
+/** The version with "~" in place of "-", so that dpkg, too, sorts a pre-release before its release. */
 export const debianVersion = (version: string): string => version.replace("-", "~");
 
 function wrapped(text: string): string {
@@ -34,5 +34,5 @@ function wrapped(text: string): string {
   return [...lines, line].join("\n");
 }
 
-/** As RFC 5322 has it. */
+/** The date format of RFC 5322. */
 const mailDate = (date: Date): string => date.toUTCString().replace(/GMT$/, "+0000");

@@ -5,16 +5,16 @@ import { shippedModules } from "./shipped-modules.ts";
 import { type Module, openIn, problemsWith, readThirdParty, thirdPartyPage } from "./third-party.ts";
 import { call } from "./tools.ts";
 
-const help = `Licenses and advisories of everything that the package holds of others.
+const help = `Checks licenses and advisories of all third-party software in the package.
 
   npm run third-party [-- --write]
 
-  --write  writes docs/third-party.md anew
-  --help   this text
+  --write  write docs/third-party.md again
+  --help   print this text
 
-Asks npm for advisories, and says so where the registry does not answer that question. Whether it does or not, every
-module must have a license that is allowed, and packaging/third-party.json a review of this very version of it.
-Ends with 1 where something is missing or npm knows of an advisory, with 0 otherwise.
+Requests advisories from npm, and reports it if the registry does not provide them. In either case, every module must have
+a permitted license and, in packaging/third-party.json, a review of its exact version. Exits with 1 if something is missing
+or npm reports an advisory, with 0 otherwise.
 `;
 
 const root = path.resolve(import.meta.dirname, "..");
@@ -44,7 +44,7 @@ interface Audit {
   readonly vulnerabilities?: Readonly<Record<string, { readonly severity: string; readonly via: readonly unknown[] }>>;
 }
 
-/** npm ends with 1 where it found something, and where it could not ask; what it wrote says which. */
+/** npm exits with 1 for a finding and for a failed request; its output distinguishes them. */
 async function npmAudit(): Promise<Audit> {
   try {
     return JSON.parse(await call("npm", ["audit", "--json"], { cwd: root })) as Audit;
@@ -58,19 +58,19 @@ async function npmAudit(): Promise<Audit> {
   }
 }
 
-/** Advisories that npm has for shipped modules; those of tools are only printed. */
+/** npm's advisories for shipped modules; those for tools are only printed. */
 async function audited(modules: readonly Module[]): Promise<readonly string[]> {
   const audit = await npmAudit();
   if (audit.vulnerabilities === undefined) {
     const why = (audit.message ?? "no answer").replace(/\bhttps?:\S+/g, "the registry");
-    say(`npm audit does not work here (${why}); what counts is packaging/third-party.json`);
+    say(`npm audit is not available (${why}); packaging/third-party.json alone decides`);
     return [];
   }
   const names = modules.map(({ name }) => name);
   return Object.entries(audit.vulnerabilities).flatMap(([name, { severity, via }]) => {
     const what = `npm audit: ${name}: ${severity}: ${JSON.stringify(via).slice(0, 300)}`;
     if (names.includes(name)) return [what];
-    say(`of a tool, not shipped: ${what}`);
+    say(`for a tool, not shipped: ${what}`);
     return [];
   });
 }

@@ -4,8 +4,8 @@ import type { ArchitectureName } from "./architectures.ts";
 export const maintainer = "Siteward maintainers <maintainers@siteward.dev>";
 
 /**
- * The binary of better-sqlite3 sets the floor for both libraries, the oldest Jetson Linux that has them (JetPack 6, Ubuntu
- * 22.04) that for systemd. What is Essential on Debian, perl-base among it, is not named.
+ * The binary of better-sqlite3 determines the least versions of the C and C++ libraries; the oldest Jetson Linux with these
+ * (JetPack 6, Ubuntu 22.04) determines that of systemd. Debian's essential packages, such as perl-base, are not listed.
  */
 const dependencies = [
   "init-system-helpers (>= 1.54~)",
@@ -17,16 +17,16 @@ const dependencies = [
 
 const description = `site controller for the boards of a Kubernetes edge site
  One small agent on every board. The agents of a site elect a leader; the
- leader mirrors what it needs from the API server, judges which boards are
- lost and which are only out of reach, and does for the site what
- kube-controller-manager does for a cluster.
+ leader caches the objects that it needs from the API server, decides which
+ boards are lost and which are only unreachable, and does the work of
+ kube-controller-manager for the site.
  .
- This package brings the Node.js runtime that it needs along.`;
+ This package contains its own Node.js runtime.`;
 
 export interface ControlOptions {
   readonly version: string;
   readonly architecture: ArchitectureName;
-  /** In bytes. */
+  /** Installed size in bytes. */
   readonly installed: number;
 }
 
@@ -48,7 +48,7 @@ export function controlFile({ version, architecture, installed }: ControlOptions
     .join("\n")}\n`;
 }
 
-/** By these, `dpkg --verify` finds what a failing card has changed. */
+/** With these checksums `dpkg --verify` finds files that a failing card has damaged. */
 export function md5sums(files: readonly { readonly path: string; readonly bytes: Uint8Array }[]): string {
   return files
     .map(({ path, bytes }) => `${createHash("md5").update(bytes).digest("hex")}  ${path}\n`)

@@ -6,8 +6,8 @@ import { inBinding } from "./shipped-modules.ts";
 const licenseName = /^licen[cs]e(\.(md|txt))?$/i;
 
 /**
- * /usr/share/doc/siteward/copyright. The licenses of what the bundle took in are printed whole, since they ask for that;
- * Node's own, of 150 KB, lies beside it.
+ * The text of /usr/share/doc/siteward/copyright. It contains the full licenses of all bundled modules, as they require;
+ * Node's license, of 150 KB, is in a file beside it.
  */
 export function copyrightOf(root: string, packages: readonly string[]): string {
   const parts = [...new Set([...packages, ...inBinding])].sort().map((folder) => {
@@ -32,11 +32,10 @@ its symbols. Its license, and those of what it contains, are in
 /usr/share/doc/siteward/node.license.gz.
 
 /usr/lib/siteward/better-sqlite3 contains SQLite, which is in the public
-domain. Below stand the licenses of the npm packages that are part of
-/usr/lib/siteward.
+domain. The licenses of the npm packages in /usr/lib/siteward follow.
 `;
 
-/** A package without a text of its license cannot be shipped: somebody has to look. */
+/** The license text of an npm package. Throws if there is none: such a package must not be shipped unchecked. */
 function licenseIn(folder: string): string {
   const { name, license } = manifestIn(folder);
   const names = readdirSync(folder);
@@ -46,6 +45,6 @@ function licenseIn(folder: string): string {
     return `Licensed under the Apache License, Version 2.0: see above.${notices.join("")}`;
   }
   const file = names.find((one) => licenseName.test(one));
-  if (file === undefined) throw new Error(`${name} (${license ?? "no license"}) has no LICENSE file to be shown`);
+  if (file === undefined) throw new Error(`${name} (${license ?? "no license"}) has no LICENSE file`);
   return text(file);
 }

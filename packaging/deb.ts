@@ -6,26 +6,26 @@ import { call } from "./tools.ts";
 
 export interface DebOptions extends Omit<ControlOptions, "installed"> {
   readonly files: readonly PackageFile[];
-  /** Runnable scripts of the package manager, by name. */
+  /** The maintainer scripts, by name. */
   readonly scripts: Readonly<Record<string, string>>;
-  /** The time of everything in the package. */
+  /** The modification time of all files in the package. */
   readonly released: Date;
-  /** An empty folder to put the files in order. */
+  /** An empty folder in which the file tree is built. */
   readonly stage: string;
-  /** The folder in which the package is made. */
+  /** The folder that receives the package. */
   readonly out: string;
   readonly compression: Compression;
 }
 
 export type Compression = "xz" | "gzip";
 
-/** gzip at its fastest is for those who try a package out at once. */
+/** The options of dpkg-deb for each compression: xz for releases, the fastest gzip for tests. */
 const compressions: Readonly<Record<Compression, readonly string[]>> = {
   xz: ["-Zxz", "-z6"],
   gzip: ["-Zgzip", "-z1"],
 };
 
-/** Answers with the path of the package. The same files and the same time give the same bytes, wherever it is made. */
+/** Builds the package and returns its path. The same files and time give the same bytes on every machine. */
 export async function deb(options: DebOptions): Promise<string> {
   const { files, scripts, released, stage, out, compression, version, architecture } = options;
   const contents = files.map((file) => ({ path: file.path, bytes: put(stage, file) }));
@@ -41,13 +41,13 @@ export async function deb(options: DebOptions): Promise<string> {
   settle(stage, released);
   const file = path.join(out, `siteward_${version}_${architecture}.deb`);
   await call("dpkg-deb", ["--root-owner-group", ...compressions[compression], "--build", stage, file], {
-    // How xz cuts the data into blocks must not follow the number of processors. As an option, older versions refuse it.
+    // The blocks of xz must not depend on the number of processors. Older versions refuse this as an option.
     env: { ...process.env, SOURCE_DATE_EPOCH: String(released.getTime() / 1000), DPKG_DEB_THREADS_MAX: "1" },
   });
   return file;
 }
 
-/** Writes the file below the folder and answers with its content. */
+/** Writes the file below the folder and returns its content. */
 function put(stage: string, file: PackageFile): Uint8Array {
   const at = path.join(stage, file.path);
   mkdirSync(path.dirname(at), { recursive: true });
@@ -57,7 +57,7 @@ function put(stage: string, file: PackageFile): Uint8Array {
   return readFileSync(at);
 }
 
-/** Folders get their mode whatever the umask is, and everything the one time; the innermost first. */
+/** Sets the mode of folders, independently of the umask, and the time of everything, innermost first. */
 function settle(folder: string, time: Date): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const at = path.join(folder, entry.name);

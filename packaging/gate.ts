@@ -2,20 +2,20 @@ import { statSync } from "node:fs";
 import type { Compression } from "./deb.ts";
 import { call, inMiB } from "./tools.ts";
 
-/** Room for the next versions of Node, and not for a second copy of anything. */
+/** Maximum sizes. They leave room for later versions of Node, but not for a second copy of anything. */
 const mostPacked: Readonly<Record<Compression, number>> = { xz: 34 * 2 ** 20, gzip: 52 * 2 ** 20 };
 const mostInstalled = 120 * 2 ** 20;
 
 export interface Member {
-  /** As `ls -l` writes it: "-rw-r--r--". */
+  /** The mode as `ls -l` shows it: "-rw-r--r--". */
   readonly mode: string;
   readonly owner: string;
   readonly size: number;
-  /** Below the root, without a slash before it. */
+  /** The path relative to the root, without a leading slash. */
   readonly path: string;
 }
 
-/** What a package holds, as dpkg-deb lists it. */
+/** The contents of a package, as dpkg-deb lists them. */
 export async function membersOf(file: string): Promise<readonly Member[]> {
   const lines = (await call("dpkg-deb", ["--contents", file])).trimEnd().split("\n");
   return lines.map((line) => {
@@ -24,7 +24,7 @@ export async function membersOf(file: string): Promise<readonly Member[]> {
   });
 }
 
-/** What must not be in a package; nothing: it may go out. */
+/** The reasons why a package must not be shipped; empty if it may be. */
 export function problemsOf(members: readonly Member[], packed: number, compression: Compression): readonly string[] {
   const most = mostPacked[compression];
   const installed = members.reduce((sum, { size }) => sum + size, 0);
@@ -32,8 +32,10 @@ export function problemsOf(members: readonly Member[], packed: number, compressi
     ...members.flatMap((member) =>
       rules.filter(({ holds }) => holds(member)).map(({ what }) => `${member.path}: ${what}`),
     ),
-    ...(packed > most ? [`it has ${inMiB(packed)}, more than ${inMiB(most)}`] : []),
-    ...(installed > mostInstalled ? [`installed it has ${inMiB(installed)}, more than ${inMiB(mostInstalled)}`] : []),
+    ...(packed > most ? [`the package has ${inMiB(packed)}, more than ${inMiB(most)}`] : []),
+    ...(installed > mostInstalled
+      ? [`the installed files have ${inMiB(installed)}, more than ${inMiB(mostInstalled)}`]
+      : []),
   ];
 }
 
@@ -41,14 +43,14 @@ const rules: readonly { readonly what: string; holds(member: Member): boolean }[
   { what: "part of a node_modules folder", holds: ({ path }) => /(^|\/)node_modules(\/|$)/.test(path) },
   { what: "a source map", holds: ({ path }) => path.endsWith(".map") },
   { what: "TypeScript", holds: ({ path }) => path.endsWith(".ts") },
-  { what: "anybody may write it", holds: ({ mode }) => mode[8] === "w" && !mode.startsWith("l") },
-  { what: "runs as its owner or group", holds: ({ mode }) => /s/i.test(mode) },
-  { what: "does not belong to root", holds: ({ owner }) => owner !== "root/root" },
+  { what: "writable by all users", holds: ({ mode }) => mode[8] === "w" && !mode.startsWith("l") },
+  { what: "setuid or setgid", holds: ({ mode }) => /s/i.test(mode) },
+  { what: "not owned by root", holds: ({ owner }) => owner !== "root/root" },
   { what: "credentials", holds: ({ path }) => /(^|\/)credentials\/.|\.(pem|key|crt)$|(^|\/)kubeconfig$/.test(path) },
 ];
 
-/** Throws with everything that is wrong. */
-export async function pass(file: string, compression: Compression): Promise<void> {
+/** Throws an Error with all problems of a package that must not be shipped. */
+export async function checkPackage(file: string, compression: Compression): Promise<void> {
   const problems = problemsOf(await membersOf(file), statSync(file).size, compression);
-  if (problems.length > 0) throw new Error(`the package must not go out:\n  ${problems.join("\n  ")}`);
+  if (problems.length > 0) throw new Error(`the package must not be shipped:\n  ${problems.join("\n  ")}`);
 }

@@ -6,8 +6,8 @@ import { sqliteImport } from "./bundle.ts";
 import type { PackageFile } from "./package-file.ts";
 import { entryOf, sqliteBinding } from "./sqlite-binding.ts";
 
-/** What was made before the files can be put into their places. */
-export interface Made {
+/** The inputs of the layout, built before it. */
+export interface LayoutParts {
   readonly root: string;
   readonly architecture: Architecture;
   readonly version: string;
@@ -24,9 +24,9 @@ export interface Made {
 const program = "usr/lib/siteward";
 const docs = "usr/share/doc/siteward";
 
-/** Everything that dpkg puts onto a board. What a board gets of its own (credentials, conf.d) is not among it. */
-export function layout(made: Made): readonly PackageFile[] {
-  const { root, architecture, version, node, sqlite, bundle } = made;
+/** Every file that dpkg installs. Files that belong to the board itself (credentials, conf.d) are not among them. */
+export function layout(parts: LayoutParts): readonly PackageFile[] {
+  const { root, architecture, version, node, sqlite, bundle } = parts;
   const from = (file: string, at: string, mode: 0o644 | 0o755 = 0o644): PackageFile => ({
     path: at,
     mode,
@@ -52,8 +52,8 @@ export function layout(made: Made): readonly PackageFile[] {
     from("systemd/sysusers.conf", "usr/lib/sysusers.d/siteward.conf"),
     from("systemd/tmpfiles.conf", "usr/lib/tmpfiles.d/siteward.conf"),
     from("packaging/debian/siteward.yaml", "etc/siteward/siteward.yaml"),
-    packed("usr/share/man/man8/siteward.8.gz", made.man),
-    text("usr/share/bash-completion/completions/siteward", made.completion),
+    packed("usr/share/man/man8/siteward.8.gz", parts.man),
+    text("usr/share/bash-completion/completions/siteward", parts.completion),
     from("packaging/debian/lintian-overrides", "usr/share/lintian/overrides/siteward"),
     from("docs/operator.md", `${docs}/operator.md`),
     from("docs/signed-commands.md", `${docs}/signed-commands.md`),
@@ -61,19 +61,19 @@ export function layout(made: Made): readonly PackageFile[] {
     from("systemd/siteward.example.yaml", `${docs}/examples/siteward.yaml`),
     from("systemd/rbac.yaml", `${docs}/examples/rbac.yaml`),
     ...allOf("systemd/drop-ins", ".conf", `${docs}/examples`),
-    text(`${docs}/copyright`, made.copyright),
-    packed(`${docs}/changelog.gz`, made.changelog),
+    text(`${docs}/copyright`, parts.copyright),
+    packed(`${docs}/changelog.gz`, parts.changelog),
     packed(`${docs}/node.license.gz`, readFileSync(node.license, "utf8")),
   ];
 }
 
-/** Says that the scripts are modules, and which file stands for the SQLite binding. */
+/** The package.json that declares the scripts as modules and maps the SQLite import to its file. */
 const manifest = (version: string, architecture: Architecture): string =>
   `${JSON.stringify({ name: "siteward", version, type: "module", imports: { [sqliteImport]: entryOf(architecture) } })}\n`;
 
 const text = (at: string, content: string): PackageFile => ({ path: at, mode: 0o644, text: content });
 
-/** As `gzip -9n` does it: without a name and without a time. */
+/** A file compressed as by `gzip -9n`, without file name and time. */
 const packed = (at: string, content: string): PackageFile => ({
   path: at,
   mode: 0o644,

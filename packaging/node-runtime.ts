@@ -5,15 +5,15 @@ import { type Architecture, ownArchitecture } from "./architectures.ts";
 import { manifestIn } from "./npm-package.ts";
 import { call, isThere } from "./tools.ts";
 
-/** The Node binary that goes into a package, and where it comes from. */
+/** The Node binary for a package, with its origin. */
 export interface NodeRuntime {
   readonly binary: string;
   readonly license: string;
   readonly version: string;
-  /** In bytes, before and after the symbols were taken out. */
+  /** Sizes in bytes, before and after stripping. */
   readonly full: number;
   readonly stripped: number;
-  /** The tool that did it; undefined: none is here, and the package is so much larger. */
+  /** The tool that stripped the binary; undefined if no tool is installed, which makes the package larger. */
   readonly by: string | undefined;
 }
 
@@ -24,8 +24,8 @@ interface Pinned {
 }
 
 /**
- * Node for this architecture, without its symbols, in the folder `work`: from `node_modules` where npm has put it (that is
- * where this machine has the same processor), otherwise fetched by npm and held against the lock file.
+ * Puts a stripped Node for this architecture into the folder `work`. It comes from `node_modules` if npm has installed it
+ * there (on a machine with the same processor); otherwise npm fetches it, and the lock file's integrity is checked.
  */
 export async function nodeRuntime(
   architecture: Architecture,
@@ -51,10 +51,10 @@ export async function nodeRuntime(
   };
 }
 
-/** What dh_strip takes out of a program. */
+/** The options of dh_strip for programs. */
 const symbols = ["--strip-unneeded", "--remove-section=.comment"] as const;
 
-/** Takes the symbols out of a file of machine code. Answers with the tool that did it. */
+/** Strips a binary. Returns the tool that did it, undefined if none is installed. */
 export async function strip({ triplet, name }: Architecture, file: string): Promise<string | undefined> {
   const isOwn = name === ownArchitecture?.name;
   const tools: readonly (readonly [program: string, ...args: string[]])[] = [
@@ -83,12 +83,12 @@ async function fetched({ name, version, integrity }: Pinned, root: string, work:
   return path.join(folder, "package");
 }
 
-/** Throws where the file is not the one that the lock file means. */
+/** Throws if the file does not have the integrity that the lock file pins. */
 export function verify(file: string, integrity: string): void {
   const [algorithm = "", expected] = integrity.split(/-(.*)/s);
   const found = createHash(algorithm).update(readFileSync(file)).digest("base64");
   if (found !== expected) {
-    throw new Error(`${path.basename(file)} is not what package-lock.json names: ${algorithm}-${found}`);
+    throw new Error(`${path.basename(file)} does not match package-lock.json: ${algorithm}-${found}`);
   }
 }
 
@@ -97,6 +97,6 @@ function pinnedIn(root: string, name: string): Pinned {
     packages: Readonly<Record<string, { version: string; integrity: string }>>;
   };
   const entry = packages[`node_modules/${name}`];
-  if (entry === undefined) throw new Error(`package-lock.json pins no ${name}`);
+  if (entry === undefined) throw new Error(`package-lock.json does not pin ${name}`);
   return { name, ...entry };
 }

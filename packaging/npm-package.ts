@@ -7,9 +7,9 @@ export interface Manifest {
   readonly license?: string;
 }
 
-/** What an npm package says of itself; its folder must be there. */
+/** The manifest of an installed npm package. Throws if its folder has none. */
 export function manifestIn(folder: string): Manifest {
   const file = path.join(folder, "package.json");
-  if (!existsSync(file)) throw new Error(`${folder} holds no npm package: npm ci puts it there`);
+  if (!existsSync(file)) throw new Error(`${folder} contains no npm package: run npm ci`);
   return JSON.parse(readFileSync(file, "utf8")) as Manifest;
 }

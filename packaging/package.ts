@@ -11,13 +11,13 @@ const help = `Builds the Debian package: siteward_VERSION_ARCHITECTURE.deb
 
   npm run package -- [--arch arm64|amd64] [--out FOLDER]
 
-  --arch   for which processor (default: this machine's)
-  --out    where the package is written to (default: the current folder)
-  --help   this text
+  --arch   the processor (default: this machine's)
+  --out    the folder for the package (default: the current one)
+  --help   print this text
 
-Needs dpkg-deb (Debian, Ubuntu: part of dpkg), and for the other processor its strip (binutils-aarch64-linux-gnu) or
-llvm. The other processor's Node is fetched by npm, in the version that package-lock.json pins. Every file in the package
-has the time of the last commit, or of SOURCE_DATE_EPOCH: the same sources give the same bytes.
+Needs dpkg-deb (part of dpkg on Debian and Ubuntu) and, for the other processor, its strip (binutils-aarch64-linux-gnu) or
+llvm. npm fetches the other processor's Node in the version that package-lock.json pins. Every file in the package has the
+time of the last commit, or SOURCE_DATE_EPOCH, so that the same sources give the same bytes.
 `;
 
 const root = path.resolve(import.meta.dirname, "..");
@@ -39,8 +39,9 @@ async function main(): Promise<number> {
     return 0;
   }
   const name = values.arch ?? ownArchitecture?.name ?? "";
-  if (!isArchitecture(name)) throw new Error(`--arch takes ${Object.keys(architectures).join(" or ")}, not "${name}"`);
-  if (!isThere("dpkg-deb")) throw new Error("dpkg-deb is not here; on Debian and Ubuntu it is part of dpkg");
+  if (!isArchitecture(name))
+    throw new Error(`--arch must be ${Object.keys(architectures).join(" or ")}, not "${name}"`);
+  if (!isThere("dpkg-deb")) throw new Error("dpkg-deb is missing; on Debian and Ubuntu it is part of dpkg");
   const begun = performance.now();
   const released = await releaseDate(root, process.env);
   const file = await buildPackage({

@@ -5,16 +5,16 @@ import { type BuildOptions, build, type Plugin } from "esbuild";
 export interface ProgramOptions {
   readonly root: string;
   readonly outdir: string;
-  /** How the bundle names the SQLite binding, which stays outside of it. */
+  /** The name under which the bundle imports the SQLite binding, which is not bundled. */
   readonly sqlite: string;
   readonly plugins?: readonly Plugin[];
-  /** Keeps a source map beside each file, for who reads a stack (read-stack.ts). */
+  /** Writes a source map beside each file, for reading stacks (read-stack.ts). */
   readonly maps?: boolean;
 }
 
 /**
- * The program as it ships: split by `import()`, so that a command loads what it needs, and the agent as a bundle of its
- * own beside the rest (see agent/cli/agent-alone.ts). Answers the source files that are in it, below the root.
+ * Builds the program as shipped: split at `import()`, so that a command loads only what it needs, and the agent as a
+ * separate bundle (see agent/cli/agent-alone.ts). Returns the source files in it, relative to the root.
  */
 export async function buildProgram(options: ProgramOptions): Promise<readonly string[]> {
   mkdirSync(options.outdir, { recursive: true });
@@ -36,7 +36,8 @@ async function bundled(
   const options = {
     absWorkingDir: root,
     entryPoints: [entry],
-    // Wherever the files go: their names depend on the maps, and these on the way from here to the sources.
+    // The same folder whatever `outdir` is: file names depend on the maps, and the maps on the path from here to the
+    // sources.
     outdir: path.join(root, "dist"),
     write: false,
     sourcemap: "external",
@@ -45,7 +46,7 @@ async function bundled(
     platform: "node",
     target: "node24",
     format: "esm",
-    // Source text stays in memory as long as the process lives; the agent's long names are 0.4 MB of it.
+    // Source text stays in memory for the life of the process; the agent's long names would be 0.4 MB of it.
     minifyWhitespace: true,
     minifyIdentifiers,
     lineLimit: 160,
@@ -62,7 +63,7 @@ async function bundled(
   return Object.keys(metafile.inputs);
 }
 
-/** Each file of packaging/shims stands for the module of Node (.ts), or the package (.cjs), that it is called after. */
+/** Each file of packaging/shims replaces the module of Node (.ts) or the package (.cjs) of its name. */
 function substitutes(root: string): Record<string, string> {
   const folder = path.join(root, "packaging/shims");
   return Object.fromEntries(
@@ -73,7 +74,7 @@ function substitutes(root: string): Record<string, string> {
   );
 }
 
-/** What the other bundle is asked for, also by the table of commands, is this one's. */
+/** Makes main.ts and run-command.ts import the agent's own bundle, where they would have a second copy of the agent. */
 const agentApart: Plugin = {
   name: "agent apart",
   setup: ({ onResolve }) =>

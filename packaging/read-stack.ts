@@ -6,14 +6,15 @@ import { sqliteImport } from "./bundle.ts";
 import { buildProgram } from "./program.ts";
 import { readableStack } from "./stack.ts";
 
-// `npm run --silent stack < FILE`: a log, or a stack out of one, with the places in the sources. The same sources make the
-// same files, so this needs a checkout of the version that wrote it, and nothing from the board.
+// `npm run --silent stack < FILE`: replaces positions of the program in a log or a stack by positions in the sources.
+// The same sources give the same files, so this needs a checkout of the version that wrote the log, and nothing from
+// the board.
 const root = path.resolve(import.meta.dirname, "..");
-const made = mkdtempSync(path.join(tmpdir(), "siteward-maps-"));
+const folder = mkdtempSync(path.join(tmpdir(), "siteward-maps-"));
 try {
   const folders: string[] = [];
   for (const [name, sqlite] of Object.entries({ package: sqliteImport, checkout: "better-sqlite3" })) {
-    const outdir = path.join(made, name);
+    const outdir = path.join(folder, name);
     await buildProgram({ root, outdir, sqlite, maps: true });
     folders.push(outdir);
   }
@@ -24,10 +25,10 @@ try {
   process.stdout.write(readable);
   if (unknown.length > 0) {
     process.stderr.write(
-      `not of this version: ${unknown.join(", ")}; check out the tag of the version that wrote the stack\n`,
+      `not part of this version: ${unknown.join(", ")}; check out the tag of the version that wrote the stack\n`,
     );
     process.exitCode = 1;
   }
 } finally {
-  rmSync(made, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 }

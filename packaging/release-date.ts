@@ -1,8 +1,8 @@
 import { call } from "./tools.ts";
 
 /**
- * The time that a package shows, so that two builds of one state of the sources are the same: SOURCE_DATE_EPOCH
- * (reproducible-builds.org), otherwise that of the last commit.
+ * The time of all files in a package, so that two builds of the same sources are identical: SOURCE_DATE_EPOCH
+ * (reproducible-builds.org), or else the time of the last commit.
  */
 export async function releaseDate(root: string, environment: NodeJS.ProcessEnv): Promise<Date> {
   const text = environment.SOURCE_DATE_EPOCH ?? (await lastCommit(root));
@@ -14,7 +14,7 @@ async function lastCommit(root: string): Promise<string> {
   try {
     return (await call("git", ["log", "-1", "--format=%ct"], { cwd: root })).trim();
   } catch (error) {
-    throw new Error("this folder has no commits to take the package's date from: set SOURCE_DATE_EPOCH", {
+    throw new Error("this folder has no commits that would give the package a date: set SOURCE_DATE_EPOCH", {
       cause: error,
     });
   }

@@ -6,10 +6,10 @@ import { bundle } from "./bundle.ts";
 import { manifestIn } from "./npm-package.ts";
 import type { Module } from "./third-party.ts";
 
-/** Compiled into the binary of the SQLite binding. */
+/** The npm packages that are compiled into the binary of the SQLite binding. */
 export const inBinding: readonly string[] = ["node_modules/better-sqlite3", "node_modules/node-addon-api"];
 
-/** All software of others in the package: in the bundle, in the SQLite binding, and Node.js. */
+/** All third-party software in the package: in the bundle, in the SQLite binding, and Node.js. */
 export async function shippedModules(root: string): Promise<readonly Module[]> {
   const modules = [...(await bundled(root)), ...inBinding].map((folder) => {
     const { name, version, license = "none" } = manifestIn(path.join(root, folder));
@@ -30,7 +30,7 @@ async function bundled(root: string): Promise<readonly string[]> {
   }
 }
 
-/** By architecture, as the lock file pins them. */
+/** The versions of Node that the lock file pins, one for each architecture. */
 function nodeVersions(root: string): readonly string[] {
   const { packages } = JSON.parse(readFileSync(path.join(root, "package-lock.json"), "utf8")) as {
     readonly packages: Readonly<Record<string, { readonly version: string }>>;

@@ -4,10 +4,13 @@ import type { Architecture } from "./architectures.ts";
 import { manifestIn } from "./npm-package.ts";
 import type { PackageFile } from "./package-file.ts";
 
-/** Below /usr/lib/siteward. */
+/** The binding's entry, relative to /usr/lib/siteward. */
 export const entryOf = ({ node }: Architecture): string => `./better-sqlite3/lib/linux-${node}.js`;
 
-/** better-sqlite3 for one architecture: its own entry for that, what the entry loads, and the binary. */
+/**
+ * better-sqlite3 for one architecture: its entry for that architecture, the modules that the entry loads, and the
+ * binary.
+ */
 export function sqliteBinding(
   architecture: Architecture,
   { root, folder, binary }: { readonly root: string; readonly folder: string; readonly binary: string },
@@ -22,14 +25,14 @@ export function sqliteBinding(
   return [
     ...scripts,
     { path: `${folder}/prebuilds/linux-${architecture.node}.node`, mode: 0o644, from: binary },
-    // These scripts are CommonJS below a folder whose scripts are modules.
+    // These scripts are CommonJS, in a folder below one whose scripts are ES modules.
     { path: `${folder}/package.json`, mode: 0o644, text: manifest },
   ];
 }
 
-/** Where npm has put the binary. */
+/** The path at which npm installs the binary. */
 export const prebuiltOf = (root: string, { node }: Architecture): string =>
   path.join(root, "node_modules/better-sqlite3/prebuilds", `linux-${node}.node`);
 
-/** Entries for other machines, and the one that would look for the binary. */
+/** Whether a module is an entry for another machine, or the one that searches for a binary. */
 const isForOthers = (name: string): boolean => /^(index|binding|(darwin|linux|linuxmusl|win32)-\w+)\.js$/.test(name);

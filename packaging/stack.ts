@@ -1,18 +1,21 @@
 import { SourceMap, type SourceMapping } from "node:module";
 
-/** The text of a source map, by the name of the file that it belongs to; undefined: there is no such file. */
+/** The text of the source map of a file of the program, by its name; undefined if there is no such file. */
 export type MapOf = (file: string) => string | undefined;
 
-/** A position in a file of the program, as V8 writes it into a stack, with the folder in which that file lay. */
+/** A position in a file of the program, as V8 writes it into a stack, including the folder of that file. */
 const position = /(?:[^\s()"]*\/)?([\w-]+\.js):(\d+):(\d+)/g;
 
 export interface ReadableStack {
   readonly text: string;
-  /** Files that are named in it and are none of this program's: it is a stack of another version. */
+  /** Files in the stack that this program does not have: the stack is of another version of it. */
   readonly unknown: readonly string[];
 }
 
-/** Writes the positions of a stack as those of the sources, with the name that stands there. Everything else stays. */
+/**
+ * Replaces the program's positions in a stack by positions in the sources, each with the name at that place. Keeps
+ * everything else.
+ */
 export function readableStack(stack: string, mapOf: MapOf): ReadableStack {
   const unknown = new Set<string>();
   const text = stack.replace(position, (whole, file: string, line: string, column: string) => {
@@ -22,17 +25,17 @@ export function readableStack(stack: string, mapOf: MapOf): ReadableStack {
       return whole;
     }
     const found = new SourceMap(JSON.parse(map)).findEntry(Number(line) - 1, Number(column) - 1);
-    return isMapping(found) ? told(found) : whole;
+    return isMapping(found) ? sourcePosition(found) : whole;
   });
   return { text, unknown: [...unknown] };
 }
 
-/** Types of Node leave out the name. */
+/** A position in a source. Node's types lack the name. */
 type Found = SourceMapping & { readonly name?: string };
 
 const isMapping = (found: object): found is Found => "originalSource" in found;
 
-function told({ originalSource, originalLine, originalColumn, name }: Found): string {
+function sourcePosition({ originalSource, originalLine, originalColumn, name }: Found): string {
   const file = originalSource.replace(/^(\.\.\/)+/, "");
   return `${file}:${originalLine + 1}:${originalColumn + 1}${name ? ` (${name})` : ""}`;
 }

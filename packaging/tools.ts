@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 const execute = promisify(execFile);
 const mostOutput = 64 * 2 ** 20;
 
-/** Runs a program to its end and answers with what it wrote. Throws with its own words where it fails. */
+/** Runs a program to its end and returns its standard output. Throws with its error output if it fails. */
 export async function call(
   program: string,
   args: readonly string[],

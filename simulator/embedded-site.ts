@@ -22,38 +22,38 @@ import {
 } from "../agent/api/resources.ts";
 import type { Ambient } from "../agent/base/ambient.ts";
 import { type Millis, sleep } from "../agent/base/clock.ts";
+import { TaskGroup } from "../agent/base/concurrency/tasks.ts";
 import { sentenceOf } from "../agent/base/errors.ts";
-import { TaskGroup } from "../agent/base/tasks.ts";
-import { type AgentCommand, AgentProcess } from "./agent-process.ts";
-import type { BoardPlate } from "./board-node.ts";
-import { Collector } from "./collector.ts";
-import { newerImage } from "./daemons.ts";
-import { HttpExchange } from "./http-exchange.ts";
-import { Kubelet } from "./kubelet.ts";
-import { Mirror } from "./mirror.ts";
-import { Relay } from "./relay.ts";
-import { boardNames, type Deed, type Scenario, type Verb, zoneOf } from "./scenario.ts";
-import { ScenarioSeeder } from "./scenario-seeder.ts";
-import { Scheduler } from "./scheduler.ts";
-import { SimulatedBoard } from "./simulated-board.ts";
-import { SiteClient } from "./site-client.ts";
-import { type AgentReport, type BoardPicture, pictureOf, type SitePicture } from "./site-picture.ts";
-import type { Stage } from "./story.ts";
-import { WorkloadKeeper, workloadNamespace } from "./workloads.ts";
+import { type AgentCommand, AgentProcess } from "./boards/agent-process.ts";
+import { Relay } from "./boards/relay.ts";
+import { SimulatedBoard } from "./boards/simulated-board.ts";
+import { HttpExchange } from "./client/http-exchange.ts";
+import { Mirror } from "./client/mirror.ts";
+import { SiteClient } from "./client/site-client.ts";
+import type { BoardPlate } from "./cluster/board-node.ts";
+import { Collector } from "./cluster/collector.ts";
+import { newerImage } from "./cluster/daemons.ts";
+import { Kubelet } from "./cluster/kubelet.ts";
+import { Scheduler } from "./cluster/scheduler.ts";
+import { WorkloadKeeper, workloadNamespace } from "./cluster/workloads.ts";
+import { boardNames, type Deed, type Scenario, type ScenarioVerb, zoneOf } from "./scenarios/scenario.ts";
+import { ScenarioSeeder } from "./scenarios/scenario-seeder.ts";
+import type { StoryStage } from "./scenarios/story.ts";
+import { type AgentReport, type BoardPicture, pictureOf, type SitePicture } from "./view/site-picture.ts";
 
 /** The API server of the site, which lives in this process. */
 export interface SiteServer {
   readonly port: number;
   readonly isUp: boolean;
-  /** Gone for so long, then there again with what it had. */
+  /** Makes the API server unavailable for this long. It comes back with its data. */
   restart(pause: Millis, signal: AbortSignal): Promise<void>;
 }
 
-/** A kubelet's request time-out; the others' requests do not leave this process. */
+/** Request timeout of the kubelets. The other clients' requests do not leave this process. */
 const timeout: Millis = 10_000;
-/** How long the first board may be ahead of the others. */
+/** Longest time for which the first board runs alone. */
 const headStart: Millis = 5000;
-/** How long the workloads wait for all boards. */
+/** How long the creation of workloads waits for all boards. */
 const gathering: Millis = 15_000;
 
 interface Linked {
@@ -62,10 +62,10 @@ interface Linked {
 }
 
 /**
- * A whole site around an API server: boards with kubelets and real agents, a scheduler and a keeper of workloads. It is
- * what a story is played on, and what the table shows.
+ * A whole site around an API server: boards with kubelets and real agents, a scheduler and a workload controller.
+ * Scenarios are played on it, and the table shows it.
  */
-export class EmbeddedSite implements Stage {
+export class EmbeddedSite implements StoryStage {
   readonly #ambient: Ambient;
   readonly #scenario: Scenario;
   readonly #server: SiteServer;
@@ -82,30 +82,30 @@ export class EmbeddedSite implements Stage {
   readonly #services: Mirror<Service>;
   readonly #endpoints: Mirror<Endpoints>;
   readonly #slices: Mirror<EndpointSlice>;
-  /** Deeds that take time; stopped with the site. */
+  /** Scenario actions that take time; stopped with the site. */
   readonly #deeds = new TaskGroup();
   #boards: readonly SimulatedBoard[] = [];
 
   constructor(
     ambient: Ambient,
-    parts: {
+    deps: {
       readonly scenario: Scenario;
       readonly server: SiteServer;
-      /** Where the agents' Lease lies. */
+      /** Namespace and name of the agents' Lease. */
       readonly lease: { readonly namespace: string; readonly name: string };
-      /** How the agent of a board is started whose link is this port. */
+      /** How to start the agent of the board whose link has this port. */
       readonly agentOf: (board: BoardPlate, port: number) => AgentCommand;
       readonly reportOf: (board: string) => AgentReport | undefined;
     },
   ) {
     this.#ambient = ambient;
-    this.#scenario = parts.scenario;
-    this.#server = parts.server;
-    this.#agentOf = parts.agentOf;
-    this.#reportOf = parts.reportOf;
-    this.#exchange = new HttpExchange(parts.server.port);
+    this.#scenario = deps.scenario;
+    this.#server = deps.server;
+    this.#agentOf = deps.agentOf;
+    this.#reportOf = deps.reportOf;
+    this.#exchange = new HttpExchange(deps.server.port);
     const client = new SiteClient(ambient, { exchange: this.#exchange.exchange, timeout, userAgent: "siteward-up" });
-    const { namespace, name } = parts.lease;
+    const { namespace, name } = deps.lease;
     const scope = { namespace, fieldSelector: `metadata.name=${name}` };
     this.#client = client;
     this.#nodes = new Mirror(ambient, { client, resource: nodes });
@@ -119,7 +119,7 @@ export class EmbeddedSite implements Stage {
     this.#slices = new Mirror(ambient, { client, resource: endpointSlices });
   }
 
-  /** How many pods the workloads and the daemons ask for. */
+  /** Number of pods that the workloads and the daemons request. */
   get wantedPods(): number {
     const { workloads, daemons, boards } = this.#scenario;
     return workloads.reduce((sum, { replicas }) => sum + replicas, daemons.length * boards);
@@ -146,7 +146,7 @@ export class EmbeddedSite implements Stage {
     });
   }
 
-  /** Until the signal aborts. The agents end first, while there is still an API to say goodbye to. */
+  /** Runs until the signal aborts. The agents end first, while the API can still receive their last writes. */
   async run(signal: AbortSignal): Promise<void> {
     const surroundings = new TaskGroup();
     for (const [name, part] of Object.entries(this.#surroundings())) {
@@ -156,11 +156,11 @@ export class EmbeddedSite implements Stage {
     this.#boards = linked.map(({ board }) => board);
     const running = new TaskGroup(signal);
     const [first, ...others] = this.#boards;
-    // Sites boot in any order. This one begins with pi-1, so that stories that name their boards begin alike.
+    // Boards boot in any order. Here pi-1 comes first, so that scenarios that name boards start alike.
     if (first) running.start(first.plate.name, (ended) => first.run(ended));
     await this.#until(() => this.picture().leader !== undefined, headStart, signal);
     for (const board of others) running.start(board.plate.name, (ended) => board.run(ended));
-    // And its pods come when all boards can take them, so that each has some to lose.
+    // Pods are created once all boards can run them, so that each board has some to lose.
     await this.#until(() => this.picture().boards.every(isOpen), gathering, signal);
     surroundings.start("workloads", (ended) => this.#keeper().run(ended));
     surroundings.start("wishes", (ended) => this.#wishes().run(ended));
@@ -173,7 +173,7 @@ export class EmbeddedSite implements Stage {
     this.#exchange.close();
   }
 
-  /** At once and without a word, for where there is no time to stop in good order. */
+  /** Kills everything at once, when there is no time for an orderly stop. */
   kill(): void {
     for (const { agent } of this.#boards) agent.kill();
   }
@@ -189,7 +189,7 @@ export class EmbeddedSite implements Stage {
   }
 
   #performOn(board: SimulatedBoard, deed: Deed): void {
-    const deeds: Readonly<Record<Verb, () => void>> = {
+    const deeds: Readonly<Record<ScenarioVerb, () => void>> = {
       "power-off": () => board.powerOff(),
       "power-on": () => board.powerOn(),
       cut: () => board.cut(deed.how),
@@ -205,8 +205,8 @@ export class EmbeddedSite implements Stage {
   }
 
   #surroundings(): Readonly<Record<string, { run(signal: AbortSignal): Promise<void> }>> {
-    const parts = { client: this.#client, nodes: this.#nodes, pods: this.#pods };
-    const scheduler = new Scheduler(this.#ambient, parts);
+    const deps = { client: this.#client, nodes: this.#nodes, pods: this.#pods };
+    const scheduler = new Scheduler(this.#ambient, deps);
     const mirrors = { nodes: this.#nodes, pods: this.#pods, lease: this.#lease, replicaSets: this.#replicaSets };
     const more = {
       daemonSets: this.#daemonSets,
@@ -238,7 +238,9 @@ export class EmbeddedSite implements Stage {
     return new ScenarioSeeder(this.#ambient, { client: this.#client, daemons, workloads });
   }
 
-  /** As somebody would with kubectl set image: a failure is told by what does not come true. */
+  /**
+   * Starts a rollout, like an operator's kubectl set image. Its failure shows in expectations that do not come true.
+   */
   async #roll(name: string, signal: AbortSignal): Promise<void> {
     const known = this.#daemonSets.get(`${workloadNamespace}/${name}`);
     if (known === undefined) return;
@@ -251,8 +253,8 @@ export class EmbeddedSite implements Stage {
 
   #keeper(): WorkloadKeeper {
     const { workloads } = this.#scenario;
-    const parts = { client: this.#client, pods: this.#pods, replicaSets: this.#replicaSets, workloads };
-    return new WorkloadKeeper(this.#ambient, parts);
+    const deps = { client: this.#client, pods: this.#pods, replicaSets: this.#replicaSets, workloads };
+    return new WorkloadKeeper(this.#ambient, deps);
   }
 
   #plates(): readonly BoardPlate[] {
@@ -268,7 +270,7 @@ export class EmbeddedSite implements Stage {
     return { board: new SimulatedBoard(this.#ambient, { plate, relay, agent, boot }), close };
   }
 
-  /** Connections belong to a boot: a board that starts again opens new ones. */
+  /** Runs one boot's kubelet with connections of its own: a restarted board opens new ones. */
   async #boot(board: BoardPlate, port: number, signal: AbortSignal): Promise<void> {
     const http = new HttpExchange(port);
     const client = new SiteClient(this.#ambient, { exchange: http.exchange, timeout, userAgent: "simulated-kubelet" });

@@ -1,14 +1,14 @@
-import { boardsNamed } from "./claims.ts";
-import type { Deed, Verb } from "./scenario.ts";
-import type { SitePicture } from "./site-picture.ts";
+import { boardsNamed } from "./scenarios/claims.ts";
+import type { Deed, ScenarioVerb } from "./scenarios/scenario.ts";
+import type { SitePicture } from "./view/site-picture.ts";
 
-/** What a key asks for. */
+/** What a key triggers. */
 export type Wish =
   | { readonly do: "select"; readonly board: string }
   | { readonly do: "perform"; readonly deed: Deed; readonly boards: readonly string[]; readonly said: string }
   | { readonly do: "end" };
 
-/** For the line below the table. */
+/** The keys and their actions, for the line below the table. */
 export const keyHelp =
   "up/down: board  c: cut its link  p: its power  z: cut its zone  l: kill the leader  a: restart the API  q: end";
 
@@ -17,8 +17,8 @@ const down = ["\u001b[B", "j"];
 const interrupt = "\u0003";
 
 /**
- * What is wished of the site as it is shown. A key does a thing, and the same key undoes it. `undefined`: the key means
- * nothing, or there is nothing to do it to.
+ * The action of a key on the site as it is shown. The same key undoes its action. `undefined`: the key has no meaning,
+ * or nothing to act on.
  */
 export function wishOf(key: string, picture: SitePicture, selected: string | undefined): Wish | undefined {
   const names = picture.boards.map(({ name }) => name);
@@ -47,7 +47,7 @@ export function wishOf(key: string, picture: SitePicture, selected: string | und
   return undefined;
 }
 
-const perform = (verb: Verb, targets: readonly string[], boards: readonly string[]): Wish => ({
+const perform = (verb: ScenarioVerb, targets: readonly string[], boards: readonly string[]): Wish => ({
   do: "perform",
   deed: { verb, targets, delay: 0, down: 0, up: 0, for: 3000, how: "silent" },
   boards,

@@ -5,9 +5,9 @@ import type { SiteServer } from "./embedded-site.ts";
 /** An API server that is not listening yet. */
 export interface ServerProgram {
   listen(port: number, host: string): Promise<{ readonly port: number }>;
-  /** Its upkeep, until the signal aborts. */
+  /** The server's upkeep, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** Ends every connection and lets go of its file; `run` has ended before. */
+  /** Ends every connection and closes its file; `run` must have ended. */
   close(): Promise<void>;
 }
 
@@ -18,21 +18,21 @@ interface Life {
 }
 
 const host = "127.0.0.1";
-/** How many ports after the wanted one are tried. */
+/** How many ports after the requested one are tried. */
 const portsTried = 100;
 const portRetry: Millis = 200;
 
-/** The site's API server in this process, on a loopback port that stays the same through restarts. */
+/** The site's API server in this process, on a loopback port that stays the same across restarts. */
 export class LocalServer implements SiteServer {
   readonly #ambient: Ambient;
-  /** A server over what is on disk: nothing but that survives a restart. */
+  /** Makes a server over the file on disk: only the file survives a restart. */
   readonly #open: () => ServerProgram;
   #port = 0;
   #life: Life | undefined;
 
-  constructor(ambient: Ambient, parts: { readonly open: () => ServerProgram }) {
+  constructor(ambient: Ambient, deps: { readonly open: () => ServerProgram }) {
     this.#ambient = ambient;
-    this.#open = parts.open;
+    this.#open = deps.open;
   }
 
   get port(): number {
@@ -43,7 +43,7 @@ export class LocalServer implements SiteServer {
     return this.#life !== undefined;
   }
 
-  /** Listens on the wanted port, or on the next one that is free. */
+  /** Listens on the requested port, or on the next free one. */
   async start(wanted: number): Promise<void> {
     for (let port = wanted; ; port++) {
       try {
@@ -56,7 +56,7 @@ export class LocalServer implements SiteServer {
   }
 
   async restart(pause: Millis, signal: AbortSignal): Promise<void> {
-    // It is gone already: whoever took it away brings it back.
+    // The server is down already: the call that stopped it starts it again.
     if (!this.#life) return;
     await this.stop();
     await sleep(this.#ambient.clock, pause, signal);

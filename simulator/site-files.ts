@@ -3,8 +3,8 @@ import path from "node:path";
 import { dump } from "js-yaml";
 import { makeFolder } from "../storage/make-folder.ts";
 
-/** Where one board's agent keeps its things. */
-export interface BoardFiles {
+/** The files of one board's agent. */
+export interface BoardPaths {
   readonly config: string;
   readonly status: string;
   readonly log: string;
@@ -16,7 +16,7 @@ export const siteName = "simulated";
 export const fleetName = "demo";
 const cluster = "siteward-up";
 
-/** Whether a file may be written over. */
+/** Whether an existing kubeconfig is one of ours, which may be overwritten. */
 export const isOurKubeconfig = (text: string): boolean => text.includes(`current-context: ${cluster}`);
 
 /** A kubeconfig for the site's API server, or for the link of one board to it. */
@@ -36,17 +36,17 @@ export function writeKubeconfig(file: string, port: number): void {
 
 const runFolderOf = (folder: string, board: string): string => path.join(folder, board, "run");
 
-/** Where the agent of a board tells how it is. */
+/** The status file of a board's agent. */
 export const statusFileOf = (folder: string, board: string): string =>
   path.join(runFolderOf(folder, board), "status.json");
 
-/** What an agent of the site is started with: its own folders, its own link, and what the scenario says. */
+/** The configuration of an agent of the site: its own folders, its own link, and the scenario's settings. */
 export function writeBoardFiles(
   folder: string,
   board: string,
   ports: { readonly api: number; readonly broker: number },
   sections: Sections,
-): BoardFiles {
+): BoardPaths {
   const home = path.join(folder, board);
   const kubeconfig = path.join(home, "kubeconfig");
   const config = path.join(home, "siteward.yaml");
@@ -57,20 +57,23 @@ export function writeBoardFiles(
     apiVersion: "siteward.dev/v1",
     kind: "AgentConfiguration",
     site: { name: siteName },
-    // Whoever tries it out need not have an NTP client.
+    // The clock is trusted, because the machine of a trial need not have an NTP client.
     board: { name: board, clock: "trusted" },
     api: { kubeconfig },
     state: { folder: path.join(home, "state") },
     run: { folder: run },
     mqtt: { url: `mqtt://127.0.0.1:${ports.broker}`, fleet: fleetName },
-    // The table is to show what is, not what was ten seconds ago; these files lie on no flash that could wear out.
+    // The table must be current, not ten seconds old; these files are not on flash that could wear out.
     status: { minInterval: "500ms", every: "5s" },
   };
   writeFileSync(config, dump(merged(sections, own)));
   return { config, status: statusFileOf(folder, board), log: path.join(home, "agent.log") };
 }
 
-/** Where both say something, `own` wins: a scenario cannot send an agent to another site. */
+/**
+ * Merges the sections of a configuration. `own` takes precedence over the scenario, which cannot redirect an agent to
+ * another site.
+ */
 function merged(sections: Sections, own: Sections): Sections {
   const all = { ...sections, ...own };
   for (const [name, section] of Object.entries(sections)) {

@@ -1,3 +1,3 @@
-/** What a package tells its developers: nobody here listens, and formatting it costs memory. */
+/** Debug output of packages: unused here, and formatting it costs memory. */
 const silent = Object.assign(() => {}, { enabled: false });
 module.exports = () => silent;

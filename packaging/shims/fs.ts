@@ -1,9 +1,9 @@
 /**
- * What the bundle takes for `node:fs`; the other files here are for their namesakes (`--alias` in package.json).
+ * Replaces `node:fs` in the bundle; the other files here replace the modules of their names.
  *
- * An `import` of one of Node's modules evaluates whatever that exports, also what is made on first use: promises with half
- * of readline, Web Crypto, fetch, all root certificates as text. That is 4 MB which no part of the agent asks for. Sources
- * import `node:fs` as everywhere; the build names what is missing here.
+ * An `import` of one of Node's modules evaluates all its exports, even those that are built on first use: promises with half
+ * of readline, Web Crypto, fetch, all root certificates as text. That is 4 MB that no part of the agent uses. Sources import
+ * `node:fs` as usual; the build reports exports that are missing here.
  */
 export const {
   accessSync,

@@ -1,6 +1,6 @@
 /**
- * The MQTT client keeps the topic of each alias that it gives in such a cache: a number up to what the broker allows, so
- * that there are never more than that. Keys come in the order that the client counts on, the one used last first.
+ * A cache in which the MQTT client keeps the topic of each alias that it assigns, never more than the broker permits. Keys are
+ * returned in the order that the client expects, the last used first.
  */
 exports.LRUCache = class {
   #topics = new Map();

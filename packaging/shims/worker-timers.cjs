@@ -1,2 +1,2 @@
-/** Timers of browsers. The MQTT client is told to use Node's own. */
+/** Timers for browsers. The MQTT client is configured to use Node's. */
 module.exports = {};

@@ -9,7 +9,7 @@ import {
 } from "../../agent/api/json.ts";
 import { PatchError } from "./patch-error.ts";
 
-/** Limits of the kube-apiserver: a small patch must not become a large amount of work. */
+/** Limits of the kube-apiserver: a small patch must not cause a large amount of work. */
 const mostOperations = 10_000;
 const mostCopiedCharacters = 3 * 1024 * 1024;
 
@@ -87,7 +87,7 @@ function child(value: JsonValue, part: string): JsonValue {
   return next;
 }
 
-/** As for the kube-apiserver, a member that is not there is the same as one that is null. */
+/** The value to test. An absent member equals null, as in the kube-apiserver. */
 function tested(document: JsonValue, path: Path): JsonValue {
   const last = path.at(-1);
   const around = found(document, path.slice(0, -1));
@@ -102,7 +102,7 @@ function indexOf(list: readonly JsonValue[], part: string, last: number): number
   return index;
 }
 
-/** What to do with the last part of a path in its container; `undefined` where the path is the whole document. */
+/** The operation on the last part of a path in its container; `undefined` if the path is the whole document. */
 type Edit = (container: JsonValue | undefined, part: string) => JsonValue;
 
 function edited(value: JsonValue, path: Path, edit: Edit): JsonValue {
@@ -132,7 +132,7 @@ const replaced =
   (value: JsonValue): Edit =>
   (container, part) => {
     if (container === undefined) return value;
-    // As the kube-apiserver does and RFC 6902 does not: a member that is not there is added.
+    // An absent member is added, as in the kube-apiserver and unlike RFC 6902.
     if (isJsonObject(container)) return withMember(container, part, value);
     child(container, part);
     return isJsonArray(container) ? container.with(Number(part), value) : container;

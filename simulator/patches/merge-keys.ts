@@ -1,6 +1,6 @@
 /**
- * How the lists of a type merge. A list without `merge` is atomic: a patch replaces it whole. `merge` names the member
- * that tells its items apart, or is "value" where the items are texts and the list is a set.
+ * How the lists of a type merge. A list without `merge` is atomic: a patch replaces it as a whole. `merge` names the
+ * member that identifies its items, or is "value" if the items are strings and the list is a set.
  */
 export interface MergeSchema {
   readonly merge?: string;
@@ -35,7 +35,7 @@ const podSpec = within({
 
 const template = within({ metadata, spec: podSpec });
 
-/** As the Kubernetes types declare it (`patchStrategy`, `patchMergeKey`), for the kinds served. */
+/** The schemas of the kinds served, as the Kubernetes types declare them (`patchStrategy`, `patchMergeKey`). */
 const mergeSchemas: Readonly<Record<string, MergeSchema>> = {
   Node: within({
     metadata,

@@ -1,4 +1,4 @@
-/** A patch that cannot be applied. malformed: it is no patch at all. inapplicable: this object does not admit it. */
+/** A patch that cannot be applied. malformed: not a valid patch. inapplicable: it does not fit this object. */
 export class PatchError extends Error {
   override readonly name = "PatchError";
   readonly disposition = "drop";

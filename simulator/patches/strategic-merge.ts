@@ -61,7 +61,7 @@ function mergedObject(target: JsonObject, patch: JsonObject, schema: MergeSchema
   return Object.fromEntries(merged);
 }
 
-/** The members that a patch speaks of: its own, and those that only a list directive names. */
+/** The members that a patch affects: its own, and those that only a list directive names. */
 function namesIn(patch: JsonObject): ReadonlySet<string> {
   const names = Object.keys(patch).flatMap((name) => {
     if (name === directive || name === retainKeys) return [];
@@ -79,7 +79,7 @@ interface Part {
   readonly leaving: readonly string[];
 }
 
-/** `patch` is undefined where only directives speak of the member; then the result may be too. */
+/** `patch` is undefined if only directives name the member; then the result may be undefined too. */
 function mergedValue(target: JsonValue | undefined, patch: JsonValue | undefined, part: Part): JsonValue | undefined {
   if (isJsonObject(patch)) return mergedObject(isJsonObject(target) ? target : {}, patch, part.schema);
   const { merge } = part.schema;
@@ -123,7 +123,7 @@ function mergedList(
   return ordered(items, [...before.keys()], isJsonArray(order) ? order.map(idOf) : undefined);
 }
 
-/** By identity. A list may hold the same key twice (port 53, TCP and UDP): a patch then speaks of the first. */
+/** The items of a list by their identity. If two items have one key (port 53, TCP and UDP), a patch means the first. */
 function keyed(list: readonly JsonValue[], idOf: (item: JsonValue) => string): ReadonlyMap<string, JsonValue> {
   const items = new Map<string, JsonValue>();
   for (const item of list) {
@@ -133,13 +133,13 @@ function keyed(list: readonly JsonValue[], idOf: (item: JsonValue) => string): R
   return items;
 }
 
-/** What tells items apart: a text as it is, anything else as JSON. */
+/** Identity of an item: a string itself, anything else as JSON. */
 const identity = (value: JsonValue | undefined): string =>
   typeof value === "string" ? value : JSON.stringify(value ?? null);
 
 /**
- * Items that the order names stand in that order. Where they meet an item that it does not name, the order that both had
- * before decides; if there was none, the unnamed item goes first.
+ * Puts items in order. Those that the order names follow it. Between such an item and an unnamed one, their previous
+ * relative order decides; if there was none, the unnamed item goes first.
  */
 function ordered(
   items: ReadonlyMap<string, JsonValue>,

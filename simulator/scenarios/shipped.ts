@@ -1,13 +1,13 @@
-import { apiRestart } from "./api-restart.ts";
-import { boardOutage } from "./board-outage.ts";
-import { flappingLink } from "./flapping-link.ts";
-import { leaderLoss } from "./leader-loss.ts";
-import { rollingUpdate } from "./rolling-update.ts";
-import { zoneOutage } from "./zone-outage.ts";
+import { apiRestart } from "./shipped/api-restart.ts";
+import { boardOutage } from "./shipped/board-outage.ts";
+import { flappingLink } from "./shipped/flapping-link.ts";
+import { leaderLoss } from "./shipped/leader-loss.ts";
+import { rollingUpdate } from "./shipped/rolling-update.ts";
+import { zoneOutage } from "./shipped/zone-outage.ts";
 
 /**
- * The scenarios that come with the program, by name. They are YAML inside of modules: the program is shipped as one bundle,
- * and a text that is part of it is found wherever it was installed, also where a file beside it would be missing.
+ * The scenarios shipped with the program, by name. They are YAML inside modules: the program is one bundle, and text
+ * inside it is found wherever it is installed, even without files beside it.
  */
 export const shippedScenarios: ReadonlyMap<string, string> = new Map([
   ["board-outage", boardOutage],

@@ -1,24 +1,24 @@
 import { isJsonObject, itemsAt, type JsonObject, numberAt, textAt } from "../../agent/api/json.ts";
 import { labelSelectorOf, matchesLabels, type WrittenSelector } from "../../agent/api/selectors.ts";
 import { timestamp } from "../../agent/api/timestamps.ts";
-import type { Site } from "./call.ts";
-import { forbidden, internalError, tooManyRequests } from "./failure.ts";
 import { selectorOf } from "./kinds/budgets.ts";
 import { objectAt } from "./kinds/pods.ts";
-import { itemsOf } from "./list.ts";
-import type { ApiObject, Entry } from "./object.ts";
-import { rangeOf } from "./object-store.ts";
+import type { ApiObject, Entry } from "./objects/object.ts";
+import { rangeOf } from "./objects/object-store.ts";
+import { isTerminating } from "./objects/termination.ts";
+import type { Site } from "./requests/call.ts";
+import { forbidden, internalError, tooManyRequests } from "./requests/failure.ts";
 import { budgetsServed } from "./served.ts";
-import { isTerminating } from "./termination.ts";
-import { storeChange } from "./write.ts";
+import { itemsOf } from "./verbs/list.ts";
+import { storeChange } from "./verbs/write.ts";
 
-/** So many evictions may be under way before whoever judges the budget is awaited. */
+/** How many evictions of a budget may be under way before the disruption controller has processed them. */
 const mostDisrupted = 2000;
 const secondsUntilJudged = 10;
 
 /**
- * Takes an eviction out of the budget that the pod is under, as the kube-apiserver does: the next one sees what this one
- * took, before whoever judges budgets has seen anything. Throws a Failure where the budget does not allow it.
+ * Takes an eviction out of the pod's disruption budget, as the kube-apiserver does: the next eviction sees the reduced
+ * budget before the disruption controller has seen anything. Throws a Failure if the budget does not allow it.
  */
 export function takeFromBudget(site: Site, pod: ApiObject, dryRun: boolean): void {
   if (needsNoBudget(pod)) return;
@@ -26,7 +26,7 @@ export function takeFromBudget(site: Site, pod: ApiObject, dryRun: boolean): voi
   const [budget, ...more] = budgets;
   if (budget === undefined) return;
   if (more.length > 0)
-    throw internalError("the pod is under more than one disruption budget, and an eviction asks one");
+    throw internalError("the pod is under more than one disruption budget, which evictions do not support");
   const status = objectAt(budget.object, "status");
   if (mayGoUnhealthy(pod, budget.object, status)) return;
   const allowed = allowedBy(budget.object, status);
@@ -35,7 +35,7 @@ export function takeFromBudget(site: Site, pod: ApiObject, dryRun: boolean): voi
   storeChange(site, budgetsServed, budget, taken, dryRun);
 }
 
-/** It does not run yet, no longer, or is going already: nothing is disrupted. */
+/** Whether the eviction disrupts nothing: the pod does not run yet, has finished, or is already terminating. */
 const needsNoBudget = (pod: ApiObject): boolean =>
   isTerminating(pod) || ["Pending", "Succeeded", "Failed"].includes(textAt(pod, "status", "phase"));
 
@@ -43,7 +43,7 @@ function budgetsOf({ store }: Site, { metadata }: ApiObject): readonly Entry[] {
   const labels = metadata.labels;
   if (!isJsonObject(labels)) return [];
   const budgets = [...itemsOf(store, rangeOf(budgetsServed, textAt(metadata, "namespace")), store.revision)];
-  // The types of both were checked when they were written.
+  // The types of budget and pod were checked when they were written.
   return budgets.filter(({ object }) => {
     const selector = selectorOf(object);
     if (selector === undefined) return false;
@@ -51,7 +51,10 @@ function budgetsOf({ store }: Site, { metadata }: ApiObject): readonly Entry[] {
   });
 }
 
-/** A pod that is not ready serves nobody; it may go where enough others are healthy, or always. */
+/**
+ * Whether an unready pod may be evicted, as it serves no traffic: if enough others are healthy, or always, by its
+ * budget's policy.
+ */
 function mayGoUnhealthy(pod: ApiObject, budget: ApiObject, status: JsonObject): boolean {
   const ready = itemsAt(pod, "status", "conditions").find((one) => textAt(one, "type") === "Ready");
   if (textAt(ready, "status") === "True") return false;
@@ -67,7 +70,7 @@ function allowedBy(budget: ApiObject, status: JsonObject): number {
     throw tooManyRequests(refused, because(`The disruption budget ${name} is still being judged.`), secondsUntilJudged);
   }
   if (Object.keys(objectAt(status, "disruptedPods")).length > mostDisrupted) {
-    throw forbidden(budgetsServed, name, "too many evictions are under way: wait until the budget is judged anew");
+    throw forbidden(budgetsServed, name, "too many evictions are under way: wait until the budget is recalculated");
   }
   const allowed = numberAt(status, "disruptionsAllowed") ?? 0;
   if (allowed > 0) return allowed;

@@ -1,24 +1,31 @@
 import type { Logger } from "../../agent/base/logger.ts";
-import type { Call, ObjectCall, Site } from "./call.ts";
-import { create, createIn } from "./create.ts";
-import { remove, removeCollection } from "./delete.ts";
-import { headerOf } from "./document.ts";
-import { documentAt } from "./documents.ts";
-import type { ApiRequest, ApiResponse } from "./exchange.ts";
-import { badRequest, Failure, internalError, methodNotAllowed, noSuchResource, unavailable } from "./failure.ts";
-import { get } from "./get.ts";
-import { list } from "./list.ts";
-import { flagIn } from "./options.ts";
-import { patch } from "./patch.ts";
-import { isWatch, prettyResponse, wantsPretty } from "./pretty.ts";
-import { representationFor } from "./representation.ts";
-import { answerReview } from "./reviews.ts";
-import { routeOf } from "./routes.ts";
-import { isScale, scale } from "./scale.ts";
-import { update } from "./update.ts";
-import { watch } from "./watch.ts";
+import { documentAt } from "./discovery/documents.ts";
+import type { Call, ObjectCall, Site } from "./requests/call.ts";
+import { headerOf } from "./requests/document.ts";
+import type { ApiRequest, ApiResponse } from "./requests/exchange.ts";
+import {
+  badRequest,
+  Failure,
+  internalError,
+  methodNotAllowed,
+  noSuchResource,
+  unavailable,
+} from "./requests/failure.ts";
+import { flagIn } from "./requests/options.ts";
+import { isWatch, prettyResponse, wantsPretty } from "./requests/pretty.ts";
+import { representationFor } from "./requests/representation.ts";
+import { routeOf } from "./requests/routes.ts";
+import { create, createIn } from "./verbs/create.ts";
+import { remove, removeCollection } from "./verbs/delete.ts";
+import { get } from "./verbs/get.ts";
+import { list } from "./verbs/list.ts";
+import { patch } from "./verbs/patch.ts";
+import { answerReview } from "./verbs/reviews.ts";
+import { isScale, scale } from "./verbs/scale.ts";
+import { update } from "./verbs/update.ts";
+import { watch } from "./verbs/watch.ts";
 
-/** Request in, response out. Whatever goes wrong with one request is its own answer and nobody else's trouble. */
+/** Answers a request. Its failure becomes its response and does not affect other requests. */
 export function answer(site: Site, request: ApiRequest, log: Logger): ApiResponse {
   try {
     if (site.closing.aborted) throw unavailable("the server is shutting down");
@@ -90,7 +97,7 @@ function withObject(site: Site, call: ObjectCall): ApiResponse {
 
 function failureOf(error: unknown, { method, path }: ApiRequest, log: Logger): Failure {
   if (error instanceof Failure) return error;
-  // Reading, merging and writing documents recurses.
+  // Documents are read, merged and written recursively.
   if (error instanceof RangeError) return badRequest("the document nests too deep");
   log.error("request failed", {
     method,

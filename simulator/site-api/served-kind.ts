@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../agent/api/json.ts";
 import type { Column } from "./columns/column.ts";
-import type { ApiObject } from "./object.ts";
-import type { Problem } from "./problems.ts";
+import type { ApiObject } from "./objects/object.ts";
+import type { Problem } from "./requests/problems.ts";
 
-/** A kind of object that this server serves. One line of `served.ts` each. */
+/** A kind of object that this server serves; one line of `served.ts` each. */
 export interface ServedKind extends Traits {
   readonly group: string;
   readonly version: string;
@@ -13,30 +13,30 @@ export interface ServedKind extends Traits {
   readonly namespaced: boolean;
 }
 
-/** In what a kind differs from the plainest one. */
+/** How a kind differs from a plain one. */
 export interface Traits {
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
-  /** Status is written through its own subresource, and everything else is not. */
+  /** The kind has a status subresource. Only this subresource writes the status, and it writes nothing else. */
   readonly status?: boolean;
-  /** Changes of what is wished for are counted in `metadata.generation`. */
+  /** Changes of the spec are counted in `metadata.generation`. */
   readonly generation?: boolean;
-  /** PUT creates what is not there. */
+  /** PUT creates a missing object. */
   readonly createOnUpdate?: boolean;
-  /** PUT must say which resourceVersion it replaces. */
+  /** PUT must name the resourceVersion that it replaces. */
   readonly versionedUpdate?: boolean;
   /** DELETE answers with the object instead of a Status. */
   readonly returnsDeleted?: boolean;
-  /** How many seconds an object may still go on once its deletion is asked for; without: none. */
+  /** Grace period in seconds after a deletion request; undefined: none. */
   readonly gracePeriod?: (object: ApiObject, asked: number | undefined) => number;
   readonly names?: "subdomain" | "label";
-  /** What a field selector may name besides metadata.name and metadata.namespace. */
+  /** The fields that a field selector may name besides metadata.name and metadata.namespace. */
   readonly fields?: readonly SelectableField[];
   readonly columns?: readonly Column[];
   readonly rules?: Rules;
-  /** What it is for does not happen here. Whoever creates one is told so. */
+  /** No controller here acts on the kind. The answer to a create carries a warning. */
   readonly inert?: boolean;
-  /** What whoever creates one is told, where something is missing that usually looks after it. */
+  /** The warning in the answer to a create, if a usual controller is missing. */
   readonly unattended?: string;
   /** Subresources besides status, with the verbs of their discovery entry. */
   readonly subresources?: readonly Subresource[];
@@ -45,9 +45,9 @@ export interface Traits {
 /** A field that a selector may name. */
 export interface SelectableField {
   readonly name: string;
-  /** Where an object has it, if that is not its name. */
+  /** The field's path in the object, if that is not its name. */
   readonly path?: string;
-  /** As what it reads where an object does not have it, if that is not "". */
+  /** The field's value if the object lacks it; "" by default. */
   readonly absent?: string;
 }
 
@@ -59,19 +59,19 @@ export interface Subresource {
   readonly verbs: readonly string[];
 }
 
-/** What is at hand when an object is admitted. */
+/** The inputs of admission. */
 export interface Admission {
-  /** Now, as metadata shows it. */
+  /** The current time in the format of metadata. */
   readonly now: string;
-  /** The revision that the write will have at least: a number nobody else got. */
+  /** A lower bound of the write's revision: a number that no other write got. */
   readonly revision: number;
 }
 
-/** What is special in admitting objects of a kind. All are pure. */
+/** The admission rules of a kind. All are pure. */
 export interface Rules {
-  /** A new object as it is to be stored: defaults, and what a client may not set itself. */
+  /** A new object in the form to store: with defaults, without fields that clients may not set. */
   readonly created?: (object: ApiObject, admission: Admission) => JsonObject;
-  /** A changed object as it is to be stored. */
+  /** A changed object in the form to store. */
   readonly updated?: (object: ApiObject, before: ApiObject) => JsonObject;
   readonly problems?: (object: ApiObject, before: ApiObject | undefined) => readonly Problem[];
 }

@@ -9,8 +9,6 @@ import {
   secretColumns,
   serviceColumns,
 } from "./columns/core.ts";
-import { ingressColumns } from "./columns/ingresses.ts";
-import { cronJobColumns, jobColumns } from "./columns/jobs.ts";
 import { podColumns } from "./columns/pods.ts";
 import {
   controllerRevisionColumns,
@@ -18,7 +16,6 @@ import {
   deploymentColumns,
   disruptionBudgetColumns,
   replicaSetColumns,
-  statefulSetColumns,
 } from "./columns/workloads.ts";
 import { disruptionBudgetRules } from "./kinds/budgets.ts";
 import {
@@ -92,7 +89,7 @@ const eventFields: readonly SelectableField[] = [
   { name: "source", path: "source.component" },
 ];
 const all = ["all"];
-/** A kind whose work is done by controllers that a site does not have. It is kept, so that tools that ask for it go on. */
+/** A kind whose controllers a site does not have. It is stored, so that tools that request it keep working. */
 const inert: Traits = { categories: all, status: true, generation: true, inert: true };
 
 export const eventsServed = served("v1", "Event", "events", "Namespaced", {
@@ -119,7 +116,7 @@ export const budgetsServed = served("policy/v1", "PodDisruptionBudget", "poddisr
   columns: disruptionBudgetColumns,
   rules: disruptionBudgetRules,
   unattended:
-    "no controller of this embedded site judges disruption budgets: until something writes its status, the pods that it selects are not evicted",
+    "no controller of this embedded site judges disruption budgets: until something writes the status of the budget, the pods that the budget selects are not evicted",
 });
 
 const podsServed = served("v1", "Pod", "pods", "Namespaced", {
@@ -135,7 +132,7 @@ const podsServed = served("v1", "Pod", "pods", "Namespaced", {
   subresources: podSubresources,
 });
 
-/** Every kind that is served. Adding one is adding a line; a kind without traits is kept and shown as it is. */
+/** All kinds served. A new kind needs one line; a kind without traits is stored and shown as it is. */
 export const servedKinds: readonly ServedKind[] = [
   served("v1", "ConfigMap", "configmaps", "Namespaced", {
     shortNames: ["cm"],
@@ -163,7 +160,6 @@ export const servedKinds: readonly ServedKind[] = [
   served("v1", "ReplicationController", "replicationcontrollers", "Namespaced", {
     ...inert,
     shortNames: ["rc"],
-    columns: replicaSetColumns,
     rules: replicationControllerRules,
   }),
   served("v1", "Secret", "secrets", "Namespaced", {
@@ -213,16 +209,10 @@ export const servedKinds: readonly ServedKind[] = [
   served("apps/v1", "StatefulSet", "statefulsets", "Namespaced", {
     ...inert,
     shortNames: ["sts"],
-    columns: statefulSetColumns,
     rules: statefulSetRules,
   }),
-  served("batch/v1", "CronJob", "cronjobs", "Namespaced", { ...inert, shortNames: ["cj"], columns: cronJobColumns }),
-  served("batch/v1", "Job", "jobs", "Namespaced", {
-    ...inert,
-    // As the real server: that is the name of the field, and not of the member.
-    fields: [{ name: "status.successful", path: "status.succeeded", absent: "0" }],
-    columns: jobColumns,
-  }),
+  served("batch/v1", "CronJob", "cronjobs", "Namespaced", { ...inert, shortNames: ["cj"] }),
+  served("batch/v1", "Job", "jobs", "Namespaced", inert),
   served("coordination.k8s.io/v1", "Lease", "leases", "Namespaced", {
     createOnUpdate: true,
     versionedUpdate: true,
@@ -237,7 +227,6 @@ export const servedKinds: readonly ServedKind[] = [
   served("networking.k8s.io/v1", "Ingress", "ingresses", "Namespaced", {
     shortNames: ["ing"],
     status: true,
-    columns: ingressColumns,
   }),
   budgetsServed,
 ];

@@ -3,20 +3,20 @@ import type { AddressInfo, Socket } from "node:net";
 import { createGzip } from "node:zlib";
 import type { Clock, Millis } from "../../agent/base/clock.ts";
 import type { Logger } from "../../agent/base/logger.ts";
-import { mostBodyBytes } from "./document.ts";
-import type { ApiRequest, ApiResponse } from "./exchange.ts";
-import { tooLargeBody } from "./failure.ts";
-import { isWatch } from "./pretty.ts";
+import { mostBodyBytes } from "./requests/document.ts";
+import type { ApiRequest, ApiResponse } from "./requests/exchange.ts";
+import { tooLargeBody } from "./requests/failure.ts";
+import { isWatch } from "./requests/pretty.ts";
 
-/** As the kube-apiserver: what is smaller is not worth the work. */
+/** Bodies from this size on are compressed, as in the kube-apiserver: for smaller ones it is not worth it. */
 const gzipFrom = 128 * 1024;
-/** Who takes longer to read a list is cut off; a watch lasts as long as it wants. */
+/** A client that reads a list more slowly is disconnected; a watch may last as long as it requests. */
 const longestAnswer: Millis = 60_000;
 const idleConnection: Millis = 120_000;
 
 type Handle = (request: ApiRequest) => Promise<ApiResponse>;
 
-interface Parts {
+interface ServerDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly handle: Handle;
@@ -28,15 +28,15 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** HTTP/1.1 around a handler: bodies read whole and bounded, answers sent as fast as they are taken. */
-export function serve(parts: Parts, port: number, host: string): Promise<Listening> {
+/** HTTP/1.1 around a handler: bodies are read whole and bounded, responses are sent at the client's pace. */
+export function serve(deps: ServerDeps, port: number, host: string): Promise<Listening> {
   const server = createServer((incoming, outgoing) => {
-    exchange(parts, incoming, outgoing).catch((error: unknown) => {
-      parts.log.debug("answer cut off", { path: incoming.url?.slice(0, 200), error });
+    exchange(deps, incoming, outgoing).catch((error: unknown) => {
+      deps.log.debug("response cut off", { path: incoming.url?.slice(0, 200), error });
       outgoing.destroy();
     });
   });
-  // Longer than clients think between two requests: none finds its connection closed as it sends.
+  // This is longer than clients keep idle connections, so none finds its connection closed while sending.
   server.keepAliveTimeout = idleConnection;
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
@@ -61,10 +61,14 @@ function closed(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   });
 }
 
-async function exchange({ clock, handle }: Parts, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function exchange(
+  { clock, handle }: ServerDeps,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
   const gone = new AbortController();
-  outgoing.on("error", () => gone.abort(new Error("the client went away")));
-  outgoing.once("close", () => gone.abort(new Error("the client went away")));
+  outgoing.on("error", () => gone.abort(new Error("the client disconnected")));
+  outgoing.once("close", () => gone.abort(new Error("the client disconnected")));
   const body = await bodyOf(incoming);
   const path = incoming.url ?? "/";
   const headers = Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]));
@@ -79,7 +83,10 @@ async function exchange({ clock, handle }: Parts, incoming: IncomingMessage, out
   }
 }
 
-/** Undefined for a body that is too large: read to its end all the same, or the client would never see the answer. */
+/**
+ * The body of a request. Undefined if it is too large: it is still read to the end, or the client would never see the
+ * response.
+ */
 async function bodyOf(incoming: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -1,20 +1,20 @@
 import type { Ambient } from "../../agent/base/ambient.ts";
-import { TaskGroup } from "../../agent/base/tasks.ts";
-import { Database, type Pragmas } from "../../storage/database.ts";
+import { TaskGroup } from "../../agent/base/concurrency/tasks.ts";
+import { Database, type Pragmas } from "../../storage/database/database.ts";
 import { RevisionLog, siteMigrations } from "../../storage/revision-log.ts";
-import type { Site } from "./call.ts";
-import { ChangeTail } from "./change-tail.ts";
-import { settleDependents } from "./dependents.ts";
-import type { ApiRequest, ApiResponse } from "./exchange.ts";
 import { answer } from "./handler.ts";
-import { forgetHistory } from "./history.ts";
-import { emptyNamespaces } from "./namespace-emptier.ts";
-import { ObjectStore } from "./object-store.ts";
+import { settleDependents } from "./housekeeping/dependents.ts";
+import { forgetHistory } from "./housekeeping/history.ts";
+import { emptyNamespaces } from "./housekeeping/namespace-emptier.ts";
+import { ChangeTail } from "./objects/change-tail.ts";
+import { ObjectStore } from "./objects/object-store.ts";
+import type { Site } from "./requests/call.ts";
+import type { ApiRequest, ApiResponse } from "./requests/exchange.ts";
 import { namespacesServed } from "./served.ts";
 import { type Listening, serve } from "./server.ts";
-import { createObject } from "./write.ts";
+import { createObject } from "./verbs/write.ts";
 
-/** A site that is lost with the power of one board may lose its last second too: the file is a convenience. */
+/** A power cut may lose the last second of writes: the file is a convenience. */
 const pragmas: Pragmas = {
   synchronous: "NORMAL",
   cacheKiB: 2048,
@@ -23,14 +23,14 @@ const pragmas: Pragmas = {
   journalSizeLimitKiB: 4096,
 };
 
-/** What every cluster has from the start. */
+/** Objects that every cluster has from the start. */
 const namespacesAtStart = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
 const tailLimits = { changes: 1024, characters: 4 * 1024 * 1024 };
 
 /**
- * A small Kubernetes API server: objects in one SQLite file, every write a new revision, watches that resume. To try, to
- * simulate and to test with; it has no users and no authorization and listens on the loopback.
+ * A small Kubernetes API server: objects in one SQLite file, every write a new revision, watches that resume. For
+ * trials, simulations and tests; it has no users and no authorization and listens on the loopback interface.
  */
 export class SiteApi {
   readonly #ambient: Ambient;
@@ -40,7 +40,7 @@ export class SiteApi {
   readonly #closing = new AbortController();
   readonly #listening = new Set<Listening>();
 
-  /** `file`: a path, or ":memory:". What is in it is served on. */
+  /** `file`: a path, or ":memory:". Existing content is served. */
   constructor(ambient: Ambient, { file }: { readonly file: string }) {
     this.#ambient = ambient;
     this.#database = Database.open({ file, migrations: siteMigrations, pragmas, disposable: false });
@@ -55,12 +55,12 @@ export class SiteApi {
     }
   }
 
-  /** Never throws. The same as a request over HTTP; an agent's transport may be this function. */
+  /** Never throws. Equivalent to a request over HTTP; an agent can use this function as its transport. */
   handle(request: ApiRequest): Promise<ApiResponse> {
     return Promise.resolve(answer(this.#site, request, this.#ambient.log));
   }
 
-  /** Serves HTTP until `close` of the result, or of all of it. Port 0: any free one. */
+  /** Serves HTTP until the returned server, or the whole API, is closed. Port 0: any free port. */
   async listen(port: number, host = "127.0.0.1"): Promise<Listening> {
     const { clock, log } = this.#ambient;
     const listening = await serve({ clock, log, handle: (request) => this.handle(request) }, port, host);
@@ -72,7 +72,10 @@ export class SiteApi {
     return { port: listening.port, close };
   }
 
-  /** Upkeep: forgets old history, empties namespaces that are being deleted, lets owners go. Ends when the signal aborts. */
+  /**
+   * Upkeep: removes old history, empties namespaces being deleted, deletes owners that waited. Ends when the signal
+   * aborts.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const tasks = new TaskGroup(signal);
     tasks.start("forgetting of history", (aborted) => forgetHistory(this.#site, this.#log, aborted));
@@ -82,8 +85,8 @@ export class SiteApi {
   }
 
   /**
-   * Ends watches and connections and closes the file; requests are answered 503 from then on. A server that is started
-   * again on the same file goes on where this one ended. `run` has to have ended before.
+   * Ends watches and connections and closes the file; later requests are answered 503. A server started on the same
+   * file continues from there. `run` must have ended before.
    */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;

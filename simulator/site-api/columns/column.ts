@@ -1,17 +1,17 @@
 import type { JsonValue } from "../../../agent/api/json.ts";
 import type { Millis } from "../../../agent/base/clock.ts";
-import type { ApiObject } from "../object.ts";
+import type { ApiObject } from "../objects/object.ts";
 
-/** One column of the table that `kubectl get` shows of a kind. */
+/** One column of the table that `kubectl get` shows for a kind. */
 export interface Column {
   readonly name: string;
   readonly type: "string" | "integer" | "boolean";
-  /** What it says; `kubectl explain` is not the place for more. */
+  /** A short description; `kubectl explain` does not show it. */
   readonly description: string;
-  /** Shown only with `-o wide`. */
+  /** True: only `-o wide` shows the column. */
   readonly wide: boolean;
   readonly isName: boolean;
-  /** `wall` is the server's clock: ages are for showing. */
+  /** The text or number for an object. `wall` is the time of the server's clock, for ages, which are only shown. */
   readonly cell: (object: ApiObject, wall: Millis) => JsonValue;
 }
 
@@ -45,7 +45,7 @@ export const ageColumn: Column = column("Age", "Time since the object was create
   age(metadata.creationTimestamp, wall),
 );
 
-/** Where nothing better is known of a kind. */
+/** The default for kinds without columns of their own. */
 export const plainColumns: readonly Column[] = [nameColumn, ageColumn];
 
 /** Time since a timestamp as kubectl shows it. */
@@ -54,13 +54,10 @@ export function age(timestamp: JsonValue | undefined, wall: Millis): string {
   return Number.isNaN(then) ? "<unknown>" : shortDuration(wall - then);
 }
 
-/** Time from one timestamp to another, shown in the same way. */
-export const timeBetween = (begin: string, end: string): string => shortDuration(Date.parse(end) - Date.parse(begin));
-
-/** Two units while the smaller one still says something. */
+/** A duration as kubectl shows it, in two units while the smaller one is significant. */
 function shortDuration(duration: Millis): string {
   const seconds = Math.floor(duration / 1000);
-  // Clocks of other machines may run ahead a little.
+  // Clocks of other machines may be slightly ahead.
   if (seconds < -1) return "<invalid>";
   if (seconds < 120) return `${Math.max(0, seconds)}s`;
   const minutes = Math.floor(seconds / 60);
@@ -82,7 +79,7 @@ const both = (large: number, unit: string, small: number, smallUnit: string): st
 
 export const orNone = (text: string): string => (text === "" ? "<none>" : text);
 
-/** The first three, and how many more there are. */
+/** The first three texts, and the number of the others. */
 export function fewOf(texts: readonly string[], whenNone: string): string {
   const few = texts.slice(0, 3).join(",");
   if (texts.length > 3) return `${few} + ${texts.length - 3} more...`;

@@ -1,6 +1,6 @@
 import { isJsonObject, itemsAt, type JsonValue, numberAt, textAt, valueAt } from "../../../agent/api/json.ts";
 import type { Millis } from "../../../agent/base/clock.ts";
-import type { ApiObject } from "../object.ts";
+import type { ApiObject } from "../objects/object.ts";
 import { age, ageColumn, type Column, column, fewOf, nameColumn, orNone, wideColumn } from "./column.ts";
 
 export const nodeColumns: readonly Column[] = [
@@ -51,14 +51,14 @@ export const namespaceColumns: readonly Column[] = [
 
 export const configMapColumns: readonly Column[] = [
   nameColumn,
-  column("Data", "How many entries it has.", (object) => membersOf(object.data) + membersOf(object.binaryData)),
+  column("Data", "Number of entries.", (object) => membersOf(object.data) + membersOf(object.binaryData)),
   ageColumn,
 ];
 
 export const secretColumns: readonly Column[] = [
   nameColumn,
-  column("Type", "What it is for.", (object) => textAt(object, "type")),
-  column("Data", "How many entries it has.", (object) => membersOf(object.data)),
+  column("Type", "The purpose of the data.", (object) => textAt(object, "type")),
+  column("Data", "Number of entries.", (object) => membersOf(object.data)),
   ageColumn,
 ];
 
@@ -66,32 +66,34 @@ const membersOf = (value: JsonValue | undefined): number => (isJsonObject(value)
 
 export const leaseColumns: readonly Column[] = [
   nameColumn,
-  column("Holder", "Who holds it.", (lease) => textAt(lease, "spec", "holderIdentity")),
+  column("Holder", "Identity of the holder.", (lease) => textAt(lease, "spec", "holderIdentity")),
   ageColumn,
 ];
 
 export const eventColumns: readonly Column[] = [
-  column("Last Seen", "Time since it was seen last.", lastSeen),
+  column("Last Seen", "Time since the last occurrence.", lastSeen),
   column("Type", "Normal or Warning.", (event) => textAt(event, "type")),
-  column("Reason", "Why, in one word.", (event) => textAt(event, "reason")),
-  column("Object", "What it is about.", (event) => {
+  column("Reason", "The reason in one word.", (event) => textAt(event, "reason")),
+  column("Object", "The object that it concerns.", (event) => {
     const { kind, name } = {
       kind: textAt(event, "involvedObject", "kind"),
       name: textAt(event, "involvedObject", "name"),
     };
     return name === "" ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`;
   }),
-  wideColumn("Subobject", "Which part of it.", (event) => textAt(event, "involvedObject", "fieldPath")),
-  wideColumn("Source", "Who reported it.", (event) => {
+  wideColumn("Subobject", "The part of the object that it concerns.", (event) =>
+    textAt(event, "involvedObject", "fieldPath"),
+  ),
+  wideColumn("Source", "The reporting component.", (event) => {
     const component = textAt(event, "source", "component") || textAt(event, "reportingComponent");
     const host = textAt(event, "source", "host") || textAt(event, "reportingInstance");
     return host === "" ? component : `${component}, ${host}`;
   }),
-  column("Message", "What happened.", (event) => textAt(event, "message").trim()),
-  wideColumn("First Seen", "Time since it was seen first.", firstSeen),
+  column("Message", "A description of the event.", (event) => textAt(event, "message").trim()),
+  wideColumn("First Seen", "Time since the first occurrence.", firstSeen),
   wideColumn(
     "Count",
-    "How often it was seen.",
+    "Number of occurrences.",
     (event) => numberAt(event, "series", "count") ?? (numberAt(event, "count") || 1),
   ),
   { ...nameColumn, wide: true },
@@ -108,7 +110,7 @@ function lastSeen(event: ApiObject, wall: Millis): string {
 
 export const serviceColumns: readonly Column[] = [
   nameColumn,
-  column("Type", "How it is reached.", (service) => textAt(service, "spec", "type")),
+  column("Type", "How the service is exposed.", (service) => textAt(service, "spec", "type")),
   column("Cluster-IP", "Address within the site.", (service) => orNone(textAt(service, "spec", "clusterIP"))),
   column("External-IP", "Addresses from outside.", externalIp),
   column("Port(s)", "Ports it listens on.", (service) => {

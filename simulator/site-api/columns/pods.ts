@@ -1,23 +1,23 @@
 import { isJsonObject, itemsAt, type JsonValue, numberAt, textAt, valueAt } from "../../../agent/api/json.ts";
 import type { Millis } from "../../../agent/base/clock.ts";
-import type { ApiObject } from "../object.ts";
+import type { ApiObject } from "../objects/object.ts";
 import { age, ageColumn, type Column, column, nameColumn, orNone, wideColumn } from "./column.ts";
 
 export const podColumns: readonly Column[] = [
   nameColumn,
-  column("Ready", "Containers that are ready, of all.", (pod) => {
+  column("Ready", "Ready containers out of all.", (pod) => {
     const { ready, containers } = look(pod);
     return `${ready}/${containers}`;
   }),
-  column("Status", "What the pod is doing, as its containers tell.", (pod) => look(pod).status),
-  column("Restarts", "How often its containers were started again.", restarts),
+  column("Status", "The pod's state, as its containers report it.", (pod) => look(pod).status),
+  column("Restarts", "Number of restarts of its containers.", restarts),
   ageColumn,
   wideColumn("IP", "The pod's address.", (pod) => orNone(textAt(itemsAt(pod, "status", "podIPs")[0], "ip"))),
   wideColumn("Node", "The board it is bound to.", (pod) => orNone(textAt(pod, "spec", "nodeName"))),
   wideColumn("Nominated Node", "The board that is being cleared for it.", (pod) =>
     orNone(textAt(pod, "status", "nominatedNodeName")),
   ),
-  wideColumn("Readiness Gates", "Conditions it waits for that hold, of all.", readinessGates),
+  wideColumn("Readiness Gates", "Fulfilled readiness gates out of all.", readinessGates),
 ];
 
 interface Look {
@@ -25,7 +25,7 @@ interface Look {
   readonly containers: number;
   readonly status: string;
   readonly restarts: number;
-  /** When a container ended last; "" where none did. */
+  /** When a container last ended; "" if none did. */
   readonly lastEnd: string;
 }
 
@@ -45,7 +45,7 @@ function readinessGates(pod: ApiObject): string {
   return gates.length === 0 ? "<none>" : `${open.length}/${gates.length}`;
 }
 
-/** One word for many facts: deletion, then what the containers say, then the phase. */
+/** The pod's state in one word: deletion first, then the containers' states, then the phase. */
 function look(pod: ApiObject): Look {
   const phase = textAt(pod, "status", "phase");
   const sidecars = new Set(
@@ -104,7 +104,7 @@ function lookAtContainers(pod: ApiObject) {
   let ready = 0;
   let word: string | undefined;
   let failure: string | undefined;
-  // From the last to the first, so that the first one has the last word.
+  // Statuses are read from last to first, so that the first container's state takes precedence.
   for (const status of statuses.toReversed()) {
     const waiting = textAt(status, "state", "waiting", "reason");
     const ended = valueAt(status, "state", "terminated");

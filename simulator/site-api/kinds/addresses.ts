@@ -1,9 +1,9 @@
 import { isIPv4, isIPv6 } from "node:net";
-import { invalidValue, type Problem } from "../problems.ts";
+import { invalidValue, type Problem } from "../requests/problems.ts";
 
 export const isAddress = (text: string): boolean => isIPv4(text) || (isIPv6(text) && !text.includes("%"));
 
-/** What of a text is no address, or one written so that programs read it differently. */
+/** Why a text is not an address, or is written in a form that programs read differently. */
 export function addressProblems(field: string, text: string): readonly Problem[] {
   if (isAddress(text)) {
     const mapped = isIPv6(text) && /^::ffff:/.test(canonical(text));
@@ -14,7 +14,7 @@ export function addressProblems(field: string, text: string): readonly Problem[]
   return [invalidValue(field, text, why)];
 }
 
-/** Where a program on another board can never be reached. */
+/** The problems of an endpoint's address that a program on another board can never reach. */
 export function endpointProblems(field: string, address: string): readonly Problem[] {
   const refused = (why: string): readonly Problem[] => [invalidValue(field, address, why)];
   const text = isIPv6(address) ? canonical(address) : address;
@@ -29,5 +29,5 @@ export function endpointProblems(field: string, address: string): readonly Probl
   return [];
 }
 
-/** The one spelling of an IPv6 address. */
+/** The canonical form of an IPv6 address. */
 export const canonical = (address: string): string => new URL(`http://[${address}]`).hostname.slice(1, -1);

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonValue, numberAt, textAt, valueAt } from "../../../agent/api/json.ts";
-import { invalidValue, type Problem, unsupportedValue } from "../problems.ts";
+import { invalidValue, type Problem, unsupportedValue } from "../requests/problems.ts";
 import type { Rules } from "../served-kind.ts";
 import { objectAt } from "./pods.ts";
 import { selectorProblems } from "./selectors.ts";
@@ -35,14 +35,14 @@ export const disruptionBudgetRules: Rules = {
   },
 };
 
-/** So many, or a share of all. */
+/** A number of pods, or a percentage of all. */
 function amountProblems(field: string, value: JsonValue | undefined): readonly Problem[] {
   if (value === undefined) return [];
   const fits = typeof value === "number" ? value >= 0 : /^(100|\d?\d)%$/.test(String(value));
   return fits ? [] : [invalidValue(field, value, "must be a number that is not negative, or a percentage up to 100%")];
 }
 
-/** The selector of a budget; undefined for one that names none and so concerns no pod. */
+/** The selector of a budget; undefined for a budget without one, which applies to no pod. */
 export const selectorOf = (budget: JsonValue) => {
   const selector = valueAt(budget, "spec", "selector");
   return isJsonObject(selector) ? selector : undefined;

@@ -7,16 +7,26 @@ import {
   numberAt,
   textAt,
 } from "../../../agent/api/json.ts";
-import { isLabelValue, keyProblems } from "../names.ts";
-import type { ApiObject } from "../object.ts";
-import { forbiddenField, invalidValue, type Problem, required, tooLong, unsupportedValue } from "../problems.ts";
+import { isLabelValue, keyProblems } from "../objects/names.ts";
+import type { ApiObject } from "../objects/object.ts";
+import {
+  forbiddenField,
+  invalidValue,
+  type Problem,
+  required,
+  tooLong,
+  unsupportedValue,
+} from "../requests/problems.ts";
 import type { Rules } from "../served-kind.ts";
 import { objectAt } from "./pods.ts";
 import { serviceProblems } from "./service-problems.ts";
 import { serviceSpec } from "./service-spec.ts";
 import { taintEffects } from "./tolerations.ts";
 
-/** As the TaintNodesByCondition admission does: nothing is scheduled there before somebody has judged the board. */
+/**
+ * The taint of a new Node, as the TaintNodesByCondition admission sets it: no pod is scheduled there before a
+ * controller has judged the board.
+ */
 const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
 
 export const nodeRules: Rules = {
@@ -46,7 +56,7 @@ export const nodeRules: Rules = {
 };
 
 function taintProblems(taint: JsonValue, others: readonly JsonValue[], i: number): readonly Problem[] {
-  // The real server names the field so.
+  // The real server uses this field name.
   const at = `metadata.taints[${i}]`;
   const [key, value, effect] = [textAt(taint, "key"), textAt(taint, "value"), textAt(taint, "effect")];
   if (key === "") return [required(`${at}.key`)];
@@ -62,14 +72,14 @@ function taintProblems(taint: JsonValue, others: readonly JsonValue[], i: number
   ];
 }
 
-/** One range of addresses is also the first of all of them. */
+/** Copies a single pod range into the list of ranges, as its first entry. */
 function withCidrs(node: JsonObject): JsonObject {
   const spec = objectAt(node, "spec");
   const [one, all] = [textAt(spec, "podCIDR"), itemsAt(spec, "podCIDRs")];
   return { ...node, spec: one === "" || all[0] === one ? spec : { ...spec, podCIDRs: [one] } };
 }
 
-/** What a board has can be given away unless somebody says that less of it can. */
+/** The Node with its allocatable resources: all of its capacity, unless a smaller amount is declared. */
 function withAllocatable(node: JsonObject): JsonObject {
   const status = objectAt(node, "status");
   const capacity = objectAt(status, "capacity");
@@ -109,7 +119,7 @@ export const serviceRules: Rules = {
   problems: (service, before) => serviceProblems(objectAt(service, "spec"), objectAt(before, "spec")),
 };
 
-/** As the kube-apiserver: all values of one together. */
+/** Limit of an object's data, for all values together as in the kube-apiserver. */
 const mostDataBytes = 1024 * 1024;
 
 export const configMapRules: Rules = {
@@ -141,7 +151,7 @@ export const secretRules: Rules = {
   },
 };
 
-/** What was once declared immutable is replaced by making it anew. */
+/** The problems of a change to an immutable object, which can only be recreated. */
 function frozenProblems(
   object: ApiObject,
   before: ApiObject | undefined,
@@ -155,7 +165,7 @@ function frozenProblems(
 const sizeOf = (texts: readonly JsonValue[]): number =>
   texts.reduce<number>((sum, text) => sum + Buffer.byteLength(String(text)), 0);
 
-/** Data become files of their keys' names. */
+/** The problems of data keys, which become file names. */
 const dataKeyProblems = (member: string, data: JsonObject): readonly Problem[] =>
   Object.keys(data).flatMap((key) => {
     const fits = /^[-._a-zA-Z0-9]{1,253}$/.test(key) && key !== "." && !key.startsWith("..");
@@ -164,7 +174,7 @@ const dataKeyProblems = (member: string, data: JsonObject): readonly Problem[] =
       : [invalidValue(`${member}[${key}]`, key, "a key consists of alphanumeric characters, '-', '_' or '.'")];
   });
 
-/** `stringData` is a convenience for writing; what is stored is `data`. */
+/** The Secret with its `stringData` merged into `data`: only `data` is stored. */
 function withStringData({ stringData, ...secret }: JsonObject): JsonObject {
   if (!isJsonObject(stringData)) return secret;
   const encoded = Object.entries(stringData).map(([name, text]) => [
@@ -178,7 +188,7 @@ export const eventRules: Rules = {
   problems: (event) => {
     const about = textAt(event, "involvedObject", "namespace");
     const own = event.metadata.namespace;
-    // Events about objects without a namespace lie in "default".
+    // Events about objects without a namespace are stored in "default".
     if (about === own || (about === "" && own === "default")) return [];
     return [invalidValue("involvedObject.namespace", about, "does not match event.namespace")];
   },

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { isJsonObject, isSameJson, itemsAt, type JsonObject, type JsonValue, textAt } from "../../../agent/api/json.ts";
-import { formProblems } from "../names.ts";
-import { invalidValue, type Problem, required, unsupportedValue } from "../problems.ts";
+import { formProblems } from "../objects/names.ts";
+import { invalidValue, type Problem, required, unsupportedValue } from "../requests/problems.ts";
 import type { Rules } from "../served-kind.ts";
 import { addressProblems, canonical, endpointProblems } from "./addresses.ts";
 import { duplicateValue, portProblems, protocols } from "./value-problems.ts";
@@ -19,7 +19,7 @@ const withProtocols = (endpoints: JsonObject): JsonObject => ({
 export const endpointsRules: Rules = {
   created: withProtocols,
   updated: withProtocols,
-  // What was once taken and is not touched stands.
+  // Values accepted earlier stay valid as long as they are unchanged.
   problems: (endpoints, before) =>
     before !== undefined && isSameJson(endpoints.subsets, before.subsets)
       ? []
@@ -108,7 +108,7 @@ function addressesProblems(addresses: readonly JsonValue[], type: string, at: st
   });
 }
 
-/** The real server names the list where an address is one of the other family. */
+/** The problems of an address. If it is of the other family, the message names the list, as on the real server. */
 function familyProblems(
   list: string,
   field: string,

@@ -1,6 +1,6 @@
 import { isJsonObject, itemsAt, type JsonObject, type JsonValue, numberAt, textAt } from "../../../agent/api/json.ts";
 
-/** What the real server fills in, as far as somebody here or kubectl looks at it: in pods and in templates of pods. */
+/** The real server's defaults for pods and pod templates, as far as programs here or kubectl use them. */
 export function podSpecDefaults(spec: JsonObject): JsonObject {
   const period = numberAt(spec, "terminationGracePeriodSeconds");
   const filled = {
@@ -15,7 +15,7 @@ export function podSpecDefaults(spec: JsonObject): JsonObject {
   return each(eachContainer(filled, containerDefaults), "volumes", volumeDefaults);
 }
 
-/** What is filled in for pods, and left open in templates of them. */
+/** Defaults that a pod gets and a pod template does not. */
 export function runDefaults(spec: JsonObject): JsonObject {
   const onHost = spec.hostNetwork === true;
   return eachContainer(spec, (container) => {
@@ -24,7 +24,7 @@ export function runDefaults(spec: JsonObject): JsonObject {
   });
 }
 
-/** What is limited and not asked for is asked for up to the limit. */
+/** The resources of a container. One with a limit and no request gets a request equal to the limit. */
 function requested(resources: JsonObject): JsonObject {
   const { limits, requests } = resources;
   if (!isJsonObject(limits) || Object.keys(limits).length === 0) return resources;
@@ -61,7 +61,7 @@ const probeDefaults = (probe: JsonObject): JsonObject =>
     (grpc) => ({ service: "", ...grpc }),
   );
 
-/** Of an environment variable, or a file of a volume, that says something about its pod. */
+/** Completes a reference to a field of the pod, in an environment variable or in a file of a volume. */
 const fieldDefaults = (source: JsonObject): JsonObject =>
   within(
     within(source, "fieldRef", (field) => ({ apiVersion: "v1", ...field })),
@@ -71,7 +71,7 @@ const fieldDefaults = (source: JsonObject): JsonObject =>
 
 const withFields = (source: JsonObject): JsonObject => each(source, "items", fieldDefaults);
 
-/** Whoever owns it may write, everybody may read. */
+/** A volume source with the default file mode: writable by the owner, readable by all. */
 const withMode = (source: JsonObject): JsonObject => ({ defaultMode: 0o644, ...source });
 
 const projectedDefaults = (projected: JsonObject): JsonObject =>
@@ -99,13 +99,13 @@ function volumeDefaults(volume: JsonObject): JsonObject {
 const eachContainer = (spec: JsonObject, change: (container: JsonObject) => JsonObject): JsonObject =>
   ["containers", "initContainers"].reduce((all, name) => each(all, name, change), spec);
 
-/** The object with one member changed, where that is there. */
+/** The object with one member changed, if it is present. */
 function within(object: JsonObject, name: string, change: (member: JsonObject) => JsonObject): JsonObject {
   const found = object[name];
   return isJsonObject(found) ? { ...object, [name]: change(found) } : object;
 }
 
-/** The object with each item of a list changed, where there are any. */
+/** The object with each item of a list changed, if there is one. */
 function each(object: JsonObject, name: string, change: (item: JsonObject) => JsonObject): JsonObject {
   const items = itemsAt(object, name);
   if (items.length === 0) return object;

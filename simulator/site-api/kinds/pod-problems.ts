@@ -1,6 +1,6 @@
 import { itemsAt, type JsonValue, textAt } from "../../../agent/api/json.ts";
-import { formProblems } from "../names.ts";
-import { invalidValue, type Problem, required, unsupportedValue } from "../problems.ts";
+import { formProblems } from "../objects/names.ts";
+import { invalidValue, type Problem, required, unsupportedValue } from "../requests/problems.ts";
 import { tolerationProblems } from "./tolerations.ts";
 import { duplicateValue, valueNotFound } from "./value-problems.ts";
 
@@ -18,7 +18,7 @@ export function podSpecProblems(spec: JsonValue | undefined, field: string): rea
   ];
 }
 
-/** A name by which others in the pod speak of it, and which none of the earlier ones has. */
+/** Problems of a name to which other parts of the pod refer: it must differ from all earlier names. */
 function nameProblems(field: string, name: string, earlier: readonly JsonValue[]): readonly Problem[] {
   if (name === "") return [required(field)];
   const twice = earlier.some((other) => textAt(other, "name") === name);

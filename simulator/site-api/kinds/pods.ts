@@ -9,16 +9,16 @@ import {
   valueAt,
   withMember,
 } from "../../../agent/api/json.ts";
-import type { ApiObject } from "../object.ts";
-import { forbiddenField, type Problem } from "../problems.ts";
+import type { ApiObject } from "../objects/object.ts";
+import { forbiddenField, type Problem } from "../requests/problems.ts";
 import type { Rules } from "../served-kind.ts";
 import { podSpecDefaults, runDefaults } from "./pod-defaults.ts";
 import { podSpecProblems } from "./pod-problems.ts";
 
-/** What pods have and templates of pods do not. */
+/** Members of pods that pod templates do not have. */
 const ownDefaults = { enableServiceLinks: true, priority: 0, preemptionPolicy: "PreemptLowerPriority" };
 
-/** How long a pod is tolerated on a board that is not ready or unreachable, where it says nothing itself. */
+/** How long a pod tolerates a board that is not ready or unreachable, unless it declares that itself. */
 const defaultTolerationSeconds = 300;
 
 export const podRules: Rules = {
@@ -30,7 +30,8 @@ export const podRules: Rules = {
   updated: (pod) => ({ ...pod, spec: completeSpec(pod) }),
   problems: (pod, before) => {
     if (before === undefined) return podSpecProblems(pod.spec, "spec");
-    // One that was stored when less was filled in and asked goes on: it is completed the same way before it is compared.
+    // Objects stored by an older version with fewer defaults and checks stay valid: they are completed before the
+    // comparison.
     const was = { ...before, spec: completeSpec(before) };
     if (isSameJson(pod.spec, was.spec)) return [];
     return [...podSpecProblems(pod.spec, "spec"), ...frozenProblems(pod, was)];
@@ -42,7 +43,7 @@ const completeSpec = (pod: JsonObject): JsonObject => ({
   ...withDefaultTolerations(runDefaults(podSpecDefaults(objectAt(pod, "spec")))),
 });
 
-/** A pod that runs nowhere, or no longer, has nothing to finish. */
+/** The grace period of a pod's deletion. A pod that is unscheduled or finished needs none. */
 export function podGracePeriod(pod: ApiObject, asked: number | undefined): number {
   const ended = ["Succeeded", "Failed"].includes(textAt(pod, "status", "phase"));
   if (textAt(pod, "spec", "nodeName") === "" || ended) return 0;
@@ -54,7 +55,10 @@ export const objectAt = (value: JsonValue | undefined, ...path: readonly string[
   return isJsonObject(found) ? found : {};
 };
 
-/** As the DefaultTolerationSeconds admission does: only where the pod tolerates neither by itself. */
+/**
+ * Adds default tolerations as the DefaultTolerationSeconds admission does: for each of the two taints that the pod does
+ * not tolerate itself.
+ */
 function withDefaultTolerations(spec: JsonObject): JsonObject {
   const tolerations = itemsAt(spec, "tolerations");
   const missing = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"].filter(
@@ -91,7 +95,7 @@ function qosClass(pod: JsonObject): string {
   return guaranteed ? "Guaranteed" : "Burstable";
 }
 
-/** Of a pod's spec only this may change once it is there; the node name is set by binding. */
+/** The problems of a change to a pod's spec: only these members may change. Binding sets the node name. */
 function frozenProblems(pod: ApiObject, before: ApiObject): readonly Problem[] {
   const frozen = (object: ApiObject): JsonObject => {
     const images = (name: string): JsonValue =>
@@ -114,7 +118,7 @@ function frozenProblems(pod: ApiObject, before: ApiObject): readonly Problem[] {
   return [
     forbiddenField(
       "spec",
-      "of a pod only images, activeDeadlineSeconds and added tolerations may be changed (its node is set by a binding)",
+      "only images, activeDeadlineSeconds and added tolerations of a pod may be changed (a binding sets its node)",
     ),
   ];
 }

@@ -1,8 +1,8 @@
 import type { JsonValue } from "../../../agent/api/json.ts";
 import { labelSelectorOf, SelectorError, type WrittenSelector } from "../../../agent/api/selectors.ts";
-import { invalidValue, type Problem } from "../problems.ts";
+import { invalidValue, type Problem } from "../requests/problems.ts";
 
-/** A selector that an object carries. Its types were checked when it was read; what it says was not. */
+/** The problems of an object's selector. Its types were checked when it was read, its content was not. */
 export function selectorProblems(selector: JsonValue | undefined, field: string): readonly Problem[] {
   if (selector === undefined) return [];
   try {

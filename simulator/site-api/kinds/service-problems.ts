@@ -1,7 +1,7 @@
 import { isIPv4 } from "node:net";
 import { itemsAt, type JsonObject, type JsonValue, numberAt, textAt, valueAt } from "../../../agent/api/json.ts";
-import { formProblems } from "../names.ts";
-import { forbiddenField, invalidValue, type Problem, required, unsupportedValue } from "../problems.ts";
+import { formProblems } from "../objects/names.ts";
+import { forbiddenField, invalidValue, type Problem, required, unsupportedValue } from "../requests/problems.ts";
 import { addressProblems, isAddress } from "./addresses.ts";
 import { nodePorts } from "./service-spec.ts";
 import { duplicateValue, portProblems, protocols } from "./value-problems.ts";
@@ -9,9 +9,9 @@ import { duplicateValue, portProblems, protocols } from "./value-problems.ts";
 const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const affinities = ["ClientIP", "None"];
 
-/** What is wrong with a service's spec; `before` is empty for a new one. */
+/** Problems of a service's spec; `before` is empty for a new one. */
 export function serviceProblems(spec: JsonObject, before: JsonObject): readonly Problem[] {
-  // As on the real server: nothing else is looked at before the service has what it asks for.
+  // The other checks run only once the required fields are present, as on the real server.
   const outside = rangeProblems(spec, before);
   const refused = outside.length > 0 ? outside : nodePortProblems(spec);
   if (refused.length > 0) return refused;
@@ -41,7 +41,10 @@ function addressingProblems(spec: JsonObject, before: JsonObject): readonly Prob
   return outside ? [invalidValue(at, is, `may not be set to 'None' for ${type} services`)] : [];
 }
 
-/** A new address is one of 10.96.0.0/12, neither its first nor its last. */
+/**
+ * The problems of a new cluster IP: it must be in 10.96.0.0/12, and neither the first nor the last address of that
+ * range.
+ */
 function rangeProblems(spec: JsonObject, before: JsonObject): readonly Problem[] {
   const ip = textAt(spec, "clusterIP");
   if (!isAddress(ip) || textAt(before, "clusterIP") !== "" || textAt(spec, "type") === "ExternalName") return [];
@@ -69,7 +72,9 @@ function nodePortProblems(spec: JsonObject): readonly Problem[] {
   });
 }
 
-/** One node port serves several protocols only where they come to the same port of the service. */
+/**
+ * Whether two ports collide at one node port. Different protocols may share it only if they have the same service port.
+ */
 function listensAlike(one: JsonValue, other: JsonValue): boolean {
   const same = (name: string): boolean => valueAt(one, name) === valueAt(other, name);
   return same("nodePort") && (same("protocol") || !same("port"));

@@ -9,14 +9,14 @@ import {
   valueAt,
 } from "../../../agent/api/json.ts";
 
-/** Where nodes listen for services. */
+/** The range of node ports. */
 export const nodePorts = { first: 30_000, last: 32_767 };
 const defaultAffinitySeconds = 10_800;
 
-/** Whether it has an address within the site. */
+/** Whether a service with this spec has a cluster IP. */
 const hasClusterIp = (spec: JsonObject): boolean => textAt(spec, "type") !== "ExternalName";
 
-/** Whether nodes listen for it. */
+/** Whether a service with this spec has node ports. */
 const hasNodePorts = (spec: JsonObject): boolean =>
   textAt(spec, "type") === "NodePort" ||
   (textAt(spec, "type") === "LoadBalancer" && spec.allocateLoadBalancerNodePorts !== false);
@@ -25,7 +25,7 @@ const isExternal = (spec: JsonObject): boolean =>
   ["NodePort", "LoadBalancer"].includes(textAt(spec, "type")) ||
   (hasClusterIp(spec) && itemsAt(spec, "externalIPs").length > 0);
 
-/** The spec as it is to be stored. `revision` is one that no other service got an address or a port by. */
+/** The spec to store. `revision` must be one for which no other service got an address or a port. */
 export function serviceSpec(sent: JsonObject, before: JsonObject, revision: number): JsonObject {
   const typed = { ...sent, type: textAt(sent, "type") || "ClusterIP" };
   const spec: JsonObject = { sessionAffinity: "None", ...outgrown(typed, before) };
@@ -62,7 +62,9 @@ function clientIpOf(spec: JsonObject): JsonObject {
   return isJsonObject(found) ? found : {};
 }
 
-/** Without what came of an earlier type, has no meaning for the new one and was not changed by hand. */
+/**
+ * Drops values that an earlier type required, that mean nothing for the new type and that the client did not change.
+ */
 function outgrown(spec: JsonObject, before: JsonObject): JsonObject {
   const kept = (name: string): boolean => isSameJson(spec[name], before[name]);
   const addressed = hasClusterIp(before) && !hasClusterIp(spec) && kept("clusterIP");
@@ -87,13 +89,16 @@ function withoutNodePort(port: JsonValue): JsonValue {
   return rest;
 }
 
-/** An address of 10.96.0.0/12 that no other service of this site got: revisions are never used twice. */
+/** An address of 10.96.0.0/12 that no other service of this site got: revisions are never reused. */
 function clusterIpOf(revision: number): string {
   const offset = 2 + (revision % (2 ** 20 - 3));
   return `10.${96 + (offset >> 16)}.${(offset >> 8) & 255}.${offset & 255}`;
 }
 
-/** A port of each: its own, that of the port of its name before, that of another protocol's same port, or a new one. */
+/**
+ * The node port of each port: its own, the former one of that name, that of the same port of another protocol, or a new
+ * one.
+ */
 function withNodePorts(
   ports: readonly JsonValue[],
   before: readonly JsonValue[],
@@ -112,7 +117,7 @@ function withNodePorts(
   });
 }
 
-/** What is not said stays as it was, unless another one is to have it. */
+/** Ports keep their former node ports where none is given, unless another port takes them. */
 function withEarlierPorts(ports: readonly JsonValue[], before: readonly JsonValue[]): readonly JsonValue[] {
   const known = new Map(before.map((port) => [textAt(port, "name"), nodePortOf(port)]));
   const given = new Set(ports.map(nodePortOf));
@@ -123,7 +128,7 @@ function withEarlierPorts(ports: readonly JsonValue[], before: readonly JsonValu
   });
 }
 
-/** Successive revisions begin far from each other, so that what they get lies apart. */
+/** A free node port. Searches for successive revisions start far apart, so that their ports differ. */
 function freePort(revision: number, taken: ReadonlySet<number>): number {
   const count = nodePorts.last - nodePorts.first + 1;
   const begin = (revision * 911) % count;

@@ -1,11 +1,11 @@
 import { type JsonObject, type JsonValue, member, textAt } from "../../../agent/api/json.ts";
-import { forbiddenField, invalidValue, type Problem, required, unsupportedValue } from "../problems.ts";
+import { forbiddenField, invalidValue, type Problem, required, unsupportedValue } from "../requests/problems.ts";
 import { objectAt } from "./pods.ts";
 import { negativeProblems } from "./value-problems.ts";
 
-/** What a kind does with its pods when their template changes. */
+/** How a kind replaces its pods when their template changes. */
 export interface StrategyRules {
-  /** Where the spec has it. */
+  /** The member of the spec that holds the strategy. */
   readonly name: "strategy" | "updateStrategy";
   readonly defaults: (strategy: JsonObject) => JsonObject;
   readonly problems: (strategy: JsonObject, at: string) => readonly Problem[];
@@ -13,7 +13,7 @@ export interface StrategyRules {
 
 const rolling = "RollingUpdate";
 
-/** What is rolling is completed; whatever else is named stands for itself. */
+/** Completes a rolling strategy; any other strategy stays as it is. */
 const rollingBy =
   (defaults: JsonObject) =>
   (strategy: JsonObject): JsonObject => {
@@ -22,7 +22,7 @@ const rollingBy =
     return { ...strategy, type, rollingUpdate: { ...defaults, ...objectAt(strategy, "rollingUpdate") } };
   };
 
-/** Without a limit given, the real server keeps 0 for what does not apply. */
+/** The limits that the real server stores if none are given: 0 for the one that is not in use. */
 const unused: JsonObject = { maxUnavailable: 0, maxSurge: 0 };
 const daemonSetDefaults = rollingBy({ maxUnavailable: 1, maxSurge: 0 });
 
@@ -64,7 +64,7 @@ export const deploymentStrategy: StrategyRules = {
 export const statefulSetStrategy: StrategyRules = {
   name: "updateStrategy",
   defaults: (strategy) => {
-    // One that is named and says no more is kept so.
+    // A strategy that has nothing but a type is stored as it is.
     const bare = textAt(strategy, "type") !== "" && strategy.rollingUpdate === undefined;
     return bare ? strategy : rollingBy({ partition: 0 })(strategy);
   },
@@ -83,7 +83,7 @@ export const statefulSetStrategy: StrategyRules = {
 const unavailableOf = (strategy: JsonObject): JsonValue => objectAt(strategy, "rollingUpdate").maxUnavailable ?? 0;
 const surgeOf = (strategy: JsonObject): JsonValue => objectAt(strategy, "rollingUpdate").maxSurge ?? 0;
 
-/** As the real server shows a strategy that it does not know. */
+/** How the real server shows an unknown strategy. */
 const limitsShown = (strategy: JsonObject): JsonObject => ({
   Type: textAt(strategy, "type"),
   RollingUpdate:
@@ -101,7 +101,7 @@ function limitsOf(strategy: JsonObject, at: string) {
   return { field, limits: [...limits, ...tooMuch], unavailable: amountOf(unavailable), surge: amountOf(surge) };
 }
 
-/** So many, or so many percent; what is neither counts as none. */
+/** The amount as a number, of pods or per cent; anything else counts as 0. */
 const amountOf = (value: JsonValue): number =>
   typeof value === "number" ? value : /^[0-9]+%$/.test(String(value)) ? Number.parseInt(String(value), 10) : 0;
 

@@ -1,6 +1,6 @@
 import { itemsAt, type JsonValue, textAt, valueAt } from "../../../agent/api/json.ts";
-import { isLabelValue, keyProblems } from "../names.ts";
-import { invalidValue, type Problem, unsupportedValue } from "../problems.ts";
+import { isLabelValue, keyProblems } from "../objects/names.ts";
+import { invalidValue, type Problem, unsupportedValue } from "../requests/problems.ts";
 
 export const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 

@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../../agent/api/json.ts";
-import { invalidValue, type Problem } from "../problems.ts";
+import { invalidValue, type Problem } from "../requests/problems.ts";
 
 export const protocols = ["SCTP", "TCP", "UDP"];
 

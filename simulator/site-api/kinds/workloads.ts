@@ -7,8 +7,8 @@ import {
   textAt,
   valueAt,
 } from "../../../agent/api/json.ts";
-import type { ApiObject } from "../object.ts";
-import { invalidValue, type Problem, required, unsupportedValue } from "../problems.ts";
+import type { ApiObject } from "../objects/object.ts";
+import { invalidValue, type Problem, required, unsupportedValue } from "../requests/problems.ts";
 import type { Rules } from "../served-kind.ts";
 import { podSpecDefaults } from "./pod-defaults.ts";
 import { podSpecProblems } from "./pod-problems.ts";
@@ -37,7 +37,7 @@ export const daemonSetRules: Rules = {
   },
 };
 
-/** An annotation of old that controllers still read: how often the template was changed. */
+/** An old annotation that controllers still read: how often the template was changed. */
 const templateGeneration = "deprecated.daemonset.template.generation";
 
 function withTemplateGeneration(object: JsonObject, generation: number): JsonObject {
@@ -68,7 +68,7 @@ export const statefulSetRules: Rules = workload(
   statefulSetStrategy,
 );
 
-/** Its selector is made of labels alone, and is that of its pods where none is given. */
+/** Completes a ReplicationController: its selector has labels only, and defaults to the labels of its pods. */
 const withPodsLabels = (controller: JsonObject): JsonObject => {
   const spec = objectAt(controller, "spec");
   const labels = objectAt(spec, "template", "metadata", "labels");
@@ -80,7 +80,7 @@ export const replicationControllerRules: Rules = {
   updated: withPodsLabels,
 };
 
-/** A kind with a selector and a template of pods. */
+/** A kind with a selector and a pod template. */
 function workload(defaults: JsonObject, status: JsonObject, strategy?: StrategyRules): Rules {
   const withDefaults = (object: ApiObject): JsonObject => {
     const spec = filled(objectAt(object, "spec"), defaults);
@@ -91,7 +91,7 @@ function workload(defaults: JsonObject, status: JsonObject, strategy?: StrategyR
     created: (object) => ({ ...withDefaults(object), status }),
     updated: withDefaults,
     problems: (object, before) => {
-      // What was once taken and is not touched stands.
+      // Values accepted earlier stay valid as long as they are unchanged.
       if (before !== undefined && isSameJson(object.spec, withDefaults(before).spec)) return [];
       return [
         ...negativeProblems("spec.replicas", valueAt(object, "spec", "replicas")),
@@ -104,7 +104,7 @@ function workload(defaults: JsonObject, status: JsonObject, strategy?: StrategyR
   };
 }
 
-/** What is given, completed also within what is given in part. */
+/** The given value with defaults, also inside partly given members. */
 const filled = (given: JsonObject, defaults: JsonObject): JsonObject => ({
   ...given,
   ...Object.fromEntries(
@@ -115,13 +115,16 @@ const filled = (given: JsonObject, defaults: JsonObject): JsonObject => ({
   ),
 });
 
-/** As it is kept. One that was stored when less was filled in is completed the same way before it is compared. */
+/**
+ * The pod template in the form to store. A template that an older version stored with fewer defaults is completed
+ * before it is compared.
+ */
 function completeTemplate(object: ApiObject): JsonObject {
   const template = objectAt(object, "spec", "template");
   return { ...template, spec: podSpecDefaults(objectAt(template, "spec")) };
 }
 
-/** Their pods are to run for good. */
+/** The problems of a restart policy: pods of these kinds must run until they are deleted. */
 function restartProblems(object: ApiObject): readonly Problem[] {
   const policy = textAt(object, "spec", "template", "spec", "restartPolicy");
   return policy === "Always" ? [] : [unsupportedValue("spec.template.spec.restartPolicy", policy, ["Always"])];

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../../agent/ap
 import { type Field, type Message, schema } from "../schema/schema.ts";
 import { type Piece, piecesOf } from "./wire.ts";
 
-/** A body that is no protobuf of Kubernetes, or has something in it that is not read here. */
+/** A body that is not Kubernetes protobuf, or contains something unsupported here. */
 class ProtobufError extends Error {
   override readonly name = "ProtobufError";
 }
@@ -10,7 +10,7 @@ class ProtobufError extends Error {
 /** Every protobuf body of Kubernetes begins with this. */
 const magic = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
 
-/** The object in a body, with its kind and apiVersion, as it would be in JSON. */
+/** The object in a body, with its kind and apiVersion, in its JSON form. */
 export function decodeProtobuf(body: Uint8Array): JsonObject {
   if (!magic.equals(body.subarray(0, magic.length))) throw new ProtobufError("it does not begin as one");
   const envelope = new Map(piecesOf(body.subarray(magic.length)).map(({ number, value }) => [number, value]));
@@ -69,7 +69,7 @@ const isZero = (value: JsonValue): boolean =>
   value === false ||
   (isJsonObject(value) && Object.keys(value).length === 0);
 
-/** Not sent at all, such a value is a zero. */
+/** A value that is absent on the wire is zero. */
 function valueIn(value: Piece["value"], type: string): JsonValue {
   switch (type) {
     case "text":
@@ -118,13 +118,13 @@ function timeOf(value: Piece["value"], digits: 0 | 6): JsonValue {
 
 function bytesOf(value: Piece["value"] | undefined): Uint8Array {
   if (value === undefined) return new Uint8Array();
-  if (typeof value === "bigint") throw new ProtobufError("a number stands where bytes belong");
+  if (typeof value === "bigint") throw new ProtobufError("a number in place of bytes");
   return value;
 }
 
 const textOf = (value: Piece["value"]): string => Buffer.from(bytesOf(value)).toString("utf8");
 
 function numberOf(value: Piece["value"]): number {
-  if (typeof value !== "bigint") throw new ProtobufError("bytes stand where a number belongs");
+  if (typeof value !== "bigint") throw new ProtobufError("bytes in place of a number");
   return Number(BigInt.asIntN(64, value));
 }

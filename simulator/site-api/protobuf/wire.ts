@@ -1,10 +1,10 @@
-/** One field as it is on the wire: a number, or bytes that only the schema can read. */
+/** One field on the wire: a number, or bytes that only the schema can interpret. */
 export interface Piece {
   readonly number: number;
   readonly value: bigint | Uint8Array;
 }
 
-/** The fields of a message in their order. Throws a RangeError where the bytes end too early or make no sense. */
+/** The fields of a message in order. Throws a RangeError if the bytes end too early or are invalid. */
 export function piecesOf(bytes: Uint8Array): readonly Piece[] {
   const pieces: Piece[] = [];
   let at = 0;

@@ -1,4 +1,4 @@
-/** What lies in the core group besides pods and volumes, and what every object has, in the notation of `schema.ts`. */
+/** The core group besides pods and volumes, and the metadata of every object, in the notation of `schema.ts`. */
 export const coreMessages = `
 Namespace: 1 metadata:ObjectMeta, 2 spec:NamespaceSpec, 3 status:NamespaceStatus
 Node: 1 metadata:ObjectMeta, 2 spec:NodeSpec, 3 status:NodeStatus

@@ -1,22 +1,22 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../../agent/api/json.ts";
-import { readTime } from "../../../agent/base/iso-time.ts";
+import { readTime } from "../../../agent/base/time/iso-time.ts";
 import { type Field, schema } from "./schema.ts";
 
-/** A member that has another type than its kind gives it. The message is a sentence about the member. */
+/** A member whose type differs from its kind's. The message is a sentence about the member. */
 export class MemberError extends Error {
   override readonly name = "MemberError";
 }
 
 export interface ReadMembers {
-  /** With the members that the kind has, written as the real server writes them. */
+  /** The known members, in the form in which the real server writes them. */
   readonly object: JsonObject;
-  /** Where the others stood: "spec.containers[0].chair". */
+  /** Paths of the unknown members: "spec.containers[0].chair". */
   readonly unknown: readonly string[];
 }
 
 /**
- * An object as the real server reads one of a kind: by its schema. What is null, or empty where that means nothing, is not
- * there. Throws a MemberError at the first member that cannot be read.
+ * Reads an object of a kind as the real server does: by its schema. Null, and empty values that mean nothing, count as
+ * absent. Throws a MemberError at the first member that cannot be read.
  */
 export function readMembers(kind: string, value: JsonObject): ReadMembers {
   const unknown: string[] = [];
@@ -27,7 +27,7 @@ const byName = new Map(
   [...schema.keys()].map((name) => [name, new Map(membersOf(name).map((one) => [one.name, one]))]),
 );
 
-/** What is inlined is a member of the object around it. */
+/** The fields of a message in JSON. Those of an inlined member belong to the object around it. */
 export function membersOf(message: string): readonly Field[] {
   const fields = [...(schema.get(message)?.values() ?? [])];
   return fields.flatMap((field) => (field.form === "inline" ? membersOf(field.type) : [field]));
@@ -49,7 +49,7 @@ function messageIn(value: JsonValue, message: string, path: string, unknown: str
   return Object.fromEntries(members);
 }
 
-/** Undefined where it is empty and that is the same as nothing. */
+/** Reads a field's value. Undefined if it is empty and that means absent. */
 function readValue(
   { form, type, always }: Field,
   value: JsonValue,
@@ -82,7 +82,7 @@ function readValue(
   }
 }
 
-/** What Go makes of a null among others. */
+/** Go's value for a null in a collection. */
 function zeroOf(type: string): JsonValue {
   if (schema.has(type)) return {};
   return type === "int" || type === "long" ? 0 : type === "bool" ? false : "";
@@ -135,7 +135,7 @@ function typed(value: JsonValue, type: string, at: string, unknown: string[]): J
 
 const isWhole = (value: JsonValue): value is number => typeof value === "number" && Number.isInteger(value);
 
-/** The same instant in UTC. A Time has no fraction, a MicroTime always one of six digits, which is kept as it is. */
+/** Converts a time to UTC. A Time has no fraction; a MicroTime always has six digits, which are kept. */
 function timeOf(value: JsonValue, at: string, form: RegExp, digits: string): JsonValue {
   const [, fraction = ""] = (typeof value === "string" && form.exec(value)) || [];
   const time = typeof value === "string" && form.test(value) ? readTime(value) : undefined;

@@ -1,4 +1,4 @@
-/** What pods and templates of pods consist of, in the notation of `schema.ts`. */
+/** Pods and pod templates, in the notation of `schema.ts`. */
 export const podMessages = `
 PodSpec: 1 volumes*:Volume, 20 initContainers*:Container, 2 containers*!:Container,
   34 ephemeralContainers*:EphemeralContainer, 3 restartPolicy, 4 terminationGracePeriodSeconds?:long,

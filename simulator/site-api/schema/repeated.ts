@@ -4,7 +4,7 @@ interface Frame {
   at: string | number;
 }
 
-/** Where a JSON document has a member twice: "spec.holderIdentity". Whoever parses it sees the last one alone. */
+/** Path of a repeated member of a JSON document: "spec.holderIdentity". A JSON parser sees only the last one. */
 export function repeatedMembers(text: string): readonly string[] {
   const repeated: string[] = [];
   const frames: Frame[] = [];
@@ -15,7 +15,7 @@ export function repeatedMembers(text: string): readonly string[] {
       case '"': {
         const begin = i;
         i = endOfText(text, i);
-        // Only members are looked at: before a colon, in an object.
+        // Only members are checked: strings before a colon, in an object.
         if (frame?.names !== undefined) name = text.slice(begin, i + 1);
         break;
       }

@@ -9,13 +9,13 @@ export interface Field {
   /** The member of the JSON object. */
   readonly name: string;
   /**
-   * one: a zero is the same as nothing. optional: a zero is a value. list. map: from texts. inline: its members are
-   * members of the object around it.
+   * one: zero means absent. optional: zero is a value. list. map: with string keys. inline: its members belong to the
+   * object around it.
    */
   readonly form: "one" | "optional" | "list" | "map" | "inline";
   /** "text", "int", "long", "bool", "bytes", a type with a JSON form of its own (Time, Quantity, ...), or a message. */
   readonly type: string;
-  /** It is written also where it is empty. */
+  /** The field is written even if it is empty. */
   readonly always: boolean;
 }
 
@@ -24,8 +24,9 @@ export type Message = ReadonlyMap<number, Field>;
 const forms: Readonly<Record<string, Field["form"]>> = { "?": "optional", "*": "list", "{}": "map", "^": "inline" };
 
 /**
- * What the kinds served consist of, as Kubernetes 1.36 declares them: their members in JSON, and the numbers that these have in the protobuf of Go clients.
- * One line each: `Message: 1 name, 2 always!, 3 pointer?:int, 4 list*:Message, 5 map{}, 6 inlined^:Message`.
+ * The structure of the served kinds, as Kubernetes 1.36 declares it: their members in JSON, and their field numbers in
+ * the protobuf of Go clients. One line each: `Message: 1 name, 2 always!, 3 pointer?:int, 4 list*:Message, 5 map{}, 6
+ * inlined^:Message`.
  */
 export const schema: ReadonlyMap<string, Message> = new Map(
   `${coreMessages}${podMessages}${volumeMessages}${workloadMessages}${groupMessages}`

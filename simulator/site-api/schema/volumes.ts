@@ -1,4 +1,4 @@
-/** Volumes, and what they are claimed from, in the notation of `schema.ts`. */
+/** Volumes and their claims, in the notation of `schema.ts`. */
 export const volumeMessages = `
 PersistentVolume: 1 metadata:ObjectMeta, 2 spec:PersistentVolumeSpec, 3 status:PersistentVolumeStatus
 PersistentVolumeClaim: 1 metadata:ObjectMeta, 2 spec:PersistentVolumeClaimSpec, 3 status:PersistentVolumeClaimStatus

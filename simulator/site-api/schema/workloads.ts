@@ -1,4 +1,4 @@
-/** Kinds that make pods of a template, in the notation of `schema.ts`. */
+/** Kinds that create pods from a template, in the notation of `schema.ts`. */
 export const workloadMessages = `
 ControllerRevision: 1 metadata:ObjectMeta, 2 data:Raw, 3 revision!:long
 DaemonSet: 1 metadata:ObjectMeta, 2 spec:DaemonSetSpec, 3 status:DaemonSetStatus

@@ -1,0 +1,19 @@
+/**
+ * One HTTP exchange with the site API as plain values, as the simulated boards, the scheduler and the table need it. In
+ * a running site it goes over a board's own link; in tests it is a function call.
+ */
+export type SiteExchange = (request: SiteRequest) => Promise<SiteResponse>;
+
+export interface SiteRequest {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Path and query, beginning with "/". */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+}
+
+export interface SiteResponse {
+  readonly status: number;
+  readonly body: AsyncIterable<Uint8Array>;
+}
