@@ -1,14 +1,14 @@
 import { isJsonObject, itemsAt, type JsonObject, type JsonValue, textAt, valueAt } from "../../agent/api/json.ts";
 import { holds, same, shown, Unmet } from "./unmet.ts";
 
-/** What came back, with the request that it answers: a rule that is not met names both. */
+/** A response with its request: a rule that is not met names both. */
 export class Answer {
   readonly request: string;
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** As it came over the wire, where it was packed. */
+  /** The bytes on the wire of a compressed response. */
   readonly wireBytes: number;
 
   constructor(
@@ -64,7 +64,7 @@ export class Answer {
     return this;
   }
 
-  /** A Status document of a failure, as clients tell failures apart. */
+  /** Checks the Status document of a failure, by which clients distinguish failures. */
   fails(code: number, reason: string): this {
     const { status } = this;
     const body = parsed(this.text);
@@ -77,13 +77,13 @@ export class Answer {
     return this;
   }
 
-  /** The value at a path; `undefined`: nothing there. */
+  /** The value at a path; `undefined` if there is none. */
   shows(expected: JsonValue | undefined, ...path: readonly string[]): this {
     same(this.request, path.join(".") || "the answer", this.at(...path), expected);
     return this;
   }
 
-  /** A list of objects of these names, in this order. */
+  /** Checks that it is a list of objects of these names, in this order. */
   lists(names: readonly string[]): this {
     return this.is(200).same("names", this.names, names);
   }

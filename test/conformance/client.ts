@@ -11,7 +11,7 @@ export type Query = Readonly<Record<string, string | number | boolean>>;
 
 export interface Asked {
   readonly query?: Query;
-  /** A text is sent as it is. */
+  /** A string is sent unchanged. */
   readonly body?: JsonValue | Uint8Array;
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export interface Asked {
 
 const longestAnswer = 30_000;
 
-/** HTTP/1.1 to one server and nothing else: what a rule sends and sees passes through no library that would mend it. */
+/** Plain HTTP/1.1 to one server, without a library that would correct requests or responses. */
 export class Client {
   readonly target: Target;
   readonly #agent: http.Agent;
@@ -60,14 +60,14 @@ export class Client {
     });
   }
 
-  /** Opens a stream of events. Yields the answer where it is none. */
+  /** Opens a stream of events. Returns the answer if it is not a stream. */
   watch(path: string, query: Query, patience: number, accept = "application/json"): Promise<WatchStream | Answer> {
     const asked: Asked = { query: { watch: true, ...query }, headers: { accept } };
     const described = describe("GET", path, asked);
     return new Promise((resolve, reject) => {
       const failed = (error: Error): void => reject(new Unmet(described, "a stream of events", error.message));
       const request = this.#request("GET", path, asked, (response) => {
-        // Nothing may happen for as long as it wants from now on.
+        // From now on the stream may be silent for any time.
         request.setTimeout(0);
         if (response.statusCode === 200) {
           request.off("error", failed).on("error", () => undefined);
@@ -97,7 +97,7 @@ export class Client {
     const sent = {
       accept: "application/json",
       ...(body !== undefined && { "content-type": type ?? "application/json" }),
-      // Node sends the body of a DELETE without its length otherwise, and servers take it for the next request.
+      // Otherwise Node sends the body of a DELETE without its length, and servers read it as the next request.
       ...(bytes !== undefined && { "content-length": String(bytes.length) }),
       ...this.target.headers,
       ...headers,

@@ -11,7 +11,7 @@ interface Said {
   readonly out: string;
 }
 
-/** `npm run conformance --` with these words. */
+/** Runs `npm run conformance --` with these arguments. */
 function conformance(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Said> {
   const command = [path.join(import.meta.dirname, "conformance.ts"), ...words];
   return new Promise((resolve) => {
@@ -21,13 +21,13 @@ function conformance(words: readonly string[], env: Readonly<Record<string, stri
   });
 }
 
-test("the command looks at the embedded API where no other server is named", async () => {
+test("the command checks the embedded API unless another server is named", async () => {
   const { code, out } = await conformance(["--only", "^(list-order|page-exact)$"]);
-  expect(out).toMatch(/^2 rules, looked at on the embedded API\n(met .*\n){2}2 met, 0 not met, 0 not checked\n$/);
+  expect(out).toMatch(/^2 rules, checked on the embedded API\n(met .*\n){2}2 met, 0 not met, 0 not checked\n$/);
   expect(code).toBe(0);
 });
 
-test("the command says what a server does wrong, with the request, what belongs there and what came", async () => {
+test("the command reports a fault of a server with the request, the expected and the actual answer", async () => {
   const mutant = deafMutants.find(({ does }) => does === "ignores the limit of a list");
   const server = await EmbeddedServer.start(mutant?.made);
   try {
@@ -41,7 +41,7 @@ test("the command says what a server does wrong, with the request, what belongs 
   }
 });
 
-test("a server can be named by a kubeconfig in the environment; what cannot be checked there is said", async () => {
+test("a kubeconfig in the environment can name the server, and rules that cannot be checked there are listed", async () => {
   const server = await EmbeddedServer.start();
   const folder = mkdtempSync(path.join(tmpdir(), "siteward-conformance-"));
   const file = path.join(folder, "kubeconfig");
@@ -53,8 +53,10 @@ test("a server can be named by a kubeconfig in the environment; what cannot be c
   try {
     const named = { SITEWARD_CONFORMANCE_KUBECONFIG: file };
     const { code, out } = await conformance(["--only", "^(list-order|expired-watch)$"], named);
-    expect(out).toContain(`looked at on ${server.target.server}`);
-    expect(out).toMatch(/not checked expired-watch: .*\n {2}because this server cannot be told to compact its history/);
+    expect(out).toContain(`checked on ${server.target.server}`);
+    expect(out).toMatch(
+      /not checked expired-watch: .*\n {2}because this server's history cannot be compacted on request/,
+    );
     expect(out).toContain("1 met, 0 not met, 1 not checked");
     expect(code).toBe(0);
   } finally {
@@ -63,7 +65,7 @@ test("a server can be named by a kubeconfig in the environment; what cannot be c
   }
 });
 
-test("wrong use and a server that is not there are told apart", async () => {
+test("wrong usage and an unreachable server have different exit codes", async () => {
   expect((await conformance(["--kubeconfig", "/nowhere/kubeconfig"])).code).toBe(69);
   const wrong = await conformance(["--colour"]);
   expect([wrong.code, wrong.out.includes("npm run conformance --")]).toEqual([2, true]);

@@ -6,15 +6,15 @@ import { etcdCompaction, plainTarget, type Target, targetOf } from "./target.ts"
 
 const usage = `npm run conformance -- [--kubeconfig FILE | --server URL] [--etcd URL] [--only PATTERN] [--list]
 
-Looks whether an API server does what siteward relies on. Without a server it is the embedded one, in this process.
+Checks that an API server has all properties on which siteward relies. The default is the embedded server, in this process.
 
   --kubeconfig FILE  the server of this file's current context; else SITEWARD_CONFORMANCE_KUBECONFIG
   --server URL       a server that asks for no credentials; else CONFORMANCE_SERVER
   --etcd URL         the server's etcd, to compact its history; without it, rules about that are not checked
-  --only PATTERN     the rules whose names this regular expression fits
-  --list             says what the rules are, and asks no server
+  --only PATTERN     the rules whose names match this regular expression
+  --list             list the rules without a server
 
-Every rule works in a namespace of its own and takes away what it made. Exit: 0 all met, 1 some not, 69 no server, 2 wrong use.`;
+Every rule uses its own namespace and deletes its objects. Exit: 0 all met, 1 some not, 69 no server, 2 wrong usage.`;
 
 const words = { kubeconfig: "string", server: "string", etcd: "string", only: "string" } as const;
 
@@ -70,7 +70,7 @@ async function main(wishes: Wishes): Promise<number> {
   const embedded = named === undefined ? await EmbeddedServer.start() : undefined;
   const target = named ?? embedded?.target;
   if (target === undefined) return 69;
-  console.log(`${rules.length} rules, looked at on ${embedded ? "the embedded API" : target.server}`);
+  console.log(`${rules.length} rules, checked on ${embedded ? "the embedded API" : target.server}`);
   const counts = { met: 0, unmet: 0, "not checked": 0 };
   try {
     await lookAtAll(rules, target, (outcome) => {

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Clock, SystemClock } from "../../agent/base/clock.ts";
 import type { Logger } from "../../agent/base/logger.ts";
-import type { ApiRequest, ApiResponse } from "../../simulator/site-api/exchange.ts";
+import type { ApiRequest, ApiResponse } from "../../simulator/site-api/requests/exchange.ts";
 import { type Listening, serve } from "../../simulator/site-api/server.ts";
 import { SiteApi } from "../../simulator/site-api/site-api.ts";
-import { Database } from "../../storage/database.ts";
+import { Database } from "../../storage/database/database.ts";
 import { RevisionLog, siteMigrations } from "../../storage/revision-log.ts";
 import { RecordingLog } from "../support/recording-log.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
@@ -14,7 +14,7 @@ import { plainTarget, type Target } from "./target.ts";
 
 export type Handle = (request: ApiRequest) => Promise<ApiResponse>;
 
-/** The embedded API on a loopback port, in this process. What is made of `handle` is what is served. */
+/** The embedded API on a loopback port, in this process. `served` may wrap its handler. */
 export class EmbeddedServer {
   readonly target: Target;
   readonly #close: () => Promise<void>;
@@ -38,7 +38,7 @@ export class EmbeddedServer {
     const handle = served((request) => api.handle(request));
     const listening = await listen(handle, clock, log);
     const close = async (): Promise<void> => {
-      stop.abort(new Error("the rules were looked at"));
+      stop.abort(new Error("the rules were checked"));
       await running;
       await listening.close();
       await api.close();
@@ -58,7 +58,7 @@ export class EmbeddedServer {
 const byItself = (handle: Handle, clock: Clock, log: Logger): Promise<Listening> =>
   serve({ clock, log, handle }, 0, "127.0.0.1");
 
-/** What the server does after five minutes, done now through the file. */
+/** Compacts the history through the file, which the server does after five minutes. */
 function compacted(file: string): Promise<void> {
   const pragmas = {
     synchronous: "NORMAL",

@@ -7,11 +7,11 @@ import type { Target } from "./target.ts";
 import { NotChecked, Unmet } from "./unmet.ts";
 import type { WatchStream } from "./watch-stream.ts";
 
-/** What one rule stands on: the server, namespaces and names of its own, and the end of all of it. */
+/** The environment of one rule: the server, its own namespaces and names, and their cleanup. */
 export class Ground {
   readonly client: Client;
   readonly target: Target;
-  /** How long something that must come may take. */
+  /** How long an expected event may take. */
   readonly patience: number;
   readonly #rule: string;
   readonly #watches: WatchStream[] = [];
@@ -46,7 +46,7 @@ export class Ground {
     return this.client.ask("DELETE", path, { query, ...(body && { body }) });
   }
 
-  /** A stream of events; throws where it is refused. */
+  /** Opens a stream of events; throws if it is refused. */
   async watch(path: string, query: Query = {}, accept?: string): Promise<WatchStream> {
     const watch = await this.tryWatch(path, query, accept);
     if (watch instanceof Answer) throw new Unmet(watch.request, "a stream of events", `${watch.status} ${watch.text}`);
@@ -59,54 +59,54 @@ export class Ground {
     return watch;
   }
 
-  /** A name that nobody else has, for what lies in no namespace. */
+  /** A unique name for a cluster-scoped object. */
   name(): string {
     return `conformance-${this.#rule}-${randomBytes(4).toString("hex")}`.slice(0, 63);
   }
 
-  /** A namespace of its own. */
+  /** Creates a namespace for this rule. */
   async space(): Promise<Space> {
     const name = this.name();
     await this.make("namespaces", { kind: "Namespace", apiVersion: "v1", metadata: { name } });
     const space = new Space(this, name);
-    // Also where no controller empties namespaces that are to go.
+    // Also on a server without a namespace controller.
     this.afterwards(() => space.empty());
     return space;
   }
 
-  /** Something that lies in no namespace, gone with the rule. */
+  /** Creates a cluster-scoped object that is deleted after the rule. */
   async make(resource: string, object: JsonObject & { readonly metadata: JsonObject }): Promise<Answer> {
     const path = at(resource, undefined, String(object.metadata.name));
     this.afterwards(() => this.remove(path));
     return (await this.post(at(resource), object)).is(201);
   }
 
-  /** Done when the rule was looked at, whatever came of it; the last one first. */
+  /** Cleanup after the rule, whatever its outcome; the last one runs first. */
   afterwards(undo: () => Promise<unknown>): void {
     this.#made.push(undo);
   }
 
-  /** Makes the server forget its history. A rule that needs it is not checked where that cannot be asked for. */
+  /** Compacts the server's history. A rule that needs this is not checked on a server that cannot do it. */
   async compact(): Promise<void> {
-    if (this.target.compact === undefined) throw new NotChecked("this server cannot be told to compact its history");
+    if (this.target.compact === undefined) throw new NotChecked("this server's history cannot be compacted on request");
     await this.target.compact();
   }
 
-  /** Ends watches, takes away what was made. Never throws: what a rule found out is not to be lost over it. */
+  /** Ends watches and deletes the created objects. Never throws, so that the rule's result is kept. */
   async clear(): Promise<void> {
     for (const watch of this.#watches) watch.close();
     for (const undo of this.#made.reverse()) await undo().catch(() => undefined);
     this.client.close();
   }
 
-  /** At once, whoever would want to do something before. */
+  /** Deletes at once, without waiting for finalizers or grace periods. */
   async remove(path: string): Promise<void> {
     await this.patch(path, { metadata: { finalizers: null } });
     await this.delete(path, { gracePeriodSeconds: 0 });
   }
 }
 
-/** A namespace that one rule has to itself. */
+/** A namespace of one rule. */
 export class Space {
   readonly name: string;
   readonly #site: Ground;
@@ -124,15 +124,15 @@ export class Space {
   async create(resource: string, object: JsonObject): Promise<Answer> {
     const name = textAt(object, "metadata", "name");
     this.#used.add(resource);
-    // Nobody else would let go of these, and the namespace could not go.
+    // No controller removes these finalizers, and the namespace could not be deleted.
     const stays = resource === "pods" || itemsAt(object, "metadata", "finalizers").length > 0;
     if (stays) this.#site.afterwards(() => this.#site.remove(this.at(resource, name)));
     return (await this.#site.post(this.at(resource), object)).is(201);
   }
 
   /**
-   * Leases of these names, one after the other. They stand for any object where a collection is looked at: no cluster puts
-   * some of its own into every namespace.
+   * Creates Leases of these names, one after the other. They represent any kind in rules about collections: no cluster creates
+   * Leases in every namespace.
    */
   async leases(...names: readonly string[]): Promise<readonly Answer[]> {
     const created: Answer[] = [];

@@ -9,10 +9,10 @@ interface Told {
   readonly object: JsonObject;
 }
 
-/** One connection, agreed on with the server while TLS begins. Where there is no TLS, there is no agreement. */
+/** One connection, negotiated with the server during the TLS handshake. Without TLS there is no negotiation. */
 export async function overHttp2(target: Target): Promise<Http2Connection> {
   if (!target.server.startsWith("https:"))
-    throw new NotChecked("HTTP/2 is agreed on in TLS, which this server does not speak");
+    throw new NotChecked("HTTP/2 is negotiated in TLS, which this server does not have");
   const session = http2.connect(target.server, target.tls);
   await new Promise<void>((resolve, reject) => {
     session.once("connect", () => resolve());

@@ -25,7 +25,7 @@ const mutants: readonly Mutant[] = [
   ...meddlingMutants,
 ];
 
-/** What does not come here never comes. */
+/** Milliseconds after which an event counts as missing. */
 const patience = 1500;
 
 function ruleOf(id: string): Rule {
@@ -36,14 +36,14 @@ function ruleOf(id: string): Rule {
 
 describe.concurrent("a server that", () => {
   test.each(mutants.map((mutant) => [mutant.does, mutant] as const))(
-    "%s is found out",
+    "%s is detected",
     async (_, { breaks, made, plainHttp = false }) => {
       const rules = breaks.map(ruleOf);
       const server = await (plainHttp ? EmbeddedServer.start(made, servePlainly) : EmbeddedServer.start(made));
       const check = async (rule: Rule): Promise<void> => {
         const { result, why } = await look(rule, server.target, patience);
         expect(`${rule.id}: ${result}`).toBe(`${rule.id}: unmet`);
-        // Found out by what came, and not because nothing works there.
+        // Detected by its fault, not because nothing works there.
         expect(why).toMatch(/\n {2}request: .*\n {2}expected: .*\n {2}came: /s);
         expect(why).not.toMatch(/came: +(socket hang up|.*ECONN)/);
       };
@@ -57,13 +57,13 @@ describe.concurrent("a server that", () => {
   );
 });
 
-test("no two mutants and no two rules go by one name", () => {
+test("names of mutants and of rules are unique", () => {
   expect(new Set(mutants.map(({ does }) => does)).size).toBe(mutants.length);
   expect(new Set(suite.map(({ id }) => id)).size).toBe(suite.length);
 });
 
-test("every rule has a server that does not keep it", () => {
-  // The embedded API speaks no TLS, and without that there is no HTTP/2 to be wrong.
+test("every rule is broken by some mutant", () => {
+  // The embedded API has no TLS, and therefore no HTTP/2.
   const broken = new Set(["http2", ...mutants.flatMap(({ breaks }) => breaks)]);
   expect(suite.map(({ id }) => id).filter((id) => !broken.has(id))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../agent/api/json.ts";
 
-/** The resources that the rules use, and where they lie. */
+/** The resources that the rules use, with their paths. */
 const groups: Readonly<Record<string, string>> = {
   configmaps: "api/v1",
   events: "api/v1",
@@ -31,7 +31,7 @@ export const tableType = "application/json;as=Table;v=v1;g=meta.k8s.io";
 export const partialType = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 export const partialListType = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
-/** A board that no cluster has: nobody runs what is bound to it, and nobody takes it away while a rule looks. */
+/** A board that no cluster has: no kubelet runs or removes the pods that are bound to it. */
 export const nowhere = "conformance-nowhere";
 
 export const configMap = (name: string, data: JsonObject = {}, metadata: JsonObject = {}): JsonObject => ({
@@ -41,7 +41,7 @@ export const configMap = (name: string, data: JsonObject = {}, metadata: JsonObj
   data,
 });
 
-/** Bound to no board, and to be bound by no scheduler. */
+/** A pod that no scheduler binds. */
 export const pod = (name: string, spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject => ({
   kind: "Pod",
   apiVersion: "v1",
@@ -49,7 +49,7 @@ export const pod = (name: string, spec: JsonObject = {}, metadata: JsonObject = 
   spec: { schedulerName: "conformance-none", containers: [{ name: "main", image: "busybox:1" }], ...spec },
 });
 
-/** A pod with which somebody else would have to finish: it is bound to a board. */
+/** A pod that is bound to a board, whose kubelet would have to finish it. */
 export const boundPod = (name: string, spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject =>
   pod(name, { nodeName: nowhere, ...spec }, metadata);
 
@@ -73,7 +73,7 @@ export const event = (name: string, namespace: string, about = "pi-1"): JsonObje
   metadata: { name },
   involvedObject: { kind: "Pod", apiVersion: "v1", name: about, namespace },
   reason: "Tried",
-  message: "a rule was looked at",
+  message: "a rule was checked",
   type: "Normal",
 });
 

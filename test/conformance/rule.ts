@@ -1,13 +1,13 @@
 import type { Ground } from "./ground.ts";
 
-/** Something that we rely on from an API server. */
+/** A property of an API server on which siteward relies. */
 export interface Rule {
-  /** Names the rule in a command and in a test of the suite itself. */
+  /** The rule's name in commands and tests. */
   readonly id: string;
-  /** What we rely on, and why. */
+  /** The property and the reason for it. */
   readonly title: string;
   readonly check: (site: Ground) => Promise<void>;
-  /** Nothing else is asked of the server meanwhile: what it watches for would be drowned. */
+  /** Runs without concurrent rules, which would disturb it. */
   readonly alone: boolean;
 }
 

@@ -11,15 +11,15 @@ export interface Outcome {
   readonly milliseconds: number;
 }
 
-/** Rules that are looked at side by side. Each has a namespace of its own. */
+/** The number of concurrent rules. Each has its own namespace. */
 const sideBySide = 8;
 const usualPatience = 15_000;
 
-/** Looks at one rule. Never throws. */
+/** Checks one rule. Never throws. */
 export async function look(rule: Rule, target: Target, patience = usualPatience): Promise<Outcome> {
   const begun = performance.now();
   const site = new Ground(target, rule.id, patience);
-  const told = (result: Outcome["result"], why: string): Outcome => ({
+  const outcomeOf = (result: Outcome["result"], why: string): Outcome => ({
     rule,
     result,
     why,
@@ -27,16 +27,16 @@ export async function look(rule: Rule, target: Target, patience = usualPatience)
   });
   try {
     await rule.check(site);
-    return told("met", "");
+    return outcomeOf("met", "");
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return told(error instanceof NotChecked ? "not checked" : "unmet", why);
+    return outcomeOf(error instanceof NotChecked ? "not checked" : "unmet", why);
   } finally {
     await site.clear();
   }
 }
 
-/** Looks at all of them, first those that bear company; tells each outcome as it is known. */
+/** Checks all rules, first the concurrent ones, and reports each outcome at once. */
 export async function lookAtAll(
   rules: readonly Rule[],
   target: Target,

@@ -23,7 +23,7 @@ import { versionRules } from "./rules/versions.ts";
 import { watchOrderRules } from "./rules/watch-order.ts";
 import { watchPositionRules } from "./rules/watch-position.ts";
 
-/** Everything that we rely on from an API server. */
+/** All properties of an API server on which siteward relies. */
 export const suite: readonly Rule[] = [
   ...listRules,
   ...pageRules,

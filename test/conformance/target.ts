@@ -1,7 +1,7 @@
 import type https from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
 
-/** A server that is looked at, and what is needed to reach it. */
+/** A server to check, with the means to reach it. */
 export interface Target {
   /** "https://127.0.0.1:6443", perhaps with a path. */
   readonly server: string;
@@ -10,7 +10,7 @@ export interface Target {
     "ca" | "cert" | "key" | "pfx" | "passphrase" | "rejectUnauthorized" | "servername"
   >;
   readonly headers: Readonly<Record<string, string>>;
-  /** Makes the server forget its history up to now; undefined where that cannot be asked for. */
+  /** Compacts the server's history up to now; undefined if that is not possible. */
   readonly compact: (() => Promise<void>) | undefined;
 }
 
@@ -21,7 +21,7 @@ export const plainTarget = (server: string, compact?: () => Promise<void>): Targ
   compact,
 });
 
-/** By the current context of a kubeconfig, also where it names a program that yields the credentials. */
+/** The server of a kubeconfig's current context, including one with a credential program. */
 export async function targetOf(kubeconfig: string, compact?: () => Promise<void>): Promise<Target> {
   const config = new KubeConfig();
   config.loadFromFile(kubeconfig);
@@ -45,7 +45,7 @@ export async function targetOf(kubeconfig: string, compact?: () => Promise<void>
   };
 }
 
-/** Compaction by etcd itself, through its JSON gateway: what a kube-apiserver does every five minutes. */
+/** Compaction by etcd, through its JSON gateway, as a kube-apiserver does every five minutes. */
 export const etcdCompaction =
   (etcd: string): (() => Promise<void>) =>
   async () => {

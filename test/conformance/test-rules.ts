@@ -4,13 +4,13 @@ import { look } from "./run.ts";
 import { suite } from "./suite.ts";
 import type { Target } from "./target.ts";
 
-/** A server for the time of some tests. */
+/** A server for the duration of some tests. */
 interface Server {
   readonly target: Target;
   stop(): Promise<void>;
 }
 
-/** A test for each rule, of one server for all of them. */
+/** One test for each rule, all with the same server. */
 export function testRules(server: string, start: () => Promise<Server>): void {
   let running: Server | undefined;
   beforeAll(async () => {
@@ -32,7 +32,7 @@ export function testRules(server: string, start: () => Promise<Server>): void {
   describe.concurrent(server, () => {
     for (const rule of suite) if (!rule.alone) tested(rule);
   });
-  describe(`${server}, asked for one thing at a time`, () => {
+  describe(`${server}, with one rule at a time`, () => {
     for (const rule of suite) if (rule.alone) tested(rule);
   });
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-/** A rule that the server does not keep: what was asked of it, what belongs there, what came. */
+/** A rule that the server breaks: the request, the expected and the actual answer. */
 export class Unmet extends Error {
   override readonly name = "Unmet";
 
@@ -9,12 +9,12 @@ export class Unmet extends Error {
   }
 }
 
-/** A rule that cannot be looked at on this server, and why. */
+/** A rule that cannot be checked on this server, with the reason. */
 export class NotChecked extends Error {
   override readonly name = "NotChecked";
 }
 
-/** Both as JSON values; the order of members does not count. */
+/** Compares JSON values without regard to the order of members. */
 export function same(request: string, what: string, actual: unknown, expected: unknown): void {
   if (!isDeepStrictEqual(actual, expected)) throw new Unmet(request, `${what}: ${shown(expected)}`, shown(actual));
 }
@@ -23,7 +23,7 @@ export function holds(request: string, expected: string, actual: unknown, condit
   if (!condition) throw new Unmet(request, expected, shown(actual));
 }
 
-/** A value as a person may want to read it: an answer may be megabytes. */
+/** A value shortened for people: an answer may be megabytes. */
 export function shown(value: unknown, longest = 1200): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "nothing");
   return text.length <= longest ? text : `${text.slice(0, longest)}… (${text.length} characters)`;

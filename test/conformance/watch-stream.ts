@@ -10,9 +10,9 @@ export interface Event {
 export const nameOf = ({ object }: Event): string => textAt(object, "metadata", "name");
 export const versionOf = ({ object }: Event): string => textAt(object, "metadata", "resourceVersion");
 /** "ADDED one". */
-export const told = (event: Event): string => `${event.type} ${nameOf(event)}`;
+export const eventText = (event: Event): string => `${event.type} ${nameOf(event)}`;
 
-/** A watch as it comes. Nothing is mended: a line that is no event is a rule that is not met. */
+/** A raw watch. A line that is not an event breaks the rule. */
 export class WatchStream {
   readonly request: string;
   readonly #patience: number;
@@ -44,7 +44,7 @@ export class WatchStream {
     stream.on("end", end).on("close", end).on("error", end);
   }
 
-  /** What came since the last look. */
+  /** The events since the last call. */
   get waiting(): readonly Event[] {
     return this.#waiting;
   }
@@ -53,7 +53,7 @@ export class WatchStream {
     return this.#ended;
   }
 
-  /** The next event; throws where none comes in time, or the stream ends. */
+  /** The next event; throws at a timeout or at the end of the stream. */
   async next(expected = "a further event", patience = this.#patience): Promise<Event> {
     const came = await this.#until(() => this.#waiting.length > 0 || this.#ended, patience);
     if (this.#broken !== undefined) throw new Unmet(this.request, "one event of JSON in each line", this.#broken);
@@ -63,7 +63,7 @@ export class WatchStream {
     throw new Unmet(this.request, expected, `${why}; before that: ${shown(this.#seen)}`);
   }
 
-  /** The events up to and with the first one that fits. */
+  /** The events up to and including the first match. */
   async upTo(fits: (event: Event) => boolean, expected: string, patience?: number): Promise<readonly Event[]> {
     const events: Event[] = [];
     for (;;) {
@@ -78,18 +78,18 @@ export class WatchStream {
   /** The next `count` events as "TYPE name". */
   async tells(count: number): Promise<readonly string[]> {
     const all: string[] = [];
-    while (all.length < count) all.push(told(await this.next(`${count} events, of which came ${shown(all)}`)));
+    while (all.length < count) all.push(eventText(await this.next(`${count} events, got ${shown(all)}`)));
     return all;
   }
 
-  /** Waits for the end of the stream; yields what came until then. */
+  /** Waits for the end of the stream; returns the events until then. */
   async end(patience = this.#patience): Promise<readonly Event[]> {
     const came = await this.#until(() => this.#ended, patience);
-    holds(this.request, "the end of the stream", `it goes on after ${patience / 1000} s: ${shown(this.#seen)}`, came);
+    holds(this.request, "the end of the stream", `it continues after ${patience / 1000} s: ${shown(this.#seen)}`, came);
     return this.#waiting.splice(0);
   }
 
-  /** As when the link is lost. */
+  /** Breaks the connection, like a lost link. */
   close(): void {
     this.#destroy();
   }
@@ -104,7 +104,7 @@ export class WatchStream {
     }
     const event = { type, object };
     this.#waiting.push(event);
-    this.#seen.push(told(event));
+    this.#seen.push(eventText(event));
   }
 
   #until(holdsNow: () => boolean, patience: number): Promise<boolean> {

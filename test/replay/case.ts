@@ -1,6 +1,7 @@
 import { isRecord } from "../../agent/base/json.ts";
-import { json, list, number, optional, quoted, record, text } from "./form.ts";
+import { json, list, number, optional, quoted, readForm, record, text } from "./form.ts";
 import { MalformedCase } from "./malformed.ts";
+import { expand } from "./repeat.ts";
 
 /** The envelope of a case. What is inside of `config`, `given` and the events is for its family to read. */
 export interface Case {
@@ -50,7 +51,14 @@ const form = record(envelope, { about: "A case." });
 
 /** The case that a text holds. Throws a MalformedCase with everything that is wrong with the envelope. */
 export function readCase(source: string): Case {
-  const { note, config = {}, given = {}, steps = [], expect, ...names } = form.read(parsed(source), "case");
+  const {
+    note,
+    config = {},
+    given = {},
+    steps = [],
+    expect,
+    ...names
+  } = readForm(form, expand(parsed(source)), "case");
   for (const [index, { atMs }] of steps.entries()) {
     const before = steps[index - 1]?.atMs ?? 0;
     if (atMs < before) {

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import { recordingIo } from "../support/recording-io.ts";
 import { replayCases } from "./command.ts";
@@ -72,6 +73,11 @@ describe("a case", () => {
   });
 });
 
+test.each(familyNames)("the cases of %s fit its schema", async (name) => {
+  const fits = new Ajv2020({ strict: false }).compile({ ...(await loadFamily(name)).schema });
+  expect(files.filter((file) => file.startsWith(`${name}/`) && !fits(read(file)))).toEqual([]);
+});
+
 test.each(familyNames)("the examples in the schema of %s hold", async (name) => {
   const { schema } = await loadFamily(name);
   const examples = schema.examples as readonly object[];
@@ -89,27 +95,27 @@ test("the command itself: exit codes, the outcome on stdout, what is told about 
     return { status, stdout, stderr };
   };
   const source = { id: "mine", family: "ZS", given: { ready: ["U", "T"] } };
-  const told = (more: object): string => JSON.stringify({ ...source, ...more });
+  const caseText = (more: object): string => JSON.stringify({ ...source, ...more });
 
-  const plain = replayed(["-"], told({}));
+  const plain = replayed(["-"], caseText({}));
   expect(plain).toMatchObject({ status: 0, stderr: "" });
   expect(JSON.parse(plain.stdout)).toEqual({ state: "Normal", unhealthy: 1, size: 2, qps: 0.1 });
 
-  expect(replayed(["-"], told({ expect: { unhealthy: 1 } }))).toEqual({
+  expect(replayed(["-"], caseText({ expect: { unhealthy: 1 } }))).toEqual({
     status: 0,
     stdout: plain.stdout,
     stderr: "mine is as expected\n",
   });
-  expect(replayed(["-"], told({ expect: { unhealthy: 2 } }))).toEqual({
+  expect(replayed(["-"], caseText({ expect: { unhealthy: 2 } }))).toEqual({
     status: 1,
     stdout: plain.stdout,
     stderr: "mine (standard input) differs:\n  unhealthy\n    expected  2\n    found     1\n",
   });
-  expect(replayed(["-"], told({ given: { reday: [] } }))).toEqual({
+  expect(replayed(["-"], caseText({ given: { reday: [] } }))).toEqual({
     status: 64,
     stdout: "",
     stderr:
-      'standard input: case.given has no field "reday"; did you mean ready?\n' +
-      'standard input: case.given needs the field "ready"\n',
+      'standard input: case.given needs the field "ready"\n' +
+      'standard input: case.given has no field "reday"; did you mean ready?\n',
   });
 });

@@ -1,7 +1,7 @@
 import { exit } from "../../agent/base/exit-codes.ts";
 import type { Io } from "../../agent/base/io.ts";
 import { type Command, jsonOption } from "../../agent/cli/command.ts";
-import { commandHelp } from "../../agent/cli/commands/help.ts";
+import { commandHelp } from "../../agent/cli/commands/help/help.ts";
 import { parseCommand } from "../../agent/cli/parse-command.ts";
 import { perform } from "../../agent/cli/perform.ts";
 

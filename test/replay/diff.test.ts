@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { terminalText } from "../../agent/base/terminal-text.ts";
+import { terminalText } from "../../agent/base/text/terminal-text.ts";
 import { type Difference, differences, printDifferences } from "./diff.ts";
 import { canonical } from "./outcome.ts";
 
@@ -109,7 +109,7 @@ test("of a list that differs the items are shown as far as the expectation speak
 });
 
 test("a value of thousands of lines is cut short", () => {
-  const told = printed(differences({ list: [] }, { list: Array.from({ length: 5000 }, String) }));
-  expect(told.split("\n").length).toBeLessThan(70);
-  expect(told).toContain("... and 4942 lines more");
+  const lines = printed(differences({ list: [] }, { list: Array.from({ length: 5000 }, String) }));
+  expect(lines.split("\n").length).toBeLessThan(70);
+  expect(lines).toContain("... and 4942 lines more");
 });

@@ -1,5 +1,5 @@
 import { isRecord } from "../../agent/base/json.ts";
-import { oneLine, type Text, toned } from "../../agent/base/terminal-text.ts";
+import { oneLine, type Text, toned } from "../../agent/base/text/terminal-text.ts";
 import { type JsonSchema, memberOf } from "./form.ts";
 import { MalformedCase } from "./malformed.ts";
 import { canonical, type Outcome } from "./outcome.ts";

@@ -1,7 +1,8 @@
-import { nearest } from "../../agent/base/nearest.ts";
+import { nearest } from "../../agent/base/text/nearest.ts";
 import type { ReplayFamily } from "./family.ts";
 import type { JsonSchema } from "./form.ts";
 import { MalformedCase } from "./malformed.ts";
+import { repeatSchema } from "./repeat.ts";
 
 /** One line each; a family is loaded where a case names it. */
 const families: Readonly<Record<string, () => Promise<ReplayFamily>>> = {
@@ -47,6 +48,6 @@ export async function schemaOfAll(names: readonly string[]): Promise<JsonSchema>
       "A case says what is there, what happens and when; siteward replay runs it through the rules of the agent. Times " +
       "are milliseconds on the case's own monotonic clock, which starts at 0. Each family has its own schema in $defs.",
     oneOf: loaded.map(({ name }) => ({ $ref: `#/$defs/${name}` })),
-    $defs: Object.fromEntries(loaded.map(({ name, schema }) => [name, schema])),
+    $defs: { ...Object.fromEntries(loaded.map(({ name, schema }) => [name, schema])), repeat: repeatSchema },
   };
 }

@@ -1,7 +1,8 @@
 import { atMs, type Case, envelope, type Step } from "./case.ts";
 import { matchers } from "./diff.ts";
-import { type Form, type JsonSchema, list, record } from "./form.ts";
+import { type Form, type JsonSchema, list, readForm, record } from "./form.ts";
 import type { Outcome } from "./outcome.ts";
+import { repeatSchema } from "./repeat.ts";
 
 /** One kind of cases: what they say, and how they are run. */
 export interface ReplayFamily {
@@ -14,7 +15,7 @@ export interface ReplayFamily {
   run(input: Case): Promise<Outcome>;
 }
 
-export interface FamilyParts<Config, Given, Event> {
+export interface FamilyOptions<Config, Given, Event> {
   readonly name: string;
   readonly title: string;
   /** What a stranger has to know before writing a case: a few sentences. */
@@ -26,34 +27,34 @@ export interface FamilyParts<Config, Given, Event> {
   readonly outcome: JsonSchema;
   /** Whole cases that hold. */
   readonly examples: readonly object[];
-  run(input: Told<Config, Given, Event>): Promise<Outcome> | Outcome;
+  run(input: CaseInput<Config, Given, Event>): Promise<Outcome> | Outcome;
 }
 
 /** A case of a family, checked. */
-export interface Told<Config, Given, Event> {
+export interface CaseInput<Config, Given, Event> {
   readonly config: Config;
   readonly given: Given;
   readonly steps: readonly Step<Event>[];
 }
 
 /** A family that reads its cases strictly, and once, before anything is run. */
-export function family<Config, Given, Event>(parts: FamilyParts<Config, Given, Event>): ReplayFamily {
-  const steps = list(record({ atMs, event: parts.event }, { about: "One thing that happens." }), {
+export function family<Config, Given, Event>(options: FamilyOptions<Config, Given, Event>): ReplayFamily {
+  const steps = list(record({ atMs, event: options.event }, { about: "One thing that happens." }), {
     about: "What happens, in the order of time. Events of one instant happen in the order in which they stand.",
   });
-  const told = record({ config: parts.config, given: parts.given, steps }, { about: "" });
+  const contents = record({ config: options.config, given: options.given, steps }, { about: "" });
   return {
-    name: parts.name,
-    title: parts.title,
-    schema: schemaOf(parts, steps.json),
+    name: options.name,
+    title: options.title,
+    schema: schemaOf(options, steps.json),
     async run({ config, given, steps }) {
-      return await parts.run(told.read({ config, given, steps }, "case"));
+      return await options.run(readForm(contents, { config, given, steps }, "case"));
     },
   };
 }
 
 const schemaOf = <Config, Given, Event>(
-  { name, title, about, config, given, outcome, examples }: FamilyParts<Config, Given, Event>,
+  { name, title, about, config, given, outcome, examples }: FamilyOptions<Config, Given, Event>,
   steps: JsonSchema,
 ): JsonSchema => ({
   $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -78,6 +79,6 @@ const schemaOf = <Config, Given, Event>(
         "matcher ($defs.matcher) may stand. Without expect the outcome is printed and nothing is compared.",
     },
   },
-  $defs: { outcome, matcher: matchers },
+  $defs: { outcome, matcher: matchers, repeat: repeatSchema },
   examples,
 });

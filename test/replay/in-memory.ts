@@ -1,4 +1,5 @@
-import { Database, type Migration, type Pragmas } from "../../storage/database.ts";
+import { Database, type Pragmas } from "../../storage/database/database.ts";
+import type { Migration } from "../../storage/database/migrations.ts";
 
 const pragmas: Pragmas = {
   synchronous: "NORMAL",

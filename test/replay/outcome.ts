@@ -1,4 +1,4 @@
-import { jsonText } from "../../agent/base/terminal-text.ts";
+import { jsonText } from "../../agent/base/text/terminal-text.ts";
 /** What became of a case: plain data. A member that is undefined is not there. */
 export type Outcome = Readonly<Record<string, unknown>>;
 

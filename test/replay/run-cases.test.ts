@@ -33,9 +33,9 @@ test("several cases and folders are told line by line, and the gravest of them i
   write("more/a.json", good);
   write("more/deep/b.json", wrong);
   write("more/notes.txt", "no case");
-  const told = await replayed([one, path.join(folder, "more")]);
-  expect(told).toMatchObject({ code: 1, err: "" });
-  expect(told.out.replaceAll(folder, "")).toBe(
+  const result = await replayed([one, path.join(folder, "more")]);
+  expect(result).toMatchObject({ code: 1, err: "" });
+  expect(result.out.replaceAll(folder, "")).toBe(
     [
       "ok       lost  /one.json",
       "ok       lost  /more/a.json",
@@ -119,9 +119,9 @@ test.each([
   ['{"id":"x","family":"HD","steps":[{"atMs":1e999,"event":{}}]}', "not Infinity"],
   [{ ...good, expect: { unhealthy: { about: 1 } } }, "expect.unhealthy: a matcher with about and within"],
 ])("a case that cannot be understood is refused with a sentence: %j", async (content, problem) => {
-  const told = await replayed([write("case.json", content)]);
-  expect(told).toMatchObject({ code: 64, out: "" });
-  expect(told.err).toContain(problem);
+  const result = await replayed([write("case.json", content)]);
+  expect(result).toMatchObject({ code: 64, out: "" });
+  expect(result.err).toContain(problem);
 });
 
 test("a folder without cases and a link that leads nowhere are told", async () => {
@@ -131,9 +131,9 @@ test("a folder without cases and a link that leads nowhere are told", async () =
     ["empty", "empty: holds no case (*.json)"],
     ["round.json", "round.json: cannot be read: ELOOP"],
   ]) {
-    const told = await replayed([path.join(folder, name ?? "")]);
-    expect(told.code).toBe(64);
-    expect(told.err).toContain(problem);
+    const result = await replayed([path.join(folder, name ?? "")]);
+    expect(result.code).toBe(64);
+    expect(result.err).toContain(problem);
   }
 });
 
@@ -143,10 +143,10 @@ test("all problems of a case are told at once", async () => {
 });
 
 test("a file that is not there is one sentence, and the others are still run", async () => {
-  const told = await replayed([path.join(folder, "nowhere.json"), write("good.json", good)]);
-  expect(told.code).toBe(64);
-  expect(told.err).toMatch(/nowhere\.json: does not exist\n$/);
-  expect(told.out).toContain("good: 1");
+  const result = await replayed([path.join(folder, "nowhere.json"), write("good.json", good)]);
+  expect(result.code).toBe(64);
+  expect(result.err).toMatch(/nowhere\.json: does not exist\n$/);
+  expect(result.out).toContain("good: 1");
 });
 
 test("without a case, or in a folder without one, it says what to do", async () => {
@@ -161,9 +161,9 @@ test("the schema of one family, of some, of all", async () => {
   expect(Object.keys(schema.properties)).toEqual(["id", "family", "note", "config", "given", "steps", "expect"]);
   expect(schema.properties.family).toEqual({ const: "HD" });
   const some = JSON.parse((await replayed(["--schema", "ZS", "LB"])).out);
-  expect(Object.keys(some.$defs)).toEqual(["ZS", "LB"]);
+  expect(Object.keys(some.$defs)).toEqual(["ZS", "LB", "repeat"]);
   const all = JSON.parse((await replayed(["--schema"])).out);
-  expect(Object.keys(all.$defs)).toEqual([...familyNames]);
+  expect(Object.keys(all.$defs)).toEqual([...familyNames, "repeat"]);
   expect(await replayed(["--schema", "HE"])).toMatchObject({ code: 64, out: "" });
 });
 

@@ -64,6 +64,7 @@ export const lifecycleParameters = {
 /** The defaults of cases, policy `kubernetes`. The program's own grace period is longer. */
 export const lifecycleSettings = (config: RecordOf<typeof lifecycleParameters>): NodeLifecycleSettings => ({
   policy: "kubernetes",
+  ownNode: undefined,
   monitorPeriod: config.nodeMonitorPeriodMs ?? 5000,
   gracePeriod: config.nodeMonitorGracePeriodMs ?? 40_000,
   startupGracePeriod: config.nodeStartupGracePeriodMs ?? 60_000,

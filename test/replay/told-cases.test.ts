@@ -5,7 +5,7 @@ import { MalformedCase } from "./malformed.ts";
 import { printOutcome } from "./outcome.ts";
 import { replay } from "./replay.ts";
 
-const told = (family: string, more: object): string => JSON.stringify({ id: "mine", family, ...more });
+const caseText = (family: string, more: object): string => JSON.stringify({ id: "mine", family, ...more });
 
 async function problemsOf(source: string): Promise<readonly string[]> {
   try {
@@ -61,14 +61,14 @@ describe("a case that tells what cannot be is refused with a sentence", () => {
     ],
     ["WQ", { config: { limiter: { kind: "fastSlow" } } }, '"fastSlow"'],
   ])("%s %j", async (family, more, sentence) => {
-    const problems = await problemsOf(told(family, more));
+    const problems = await problemsOf(caseText(family, more));
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(sentence);
   });
 });
 
 test("the same case told twice has the same outcome, to the letter", async () => {
-  const source = told("LE", {
+  const source = caseText("LE", {
     config: { latencyMs: 7, jitter: 0.3 },
     given: { candidates: { baz: {}, qux: {}, foo: { startsAtMs: 3 } } },
     steps: [at(5000, "kill", { candidate: "baz" }), at(60_000, "look")],

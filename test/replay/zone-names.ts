@@ -1,4 +1,4 @@
-import type { ZoneState } from "../../agent/controllers/node-lifecycle/zones.ts";
+import type { ZoneState } from "../../agent/controllers/node-lifecycle/zones/zones.ts";
 
 /** The states of zones as kube-controller-manager names them, and cases do. */
 export const stateNames: Readonly<Record<ZoneState, string>> = {

@@ -20,18 +20,18 @@ const withoutPrecondition = (name: string): Mutant["made"] =>
     const options = method === "DELETE" ? body : valueAt(body, "deleteOptions");
     const preconditions = valueAt(options, "preconditions");
     if (!isJsonObject(options) || !isJsonObject(preconditions)) return undefined;
-    const heard = { ...options, preconditions: withMember(preconditions, name, undefined) };
-    return { body: method === "DELETE" ? heard : { ...body, deleteOptions: heard } };
+    const partial = { ...options, preconditions: withMember(preconditions, name, undefined) };
+    return { body: method === "DELETE" ? partial : { ...body, deleteOptions: partial } };
   });
 
-/** Servers that do not heed something that was asked of them. */
+/** Servers that ignore a part of the request. */
 export const deafMutants: readonly Mutant[] = [
   {
     does: "ignores the limit of a list",
     breaks: ["page-size", "page-one-version", "table-pages"],
     made: without("limit"),
   },
-  { does: "begins anew at every continue token", breaks: ["page-size"], made: without("continue") },
+  { does: "starts over at every continue token", breaks: ["page-size"], made: without("continue") },
   { does: "ignores label selectors of lists", breaks: ["label-selectors"], made: without("labelSelector", isList) },
   {
     does: "ignores label selectors of watches",
@@ -57,7 +57,7 @@ export const deafMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "heeds only the first of several requirements",
+    does: "applies only the first of several requirements",
     breaks: ["label-selectors"],
     made: hears(({ query }) => {
       const [first = "", ...more] = (query.get("labelSelector") ?? "").split(/,(?![^()]*\))/);
@@ -65,7 +65,7 @@ export const deafMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "takes a collection's deletion for one of everything",
+    does: "ignores the selector when a collection is deleted",
     breaks: ["delete-collection"],
     made: without("labelSelector", ({ method }) => method === "DELETE"),
   },
@@ -84,7 +84,7 @@ export const deafMutants: readonly Mutant[] = [
     made: fromNow(),
   },
   {
-    does: "tells every watch what is there first",
+    does: "begins every watch with the present objects",
     breaks: ["watch-from-object", "watch-resume", "bookmark-position"],
     made: without("resourceVersion", isWatch),
   },
@@ -94,7 +94,7 @@ export const deafMutants: readonly Mutant[] = [
     made: without("allowWatchBookmarks"),
   },
   {
-    does: "sends bookmarks to everybody",
+    does: "sends bookmarks without a request",
     breaks: ["bookmark-unasked"],
     made: hears((asked) => (isWatch(asked) ? { query: { allowWatchBookmarks: "true" } } : undefined)),
   },
@@ -129,7 +129,7 @@ export const deafMutants: readonly Mutant[] = [
     made: hears(({ method, body }) => (method === "DELETE" ? { body: { ...body, gracePeriodSeconds: 0 } } : undefined)),
   },
   {
-    does: "does in earnest what was a dry run",
+    does: "performs a dry run",
     breaks: ["dry-run", "dry-run-status"],
     made: hears(({ query, body, method }) =>
       query.has("dryRun") || Object.hasOwn(body, "dryRun")
@@ -138,7 +138,7 @@ export const deafMutants: readonly Mutant[] = [
     ),
   },
   {
-    does: "lets a stale update overwrite what is there",
+    does: "accepts stale updates",
     breaks: [
       "stale-update",
       "stale-update-of-boards",
@@ -159,7 +159,7 @@ export const deafMutants: readonly Mutant[] = [
     ),
   },
   {
-    does: "makes up a name also where one is given",
+    does: "generates a name although one is given",
     breaks: ["generate-name-beside"],
     made: hears(({ method, body }) =>
       method === "POST" && textAt(body, "metadata", "generateName") !== ""
@@ -168,14 +168,14 @@ export const deafMutants: readonly Mutant[] = [
     ),
   },
   {
-    does: "leaves out metadata that comes with a status",
+    does: "drops the metadata of a status write",
     breaks: ["status-metadata"],
     made: hears(({ method, path, body }) =>
       method === "PATCH" && path.endsWith("/status") ? { body: withMember(body, "metadata", undefined) } : undefined,
     ),
   },
   {
-    does: "gives an object the prefix as its name",
+    does: "uses the name prefix as the name",
     breaks: ["generate-name"],
     made: hears(({ method, body }) => {
       const prefix = textAt(body, "metadata", "generateName");
@@ -184,7 +184,7 @@ export const deafMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "ignores whom a binding means",
+    does: "ignores the target of a binding",
     breaks: ["pod-bound-once"],
     made: hears(({ path, body }) => {
       const name = /([^/]+)\/binding$/.exec(path)?.[1];
@@ -192,7 +192,7 @@ export const deafMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "lets pods tolerate a silent board for good",
+    does: "lets pods tolerate a silent board without limit",
     breaks: ["tolerations-by-default"],
     made: hears(({ method, path, body }) => {
       if (method !== "POST" || !path.endsWith("/pods")) return undefined;
@@ -201,12 +201,12 @@ export const deafMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "is never strict about members",
+    does: "never validates members strictly",
     breaks: ["strict-fields"],
     made: hears(({ query }) => (query.has("fieldValidation") ? { query: { fieldValidation: "Ignore" } } : undefined)),
   },
   {
-    does: "drops finalizers when something is deleted with them",
+    does: "deletes objects despite their finalizers",
     breaks: ["finalizer", "finalizer-and-grace"],
     made: hears(({ method, body }) =>
       method === "POST" && itemsAt(body, "metadata", "finalizers").length > 0
@@ -215,16 +215,16 @@ export const deafMutants: readonly Mutant[] = [
     ),
   },
   {
-    does: "shows whole objects where metadata was asked for",
+    does: "returns whole objects when metadata was requested",
     breaks: ["metadata-only", "lease-metadata"],
     made: accepting("PartialObjectMetadata"),
   },
-  { does: "knows no tables", breaks: ["table", "table-of-boards", "table-watch"], made: accepting("Table") },
+  { does: "does not serve tables", breaks: ["table", "table-of-boards", "table-watch"], made: accepting("Table") },
   { does: "packs nothing", breaks: ["gzip"], made: (handle) => handle, plainHttp: true },
   { does: "lays nothing out", breaks: ["pretty"], made: without("pretty") },
 ];
 
-/** The position of a watch is not heeded, and what is there is not told either. */
+/** Ignores the position of a watch, and does not send the present objects either. */
 
 function fromNow(): Mutant["made"] {
   const query = { resourceVersion: "", sendInitialEvents: "false", resourceVersionMatch: "NotOlderThan" };
@@ -240,7 +240,7 @@ function accepting(form: string): Mutant["made"] {
   };
 }
 
-/** The version that an update names is replaced by the one that is there. */
+/** Replaces the version that an update names by the current one. */
 
 function overwriting(): Mutant["made"] {
   return (handle) => async (request) => {
@@ -252,10 +252,10 @@ function overwriting(): Mutant["made"] {
     for await (const part of now.body) text += Buffer.from(part).toString();
     const version = textAt(JSON.parse(text) as JsonValue, "metadata", "resourceVersion");
     const body = JSON.parse(sent) as JsonObject;
-    const heard =
+    const partial =
       textAt(body, "metadata", "resourceVersion") === ""
         ? body
         : withMetadata(body, (one) => ({ ...one, resourceVersion: version }));
-    return handle({ ...request, body: JSON.stringify(heard) });
+    return handle({ ...request, body: JSON.stringify(partial) });
   };
 }

@@ -1,7 +1,7 @@
 import { itemsAt, type JsonObject, numberAt, textAt } from "../../../agent/api/json.ts";
 import { type Mutant, says } from "./mutant.ts";
 
-/** Servers that describe themselves, or what they show, wrongly. */
+/** Servers that describe themselves or their objects wrongly. */
 export const describingMutants: readonly Mutant[] = [
   {
     does: "is never ready",
@@ -12,7 +12,7 @@ export const describingMutants: readonly Mutant[] = [
     },
   },
   {
-    does: "shows a table with a cell too few",
+    does: "returns a table with a missing cell",
     breaks: ["table"],
     made: says((body) =>
       body.kind === "Table"
@@ -26,7 +26,7 @@ export const describingMutants: readonly Mutant[] = [
     ),
   },
   {
-    does: "shows a table without what its rows are of",
+    does: "returns a table without the objects of its rows",
     breaks: ["table-objects"],
     made: says((body) =>
       body.kind === "Table"
@@ -56,12 +56,12 @@ export const describingMutants: readonly Mutant[] = [
     made: says((body) => (body.openapi !== undefined || body.swagger !== undefined ? { body: {} } : undefined)),
   },
   {
-    does: "says no version",
+    does: "reports no version",
     breaks: ["version"],
     made: says((_, { path }) => (path === "/version" ? { body: {} } : undefined)),
   },
   {
-    does: "refuses what everybody may",
+    does: "denies what every user may do",
     breaks: ["access-review"],
     made: says((body) =>
       numberAt(body, "code") === undefined && body.kind === "SelfSubjectAccessReview"

@@ -1,24 +1,24 @@
 import type { Mutant } from "./mutant.ts";
 import { each, meddles, sent, tells } from "./mutant.ts";
 
-/** Servers whose watches end as they should not, or do not end. */
+/** Servers whose watches end wrongly or not at all. */
 export const endingMutants: readonly Mutant[] = [
   {
-    does: "ends a watch silently where history is gone",
+    does: "ends a watch silently when its history is compacted",
     breaks: ["expired-watch"],
     made: each((event) => (event.type === "ERROR" ? [] : [event])),
   },
   {
-    does: "says 500 where history is gone",
+    does: "answers a watch with 500 when its history is compacted",
     breaks: ["expired-watch"],
     made: each((event) => [
       event.type === "ERROR" ? { ...event, object: { ...event.object, code: 500, reason: "InternalError" } } : event,
     ]),
   },
-  { does: "goes on from now where history is gone", breaks: ["expired-watch"], made: forgiving() },
-  { does: "ends a watch from long ago without a word", breaks: ["watch-long-ago"], made: mute() },
-  { does: "ends a watch on which nothing happens", breaks: ["watch-lasts"], made: impatient() },
-  { does: "says an error where the time of a watch is over", breaks: ["watch-ends"], made: complaining() },
+  { does: "continues a watch from now when its history is compacted", breaks: ["expired-watch"], made: forgiving() },
+  { does: "ends a watch from an old version without an error", breaks: ["watch-long-ago"], made: mute() },
+  { does: "ends an idle watch", breaks: ["watch-lasts"], made: impatient() },
+  { does: "sends an error at the timeout of a watch", breaks: ["watch-ends"], made: complaining() },
 ];
 
 function forgiving(): Mutant["made"] {

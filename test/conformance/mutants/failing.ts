@@ -1,7 +1,7 @@
 import { type JsonObject, withMember } from "../../../agent/api/json.ts";
 import { type Asked, asked, isSuccess, type Mutant, says } from "./mutant.ts";
 
-/** A failure of one code is another answer. */
+/** Replaces failures with this code by another answer. */
 const insteadOf = (
   code: number,
   said: (body: JsonObject, asked: Asked) => { status?: number; body?: JsonObject } | undefined,
@@ -9,10 +9,10 @@ const insteadOf = (
 
 const succeeded = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success" };
 
-/** Servers that refuse what is right, take what is wrong, or say it in the wrong way. */
+/** Servers that refuse valid requests, accept invalid ones, or report failures wrongly. */
 export const failingMutants: readonly Mutant[] = [
   {
-    does: "begins every watch, whatever is wrong with it",
+    does: "begins watches despite invalid parameters",
     breaks: ["watch-refused"],
     made: (handle) => async (request) => {
       const response = await handle(request);
@@ -20,7 +20,7 @@ export const failingMutants: readonly Mutant[] = [
     },
   },
   {
-    does: "stops at parameters of a content type",
+    does: "refuses parameters of a content type",
     breaks: ["content-type-parameters"],
     made: says((_, { type }) => (type.includes(";") ? { status: 415 } : undefined)),
   },
@@ -35,24 +35,24 @@ export const failingMutants: readonly Mutant[] = [
     made: says((_, { path }) => (path.endsWith("/eviction") ? { status: 429 } : undefined)),
   },
   {
-    does: "makes no Lease by an update",
+    does: "creates no Lease by an update",
     breaks: ["lease-by-update"],
     made: says((_, { method, path }, status) =>
       method === "PUT" && path.includes("/leases/") && status === 201 ? { status: 404 } : undefined,
     ),
   },
   {
-    does: "takes every strategic-merge patch for possible",
+    does: "accepts impossible strategic-merge patches",
     breaks: ["strategic-wrong"],
     made: says((_, { type }) => (type.includes("strategic") ? { status: 200 } : undefined)),
   },
   {
-    does: "reports success of a stale write that it did not do",
+    does: "reports success for a refused stale write",
     breaks: ["stale-update", "one-winner", "stale-patch", "one-creator", "name-taken", "delete-uid", "delete-version"],
     made: insteadOf(409, (_, asked) => ({ status: 200, body: asked.method === "DELETE" ? succeeded : asked.body })),
   },
   {
-    does: "reports a conflict of a write that it did",
+    does: "reports a conflict for a performed write",
     breaks: ["stale-update", "update-unconditional"],
     made: says((_, { method }, status) =>
       method === "PUT" && status === 200
@@ -66,22 +66,22 @@ export const failingMutants: readonly Mutant[] = [
     made: insteadOf(409, (body) => ({ body: { ...body, reason: "AlreadyExists" } })),
   },
   {
-    does: "calls what exists already a conflict",
+    does: "reports an existing object as a conflict",
     breaks: ["one-creator", "name-taken"],
     made: insteadOf(409, (body) => ({ body: { ...body, reason: "Conflict" } })),
   },
   {
-    does: "answers 409 where an object is invalid",
+    does: "answers 409 for an invalid object",
     breaks: ["name-needed", "name-form", "invalid"],
     made: insteadOf(422, (body) => ({ status: 409, body: { ...body, code: 409 } })),
   },
   {
-    does: "leaves the reasons of failures out",
+    does: "omits the reasons of failures",
     breaks: ["not-found", "stale-update", "version-too-large"],
     made: says((body, _, status) => (isSuccess(status) ? undefined : { body: withMember(body, "reason", undefined) })),
   },
   {
-    does: "leaves the details of failures out",
+    does: "omits the details of failures",
     breaks: ["not-found", "invalid", "version-too-large", "eviction-refused"],
     made: says((body, _, status) => (isSuccess(status) ? undefined : { body: withMember(body, "details", undefined) })),
   },
@@ -91,7 +91,7 @@ export const failingMutants: readonly Mutant[] = [
     made: says((body, _, status) => (isSuccess(status) ? undefined : { status: 200, body })),
   },
   {
-    does: "answers with an empty list where history is gone",
+    does: "answers with an empty list when history is compacted",
     breaks: ["expired-exact", "expired-continue"],
     made: insteadOf(410, () => ({
       status: 200,
@@ -99,12 +99,12 @@ export const failingMutants: readonly Mutant[] = [
     })),
   },
   {
-    does: "offers no token to go on with where history is gone",
+    does: "offers no token to continue with when history is compacted",
     breaks: ["expired-continue"],
     made: insteadOf(410, (body) => ({ body: { ...body, metadata: {} } })),
   },
   {
-    does: "shows what it has where a later version was wanted",
+    does: "returns its current state when a later version is requested",
     breaks: ["version-too-large"],
     made: insteadOf(504, () => ({
       status: 200,
@@ -112,7 +112,7 @@ export const failingMutants: readonly Mutant[] = [
     })),
   },
   {
-    does: "says 500 where a later version was wanted",
+    does: "answers 500 when a later version is requested",
     breaks: ["version-too-large"],
     made: insteadOf(504, (body) => ({ status: 500, body: { ...body, code: 500 } })),
   },
@@ -127,7 +127,7 @@ export const failingMutants: readonly Mutant[] = [
     made: insteadOf(429, (body) => ({ status: 403, body: { ...body, code: 403, reason: "Forbidden" } })),
   },
   {
-    does: "takes everything for readable",
+    does: "accepts malformed input",
     breaks: [
       "unreadable",
       "field-types",
@@ -144,7 +144,7 @@ export const failingMutants: readonly Mutant[] = [
     made: insteadOf(400, (body) => ({ status: 200, body })),
   },
   {
-    does: "takes everything for valid",
+    does: "accepts invalid objects",
     breaks: [
       "name-form",
       "labels-form",
@@ -180,7 +180,7 @@ export const failingMutants: readonly Mutant[] = [
     made: insteadOf(405, () => ({ status: 200, body: succeeded })),
   },
   {
-    does: "takes bodies of any size",
+    does: "accepts bodies of any size",
     breaks: ["too-large"],
     plainHttp: true,
     made: insteadOf(413, () => ({ status: 201, body: succeeded })),
@@ -191,7 +191,7 @@ export const failingMutants: readonly Mutant[] = [
     made: insteadOf(406, () => ({ status: 200, body: succeeded })),
   },
   {
-    does: "puts things into a namespace that goes",
+    does: "creates objects in a terminating namespace",
     breaks: ["namespace-terminating", "namespaces-at-start"],
     made: insteadOf(403, (_, asked) => ({ status: asked.method === "POST" ? 201 : 200, body: asked.body })),
   },

@@ -4,7 +4,7 @@ import { type Asked, isSuccess, type Mutant, says, withMetadata } from "./mutant
 const isCollection = ({ method, path }: Asked): boolean =>
   method === "GET" && /\/(leases|events|configmaps|pods)$/.test(path);
 
-/** Lists are changed, everything else is not. */
+/** Changes lists only. */
 const inLists = (change: (list: JsonObject, asked: Asked) => JsonObject): Mutant["made"] =>
   says((body, asked, status) => (isCollection(asked) && isSuccess(status) ? { body: change(body, asked) } : undefined));
 
@@ -21,7 +21,7 @@ const afterWrites = (method: string, change: (body: JsonObject, asked: Asked) =>
     asked.method === method && isSuccess(status) ? { body: change(body, asked) } : undefined,
   );
 
-/** Servers whose answers are not what was done, or not what is there. */
+/** Servers whose answers differ from their acts or their objects. */
 export const lyingMutants: readonly Mutant[] = [
   {
     does: "loses an item between two pages",
@@ -56,12 +56,12 @@ export const lyingMutants: readonly Mutant[] = [
     ),
   },
   {
-    does: "shows nothing where any state is asked for",
+    does: "returns nothing when any state is accepted",
     breaks: ["version-any"],
     made: inLists((list, { query }) => (query.get("resourceVersion") === "0" ? withItems(list, []) : list)),
   },
   {
-    does: "marks what a client sends with a mark",
+    does: "adds an annotation to written objects",
     breaks: ["finalizer-set-by-server"],
     made: says((body, { method, body: sent }) => {
       const deletionTimestamp = valueAt(sent, "metadata", "deletionTimestamp");
@@ -70,14 +70,14 @@ export const lyingMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "miscounts what remains",
+    does: "reports a wrong remaining count",
     breaks: ["page-remaining"],
     made: inLists((list) =>
       withMetadata(list, (one) => (one.remainingItemCount === undefined ? one : { ...one, remainingItemCount: 1 })),
     ),
   },
   {
-    does: "loses the last of a list",
+    does: "loses the last item of a list",
     breaks: ["list-after-write", "list-scope", "version-not-older", "compacted-state-stays", "expired-then-list"],
     made: inLists((list) => withItems(list, itemsAt(list, "items").slice(0, -1))),
   },
@@ -87,40 +87,40 @@ export const lyingMutants: readonly Mutant[] = [
     made: inLists((list) => withItems(list, itemsAt(list, "items").toReversed())),
   },
   {
-    does: "names a list version ahead of what it shows",
+    does: "reports a list version ahead of its items",
     breaks: ["watch-from-list", "watch-resume-deleted"],
     made: ahead(),
   },
   {
-    does: "names a list version one ahead of what it shows",
+    does: "reports a list version one ahead of its items",
     breaks: ["list-position"],
     made: inLists((list) => shiftedVersion(list, 1n)),
   },
   {
-    does: "names a list version older than its items",
+    does: "reports a list version older than its items",
     breaks: ["list-version", "watch-from-list"],
     made: inLists((list) => withMetadata(list, (one) => ({ ...one, resourceVersion: "1" }))),
   },
-  { does: "shows the list of a moment ago", breaks: ["list-after-write", "version-unset"], made: late() },
+  { does: "returns an outdated list", breaks: ["list-after-write", "version-unset"], made: late() },
   {
-    does: "mixes what was into a list of what is",
+    does: "mixes outdated items into a list",
     breaks: ["list-consistent"],
     made: mixing(),
   },
   {
-    does: "leaves the kind of a list out",
+    does: "omits the kind of a list",
     breaks: ["list-shape"],
     made: inLists((list) => withMember(list, "kind", undefined)),
   },
   {
-    does: "shows a member that is not there any more",
+    does: "returns a removed member",
     breaks: ["get-after-write"],
     made: says((body, { method, path }) =>
       method === "GET" && path.includes("/configmaps/") ? { body: { ...body, data: { key: "first" } } } : undefined,
     ),
   },
   {
-    does: "tells the times of a Lease to the second",
+    does: "returns the times of a Lease with seconds only",
     breaks: ["lease-micro-time", "lease-metadata"],
     made: says((body) => {
       const renewTime = textAt(body, "spec", "renewTime");
@@ -129,7 +129,7 @@ export const lyingMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "tells the times of a Lease to the millisecond, without the zeros",
+    does: "returns the times of a Lease with milliseconds, without zeros",
     breaks: ["lease-micro-time"],
     made: says((body) => {
       const renewTime = textAt(body, "spec", "renewTime");
@@ -143,17 +143,17 @@ export const lyingMutants: readonly Mutant[] = [
     made: afterWrites("PATCH", (body) => withMetadata(body, (one) => ({ ...one, uid: "another" }))),
   },
   {
-    does: "keeps the version over a write",
+    does: "keeps the version after a write",
     breaks: ["version-rises", "lease-renewal"],
     made: afterWrites("PATCH", (body) => shiftedVersion(body, -1n)),
   },
   {
-    does: "gives a new version for no change",
+    does: "assigns a new version without a change",
     breaks: ["version-of-no-change"],
     made: afterWrites("PUT", (body) => shiftedVersion(body, 1n)),
   },
   {
-    does: "counts labels as a new generation",
+    does: "raises the generation for labels",
     breaks: ["generation"],
     made: afterWrites("PATCH", (body, asked) =>
       valueAt(asked.body, "metadata", "labels") === undefined
@@ -169,14 +169,14 @@ export const lyingMutants: readonly Mutant[] = [
     })),
   },
   {
-    does: "takes the uid that a client sends",
+    does: "accepts a client's uid",
     breaks: ["identity"],
     made: afterWrites("POST", (body, asked) =>
       withMetadata(body, (one) => ({ ...one, uid: textAt(asked.body, "metadata", "uid") || String(one.uid) })),
     ),
   },
   {
-    does: "gives times of creation with fractions",
+    does: "returns creation times with fractions",
     breaks: ["identity"],
     made: says((body) => ({
       body: withMetadata(body, (one) => ({
@@ -186,30 +186,30 @@ export const lyingMutants: readonly Mutant[] = [
     })),
   },
   {
-    does: "marks without a grace period",
+    does: "marks a deletion without a grace period",
     breaks: ["delete-grace", "delete-asked-grace"],
     made: says((body) => ({
       body: withMetadata(body, (one) => withMember(one, "deletionGracePeriodSeconds", undefined)),
     })),
   },
   {
-    does: "shows no mark of a deletion",
+    does: "hides the mark of a deletion",
     breaks: ["delete-grace", "finalizer", "eviction"],
     made: says((body) => ({ body: withMetadata(body, (one) => withMember(one, "deletionTimestamp", undefined)) })),
   },
   {
-    does: "does not say what it deleted",
+    does: "does not name the deleted object",
     breaks: ["delete"],
     made: afterWrites("DELETE", (body) => withMember(body, "details", undefined)),
   },
 ];
 
-/** The list is not the newest, and its version is: what was written in between is lost to whoever watches from there. */
+/** An outdated list with the newest version: a watch from there misses the writes in between. */
 function ahead(): Mutant["made"] {
   return inLists((list) => shiftedVersion(list, 3n));
 }
 
-/** Each collection is shown as it was when it was asked for the time before. */
+/** Returns each collection in its state of the previous request. */
 function late(): Mutant["made"] {
   const before = new Map<string, JsonObject>();
   return inLists((list, { path }) => {
@@ -219,7 +219,7 @@ function late(): Mutant["made"] {
   });
 }
 
-/** The first of several items is shown as it was twenty lists ago. */
+/** Returns the first of several items in its state of twenty lists ago. */
 function mixing(): Mutant["made"] {
   const before: JsonValue[] = [];
   return inLists((list) => {

@@ -7,11 +7,11 @@ import {
   valueAt,
   withMember,
 } from "../../../agent/api/json.ts";
-import type { ApiRequest, ApiResponse } from "../../../simulator/site-api/exchange.ts";
+import type { ApiRequest, ApiResponse } from "../../../simulator/site-api/requests/exchange.ts";
 import type { Handle } from "../embedded-server.ts";
 import { type Asked, type Mutant, meddles, parsed, says, textOf } from "./mutant.ts";
 
-/** One more request, in the name of the client. */
+/** Sends another request on behalf of the client. */
 async function also(
   handle: Handle,
   { signal }: ApiRequest,
@@ -30,7 +30,7 @@ const merge = "application/merge-patch+json";
 
 const isMain = ({ path }: Asked): boolean => !/\/(status|eviction|binding|scale)$/.test(path);
 
-/** Does something more before it answers as it should. */
+/** Performs an extra act before the correct answer. */
 const before = (
   fits: (asked: Asked) => boolean,
   more: (handle: Handle, request: ApiRequest, asked: Asked) => Promise<unknown>,
@@ -48,10 +48,10 @@ const partOf = (body: JsonObject, name: string): JsonObject => {
 
 const isWriteOf = ({ method }: Asked): boolean => method === "PUT" || method === "PATCH";
 
-/** Servers that do something else than what they were asked for. */
+/** Servers that act differently from the request. */
 export const meddlingMutants: readonly Mutant[] = [
   {
-    does: "writes the rest with the status",
+    does: "writes the spec with the status",
     breaks: ["status-by-status", "status-of-boards"],
     made: before(
       (asked) => isWriteOf(asked) && asked.path.endsWith("/status") && !asked.type.includes("json-patch"),
@@ -60,7 +60,7 @@ export const meddlingMutants: readonly Mutant[] = [
     ),
   },
   {
-    does: "writes the status with the rest",
+    does: "writes the status with the spec",
     breaks: ["status-not-by-update", "status-of-boards"],
     made: before(
       (asked) =>
@@ -70,7 +70,7 @@ export const meddlingMutants: readonly Mutant[] = [
     ),
   },
   {
-    does: "makes with an update what is not there",
+    does: "creates a missing object by an update",
     breaks: ["update-of-nothing"],
     made: before(
       ({ method, path }) => method === "PUT" && /configmaps\/[^/]+$/.test(path),
@@ -78,7 +78,7 @@ export const meddlingMutants: readonly Mutant[] = [
     ),
   },
   {
-    does: "replaces what has the name already",
+    does: "replaces an existing object of the same name",
     breaks: ["name-taken", "one-creator"],
     made: before(
       ({ method, path }) => method === "POST" && isCollection(path),
@@ -89,7 +89,7 @@ export const meddlingMutants: readonly Mutant[] = [
     ),
   },
   {
-    does: "evicts whatever a budget says",
+    does: "evicts despite a disruption budget",
     breaks: ["eviction-refused", "eviction-counted", "eviction-unjudged", "eviction-two-budgets"],
     made: meddles(async (handle, request, { path }) => {
       if (!path.endsWith("/eviction")) return handle(request);
@@ -118,7 +118,7 @@ export const meddlingMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "evicts without saying why",
+    does: "evicts without a condition",
     breaks: ["eviction"],
     made: meddles(async (handle, request, { path, body }) => {
       if (!path.endsWith("/eviction")) return handle(request);
@@ -134,7 +134,7 @@ export const meddlingMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "takes a pod away when its grace period was asked for a second time",
+    does: "removes a pod at the second deletion with a grace period",
     breaks: ["delete-shortened"],
     made: meddles(async (handle, request, asked) => {
       if (asked.method !== "DELETE") return handle(request);
@@ -144,7 +144,7 @@ export const meddlingMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "keeps an object whose last finalizer went",
+    does: "keeps an object after its last finalizer is removed",
     breaks: ["finalizer", "finalizer-and-grace"],
     made: meddles((handle, request, { method, body }) => {
       const drops = method === "PATCH" && valueAt(body, "metadata", "finalizers") === null;
@@ -154,7 +154,7 @@ export const meddlingMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "waits with what runs nowhere",
+    does: "waits with the deletion of unbound pods",
     breaks: ["delete-unbound"],
     made: meddles(async (handle, request, { method, path }) => {
       if (method !== "DELETE" || !path.includes("/pods/")) return handle(request);
@@ -163,7 +163,7 @@ export const meddlingMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "goes on in the newest state between two pages",
+    does: "continues a list in the newest state",
     breaks: ["page-one-version"],
     made: meddles((handle, request, { query, path }) => {
       const token = parsed(Buffer.from(query.get("continue") ?? "", "base64url").toString());
@@ -183,7 +183,7 @@ export const meddlingMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "writes the rest with a JSON patch of the status",
+    does: "writes the spec with a JSON patch of the status",
     breaks: ["status-by-json-patch"],
     made: meddles(async (handle, request, { path, type }) => {
       const response = await handle(request);
@@ -195,7 +195,7 @@ export const meddlingMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "does the operations of a JSON patch backwards",
+    does: "applies the operations of a JSON patch backwards",
     breaks: ["json-patch", "json-patch-lists"],
     made: meddles((handle, request, { type }) => {
       if (!type.includes("json-patch")) return handle(request);
@@ -204,7 +204,7 @@ export const meddlingMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "adds to a list that is to be replaced",
+    does: "appends to a list instead of replacing it",
     breaks: ["merge-patch-lists", "strategic-atomic"],
     made: meddles(async (handle, request, { method, path, body }) => {
       const taints = itemsAt(body, "spec", "taints");
@@ -215,7 +215,7 @@ export const meddlingMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "loses patches that come side by side",
+    does: "loses concurrent patches",
     breaks: ["patched-by-many"],
     made: meddles(async (handle, request, { method, path, body }) => {
       if (method !== "PATCH" || body.data === undefined) return handle(request);
@@ -228,7 +228,7 @@ export const meddlingMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "keeps members that a kind does not have",
+    does: "keeps unknown members",
     breaks: ["strict-fields"],
     made: says((body, asked, status) => {
       const chair = valueAt(asked.body, "spec", "chair");
@@ -238,7 +238,7 @@ export const meddlingMutants: readonly Mutant[] = [
     }),
   },
   {
-    does: "leaves a namespace's name out of its labels",
+    does: "omits a namespace's name from its labels",
     breaks: ["namespace"],
     made: says((body) =>
       body.kind === "Namespace"

@@ -1,26 +1,26 @@
 import { isJsonObject, type JsonObject, type JsonValue, textAt } from "../../../agent/api/json.ts";
-import type { ApiRequest, ApiResponse } from "../../../simulator/site-api/exchange.ts";
+import type { ApiRequest, ApiResponse } from "../../../simulator/site-api/requests/exchange.ts";
 import type { Handle } from "../embedded-server.ts";
 import type { Event } from "../watch-stream.ts";
 
-/** A server that is right in everything but one. */
+/** A server with one fault. */
 export interface Mutant {
-  /** What it does wrong. */
+  /** The fault, as a predicate. */
   readonly does: string;
-  /** The rules that must find it out, each by itself. */
+  /** The rules that must detect it, each alone. */
   readonly breaks: readonly string[];
   readonly made: (handle: Handle) => Handle;
-  /** Its HTTP is wrong too, or what it does wrong would not be seen. */
+  /** Its HTTP layer is faulty too, because the fault would not show otherwise. */
   readonly plainHttp?: boolean;
 }
 
-/** A request, taken apart. */
+/** A parsed request. */
 export interface Asked {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
   readonly isWatch: boolean;
-  /** The body where it is a JSON object. */
+  /** The body, if it is a JSON object. */
   readonly body: JsonObject;
   readonly type: string;
 }
@@ -40,7 +40,7 @@ export function asked({ method, path, headers, body = "" }: ApiRequest): Asked {
   };
 }
 
-/** The request is another one than was sent: something in it is not heeded. */
+/** A mutant that changes requests: it ignores something in them. */
 export const hears =
   (
     change: (
@@ -50,20 +50,20 @@ export const hears =
   (handle) =>
   (request) => {
     const one = asked(request);
-    const heard = change(one);
-    if (heard === undefined) return handle(request);
-    const query = new URLSearchParams([...one.query].filter(([name]) => heard.query?.[name] === undefined));
-    for (const [name, value] of Object.entries(heard.query ?? {})) if (value !== "") query.set(name, value);
+    const changed = change(one);
+    if (changed === undefined) return handle(request);
+    const query = new URLSearchParams([...one.query].filter(([name]) => changed.query?.[name] === undefined));
+    for (const [name, value] of Object.entries(changed.query ?? {})) if (value !== "") query.set(name, value);
     const path = query.size === 0 ? one.path : `${one.path}?${query}`;
-    const body = heard.body === undefined ? {} : { body: JSON.stringify(heard.body) };
-    return handle({ ...request, path, ...body, headers: { ...request.headers, ...heard.headers } });
+    const body = changed.body === undefined ? {} : { body: JSON.stringify(changed.body) };
+    return handle({ ...request, path, ...body, headers: { ...request.headers, ...changed.headers } });
   };
 
-/** "": the parameter is left out. */
+/** "" omits the parameter. */
 type Query = Readonly<Record<string, string>>;
 type Headers = Readonly<Record<string, string>>;
 
-/** An answer that is no stream is another one than belongs there; undefined: it stays. */
+/** A mutant that replaces answers other than streams; undefined keeps the answer. */
 export const says =
   (change: (body: JsonObject, asked: Asked, status: number) => Said | undefined): Mutant["made"] =>
   (handle) =>
@@ -85,7 +85,7 @@ interface Said {
   readonly headers?: Headers;
 }
 
-/** A stream of events is another one than belongs there. */
+/** A mutant that changes streams of events. */
 export const tells =
   (change: (events: AsyncIterable<Event>, asked: Asked) => AsyncIterable<Event>): Mutant["made"] =>
   (handle) =>
@@ -96,14 +96,14 @@ export const tells =
     return { ...response, body: sent(linesOf(change(eventsIn(response), one))) };
   };
 
-/** Each event is told as none, one or several others; `i` counts those of this watch, bookmarks left out. */
+/** Replaces each event by none, one or several; `i` counts the events of this watch without bookmarks. */
 export const each = (change: (event: Event, i: number) => readonly Event[]): Mutant["made"] =>
   tells(async function* (events) {
     let i = 0;
     for await (const event of events) yield* change(event, event.type === "BOOKMARK" ? i : i++);
   });
 
-/** The mutant meddles with the server itself, with requests of its own. */
+/** A mutant that sends its own requests to the server. */
 export const meddles = (
   change: (handle: Handle, request: ApiRequest, asked: Asked) => Promise<ApiResponse>,
 ): Mutant["made"] => {
@@ -151,7 +151,7 @@ export function parsed(text: string): JsonValue {
 
 export const isSuccess = (status: number): boolean => status < 300;
 
-/** A document with its metadata changed; one that has none stays. */
+/** A document with changed metadata; one without metadata stays. */
 export const withMetadata = (body: JsonObject, change: (metadata: JsonObject) => JsonObject): JsonObject => {
   const { metadata } = body;
   return isJsonObject(metadata) ? { ...body, metadata: change(metadata) } : body;

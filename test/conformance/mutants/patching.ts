@@ -1,7 +1,7 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, withMember } from "../../../agent/api/json.ts";
 import { hears, type Mutant, withMetadata } from "./mutant.ts";
 
-/** Members of a patch by name, at any depth, are left out. */
+/** Removes members of a patch by name, at any depth. */
 function stripped(value: JsonValue, fits: (name: string, value: JsonValue) => boolean): JsonValue {
   if (isJsonArray(value)) return value.map((one) => stripped(one, fits));
   if (!isJsonObject(value)) return value;
@@ -12,7 +12,7 @@ function stripped(value: JsonValue, fits: (name: string, value: JsonValue) => bo
 const inPatches = (type: string, change: (patch: JsonObject) => JsonValue): Mutant["made"] =>
   hears((asked) => (asked.method === "PATCH" && asked.type.includes(type) ? { body: change(asked.body) } : undefined));
 
-/** Servers that read a patch as it was not meant. */
+/** Servers that misread patches. */
 export const patchMutants: readonly Mutant[] = [
   {
     does: "ignores the resourceVersion in a patch",
@@ -24,7 +24,7 @@ export const patchMutants: readonly Mutant[] = [
     ),
   },
   {
-    does: "overlooks that a patch would make another object",
+    does: "accepts a patch of an object's identity",
     breaks: ["patch-of-identity"],
     made: inPatches("/merge-patch", (patch) =>
       withMetadata(withMember(patch, "kind", undefined), (one) =>
@@ -38,37 +38,37 @@ export const patchMutants: readonly Mutant[] = [
     made: skippingTests(),
   },
   {
-    does: "leaves out the nulls of a merge patch",
+    does: "ignores the nulls of a merge patch",
     breaks: ["merge-patch", "lease-released"],
     made: inPatches("/merge-patch", (patch) => stripped(patch, (_, value) => value === null)),
   },
   {
-    does: "leaves out the nulls of a strategic-merge patch",
+    does: "ignores the nulls of a strategic-merge patch",
     breaks: ["strategic-null"],
     made: inPatches("strategic", (patch) => stripped(patch, (_, value) => value === null)),
   },
   {
-    does: "knows no $patch",
+    does: "ignores $patch",
     breaks: ["strategic-delete", "strategic-replace", "strategic-owners"],
     made: inPatches("strategic", (patch) => stripped(patch, (name) => name === "$patch")),
   },
   {
-    does: "knows no $retainKeys",
+    does: "ignores $retainKeys",
     breaks: ["strategic-retain"],
     made: inPatches("strategic", (patch) => stripped(patch, (name) => name === "$retainKeys")),
   },
   {
-    does: "knows no $setElementOrder",
+    does: "ignores $setElementOrder",
     breaks: ["strategic-order"],
     made: inPatches("strategic", (patch) => stripped(patch, (name) => name.startsWith("$setElementOrder"))),
   },
   {
-    does: "knows no $deleteFromPrimitiveList",
+    does: "ignores $deleteFromPrimitiveList",
     breaks: ["strategic-primitives"],
     made: inPatches("strategic", (patch) => stripped(patch, (name) => name.startsWith("$deleteFrom"))),
   },
   {
-    does: "takes a strategic-merge patch for a merge patch",
+    does: "treats a strategic-merge patch as a merge patch",
     breaks: ["strategic-keys", "status-conditions"],
     made: hears(({ method, type }) =>
       method === "PATCH" && type.includes("strategic")
@@ -77,7 +77,7 @@ export const patchMutants: readonly Mutant[] = [
     ),
   },
   {
-    does: "takes a merge patch for a strategic-merge patch",
+    does: "treats a merge patch as a strategic-merge patch",
     breaks: ["status-conditions"],
     made: hears(({ method, type }) =>
       method === "PATCH" && type.includes("/merge-patch")
@@ -86,7 +86,7 @@ export const patchMutants: readonly Mutant[] = [
     ),
   },
   {
-    does: "takes every patch for a merge patch",
+    does: "treats every patch as a merge patch",
     breaks: ["patch-type"],
     made: hears(({ method }) =>
       method === "PATCH" ? { headers: { "content-type": "application/merge-patch+json" } } : undefined,

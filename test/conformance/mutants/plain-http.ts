@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Listening } from "../../../simulator/site-api/server.ts";
 import type { Handle } from "../embedded-server.ts";
 
-/** HTTP around a handler without any of the care that a server takes: it packs nothing and reads bodies of any size. */
+/** Plain HTTP around a handler: without compression, and with bodies of any size. */
 export function servePlainly(handle: Handle): Promise<Listening> {
   const server = createServer(async (incoming, outgoing) => {
     const gone = new AbortController();

@@ -4,7 +4,7 @@ import { each, type Mutant, meddles, tells } from "./mutant.ts";
 
 const uidOf = ({ object }: Event): string => textAt(object, "metadata", "uid");
 
-/** The event with some of its metadata changed. */
+/** The event with changed metadata. */
 function withMetadata(event: Event, change: Readonly<Record<string, string>>): Event {
   const metadata = valueAt(event.object, "metadata");
   return {
@@ -13,13 +13,13 @@ function withMetadata(event: Event, change: Readonly<Record<string, string>>): E
   };
 }
 
-/** Two neighbours that fit change places. */
+/** Swaps two matching neighbours. */
 const swapped = (fits: (one: Event, next: Event) => boolean): Mutant["made"] =>
   tells(async function* (events) {
     let held: Event | undefined;
     for await (const event of events) {
       if (held === undefined) {
-        // Whoever holds an event back must know that another one comes.
+        // An event may be held back only if another one is sure to follow.
         if (event.type === "MODIFIED") held = event;
         else yield event;
         continue;
@@ -37,7 +37,7 @@ const bookmarks = (change: (event: Event) => readonly Event[]): Mutant["made"] =
 const shifted = (event: Event, by: bigint): Event =>
   withMetadata(event, { resourceVersion: String(BigInt(versionOf(event)) + by) });
 
-/** Servers whose watches are not what happened. */
+/** Servers whose watches differ from the actual changes. */
 export const watchMutants: readonly Mutant[] = [
   {
     does: "drops one event",
@@ -60,12 +60,12 @@ export const watchMutants: readonly Mutant[] = [
     made: each((event) => (event.type === "DELETED" ? [] : [event])),
   },
   {
-    does: "tells an event twice",
+    does: "sends an event twice",
     breaks: ["watch-order", "watch-one", "watch-objects"],
     made: each((event, i) => (i === 1 ? [event, event] : [event])),
   },
   {
-    does: "tells the last event again to who resumes",
+    does: "repeats the last event to a resumed watch",
     breaks: ["watch-resume"],
     made: repeating(),
   },
@@ -79,20 +79,20 @@ export const watchMutants: readonly Mutant[] = [
     breaks: ["watch-order", "watch-burst"],
     made: swapped((one, next) => uidOf(one) !== uidOf(next)),
   },
-  { does: "tells only the last of several changes", breaks: ["watch-order", "lease-renewal"], made: coalescing() },
+  { does: "sends only the last of several changes", breaks: ["watch-order", "lease-renewal"], made: coalescing() },
   {
     does: "calls changes additions",
     breaks: ["watch-order", "watch-from-any"],
     made: each((event) => [event.type === "MODIFIED" ? { ...event, type: "ADDED" } : event]),
   },
-  { does: "tells a change with the state before", breaks: ["watch-objects", "lease-renewal"], made: stale() },
+  { does: "sends a change with the former state", breaks: ["watch-objects", "lease-renewal"], made: stale() },
   {
-    does: "tells a deletion with the version of the state before",
+    does: "sends a deletion with the former version",
     breaks: ["watch-objects", "watch-order"],
     made: staleDeletion(),
   },
   {
-    does: "tells only the name of what was deleted",
+    does: "sends only the name of a deleted object",
     breaks: ["watch-objects", "watch-left"],
     made: each((event) => [
       event.type === "DELETED"
@@ -108,18 +108,18 @@ export const watchMutants: readonly Mutant[] = [
     ]),
   },
   {
-    does: "calls what leaves a selection changed",
+    does: "sends MODIFIED for an object that leaves a selection",
     breaks: ["watch-selected", "watch-left"],
     made: each((event) => [event.type === "DELETED" ? { ...event, type: "MODIFIED" } : event]),
   },
-  { does: "takes what is made anew for a change", breaks: ["watch-anew", "watch-order"], made: merging() },
+  { does: "sends MODIFIED for a recreated object", breaks: ["watch-anew", "watch-order"], made: merging() },
   {
-    does: "sends bookmarks ahead of what it told",
+    does: "sends bookmarks ahead of the events",
     breaks: ["bookmark-complete"],
     made: bookmarks((event) => [shifted(event, 40n)]),
   },
   {
-    does: "sends bookmarks a little ahead of what it told",
+    does: "sends bookmarks a little ahead of the events",
     breaks: ["bookmark-complete"],
     made: bookmarks((event) => [shifted(event, 1n)]),
   },
@@ -144,46 +144,46 @@ export const watchMutants: readonly Mutant[] = [
     made: bookmarks((event) => [{ ...event, object: withMember(event.object, "kind", undefined) }]),
   },
   {
-    does: "does not say where initial events end",
+    does: "does not mark the end of initial events",
     breaks: ["initial-events", "initial-events-empty"],
     made: bookmarks((event) => [
       { ...event, object: withMember(event.object, "metadata", { resourceVersion: versionOf(event) }) },
     ]),
   },
-  { does: "tells of other namespaces", breaks: ["watch-scope"], made: leaking() },
+  { does: "sends events of other namespaces", breaks: ["watch-scope"], made: leaking() },
   { does: "writes two events into one line", breaks: ["watch-order", "watch-scope"], made: crammed() },
-  { does: "tells two watches different things", breaks: ["watch-two"], made: unequal() },
+  { does: "sends different events to two watches", breaks: ["watch-two"], made: unequal() },
   {
-    does: "tells of writes that change nothing",
+    does: "sends events for writes without a change",
     breaks: ["watch-no-change"],
     made: each((event, i) => (i === 0 && event.type === "ADDED" ? [{ ...event, type: "MODIFIED" }, event] : [event])),
   },
   {
-    does: "drops an event of one board, and tells all others",
+    does: "drops a single event of a board",
     breaks: ["each-watched"],
     made: each((event, i) => (textAt(event.object, "kind") === "Node" && i === 4 ? [] : [event])),
   },
   {
-    does: "tells of status late",
+    does: "sends status changes late",
     breaks: ["watch-boards"],
     made: each((event) =>
       event.type === "MODIFIED" && valueAt(event.object, "status", "conditions") !== undefined ? [] : [event],
     ),
   },
   {
-    does: "shows whole objects in a watch of tables",
+    does: "sends whole objects in a watch of tables",
     breaks: ["table-watch"],
     made: each((event) => [{ ...event, object: withMember(event.object, "kind", "Lease") }]),
   },
 ];
 
 function repeating(): Mutant["made"] {
-  const told = new Map<string, Event>();
+  const lastEvents = new Map<string, Event>();
   return tells(async function* (events, { query }) {
-    const last = told.get(query.get("resourceVersion") ?? "");
+    const last = lastEvents.get(query.get("resourceVersion") ?? "");
     if (last !== undefined) yield last;
     for await (const event of events) {
-      told.set(versionOf(event), event);
+      lastEvents.set(versionOf(event), event);
       yield event;
     }
   });
@@ -222,7 +222,7 @@ function staleDeletion(): Mutant["made"] {
   });
 }
 
-/** Deletion and new creation are told as one change. */
+/** Merges a deletion and a new creation into one change. */
 
 function merging(): Mutant["made"] {
   return tells(async function* (events) {
@@ -235,7 +235,7 @@ function merging(): Mutant["made"] {
   });
 }
 
-/** One event is held back until the bookmark that covers it was sent. */
+/** Holds back an event until after the bookmark that covers it. */
 
 function early(): Mutant["made"] {
   return tells(async function* (events) {
@@ -272,7 +272,7 @@ function crammed(): Mutant["made"] {
   });
 }
 
-/** Every second watch sees one event less. */
+/** Every second watch gets one event less. */
 
 function unequal(): Mutant["made"] {
   let watches = 0;

@@ -2,11 +2,11 @@ import { isSameJson, type JsonObject, textAt, valueAt } from "../../../agent/api
 import { lease } from "../objects.ts";
 import { type Rule, rule, ruleAlone } from "../rule.ts";
 import { holds, same } from "../unmet.ts";
-import { type Event, told, versionOf, type WatchStream } from "../watch-stream.ts";
+import { type Event, eventText, versionOf, type WatchStream } from "../watch-stream.ts";
 
 const isBookmark = ({ type }: Event): boolean => type === "BOOKMARK";
 
-/** A bookmark comes two seconds before a watch ends, whatever else its rhythm is. */
+/** A bookmark arrives two seconds before a watch ends, whatever the usual interval. */
 const soon = { allowWatchBookmarks: true, timeoutSeconds: 5 };
 
 const upToBookmark = (watch: WatchStream): Promise<readonly Event[]> => watch.upTo(isBookmark, "a bookmark", 15_000);
@@ -14,7 +14,7 @@ const upToBookmark = (watch: WatchStream): Promise<readonly Event[]> => watch.up
 export const bookmarkRules: readonly Rule[] = [
   ruleAlone(
     "bookmark-complete",
-    "a bookmark means that everything up to its version was told: whoever resumes from it misses nothing",
+    "a bookmark follows all events up to its version: a watch that resumes from it misses nothing",
     async (site) => {
       const space = await site.space();
       const { version } = (await site.get(space.at("leases"))).is(200);
@@ -38,14 +38,14 @@ export const bookmarkRules: readonly Rule[] = [
       const bookmark = BigInt(versionOf(events.at(-1) ?? { type: "", object: {} }));
       const toldBefore = new Set(events.slice(0, -1).map(versionOf));
       const missing = [...written].filter(([one]) => BigInt(one) <= bookmark && !toldBefore.has(one));
-      same(watch.request, `writes up to the bookmark at ${bookmark} that were not told before it`, missing, []);
-      // And not so far back that it would be of no use: what was told is behind it.
+      same(watch.request, `writes up to the bookmark at ${bookmark} that were not sent before it`, missing, []);
+      // And not too old to be useful: it covers all sent events.
       const newest = [...toldBefore].reduce((one, other) => (BigInt(one) > BigInt(other) ? one : other), "0");
       holds(watch.request, `a bookmark at ${newest} or later`, String(bookmark), bookmark >= BigInt(newest));
       const resumed = await site.watch(space.at("leases"), { resourceVersion: String(bookmark) });
       const later = [...written].filter(([one]) => BigInt(one) > bookmark).map(([one]) => one);
       await space.leases("z");
-      const rest = await resumed.upTo((event) => told(event) === "ADDED z", "ADDED z");
+      const rest = await resumed.upTo((event) => eventText(event) === "ADDED z", "ADDED z");
       same(
         resumed.request,
         "events after the bookmark",
@@ -54,26 +54,22 @@ export const bookmarkRules: readonly Rule[] = [
       );
     },
   ),
-  rule(
-    "bookmark-position",
-    "a bookmark is a position from which a watch goes on without a gap or a double",
-    async (site) => {
-      const space = await site.space();
-      await space.leases("a");
-      const { version } = (await site.get(space.at("leases"))).is(200);
-      const watch = await site.watch(space.at("leases"), { ...soon, resourceVersion: version });
-      await space.leases("b");
-      const events = await upToBookmark(watch);
-      same(watch.request, "events before the bookmark", events.slice(0, -1).map(told), ["ADDED b"]);
-      const bookmark = versionOf(events.at(-1) ?? { type: "", object: {} });
-      await space.leases("c", "d");
-      const resumed = await site.watch(space.at("leases"), { resourceVersion: bookmark });
-      same(resumed.request, "events", await resumed.tells(2), ["ADDED c", "ADDED d"]);
-    },
-  ),
+  rule("bookmark-position", "a watch resumed from a bookmark has neither gaps nor repeated events", async (site) => {
+    const space = await site.space();
+    await space.leases("a");
+    const { version } = (await site.get(space.at("leases"))).is(200);
+    const watch = await site.watch(space.at("leases"), { ...soon, resourceVersion: version });
+    await space.leases("b");
+    const events = await upToBookmark(watch);
+    same(watch.request, "events before the bookmark", events.slice(0, -1).map(eventText), ["ADDED b"]);
+    const bookmark = versionOf(events.at(-1) ?? { type: "", object: {} });
+    await space.leases("c", "d");
+    const resumed = await site.watch(space.at("leases"), { resourceVersion: bookmark });
+    same(resumed.request, "events", await resumed.tells(2), ["ADDED c", "ADDED d"]);
+  }),
   rule(
     "bookmark-shape",
-    "a bookmark carries kind, apiVersion and a resourceVersion, and stands for no object",
+    "a bookmark has kind, apiVersion and a resourceVersion, and no other content",
     async (site) => {
       const space = await site.space();
       await space.leases("a");
@@ -93,16 +89,16 @@ export const bookmarkRules: readonly Rule[] = [
       );
     },
   ),
-  rule("bookmark-unasked", "who does not ask for bookmarks gets none", async (site) => {
+  rule("bookmark-unasked", "a watch gets bookmarks only on request", async (site) => {
     const space = await site.space();
     const { version } = (await site.get(space.at("leases"))).is(200);
     const watch = await site.watch(space.at("leases"), { resourceVersion: version, timeoutSeconds: 5 });
     await space.leases("a");
-    same(watch.request, "events", (await watch.end()).map(told), ["ADDED a"]);
+    same(watch.request, "events", (await watch.end()).map(eventText), ["ADDED a"]);
   }),
   rule(
     "initial-events",
-    "an initial list as a stream: what is there as ADDED, then a bookmark that says so, then what happens",
+    "a streamed initial list: the present objects as ADDED, then a bookmark that marks the end, then changes",
     async (site) => {
       const space = await site.space();
       await space.leases("a", "b", "gone");
@@ -110,7 +106,7 @@ export const bookmarkRules: readonly Rule[] = [
       const query = { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan", allowWatchBookmarks: true };
       const watch = await site.watch(space.at("leases"), query);
       const events = await watch.upTo(isBookmark, "the bookmark that ends the initial events");
-      same(watch.request, "what is there", events.slice(0, -1).map(told).toSorted(), ["ADDED a", "ADDED b"]);
+      same(watch.request, "what is there", events.slice(0, -1).map(eventText).toSorted(), ["ADDED a", "ADDED b"]);
       const end = events.at(-1)?.object ?? {};
       holds(watch.request, 'the annotation k8s.io/initial-events-end: "true"', end, marksEnd(end));
       await space.leases("c");
@@ -121,7 +117,7 @@ export const bookmarkRules: readonly Rule[] = [
       same(resumed.request, "what comes after that bookmark", await resumed.tells(1), ["ADDED c"]);
     },
   ),
-  rule("initial-events-empty", "the bookmark also comes where nothing is there", async (site) => {
+  rule("initial-events-empty", "the bookmark also follows an empty initial list", async (site) => {
     const space = await site.space();
     const query = {
       sendInitialEvents: true,
@@ -140,7 +136,7 @@ export const bookmarkRules: readonly Rule[] = [
     await space.leases("a");
     same(watch.request, "what happens", await watch.tells(1), ["ADDED a"]);
   }),
-  rule("initial-events-none", "sendInitialEvents=false begins behind what is there", async (site) => {
+  rule("initial-events-none", "sendInitialEvents=false begins after the present objects", async (site) => {
     const space = await site.space();
     await space.leases("a");
     const watch = await site.watch(space.at("leases"), {

@@ -3,9 +3,9 @@ import { at, boundPod, node, nowhere, pod, strategicPatch } from "../objects.ts"
 import { type Rule, rule } from "../rule.ts";
 import { same } from "../unmet.ts";
 
-/** What is checked of boards and pods: a decision about them reads only what makes sense. */
+/** Validation of boards and pods: decisions about them read only valid values. */
 export const checkedRules: readonly Rule[] = [
-  rule("taints-checked", "a board's taints are well-formed, and none is there twice", async (site) => {
+  rule("taints-checked", "a board's taints are well-formed and unique", async (site) => {
     const name = site.name();
     const path = at("nodes", undefined, name);
     await site.make("nodes", { ...node(name), metadata: { name } });
@@ -25,57 +25,49 @@ export const checkedRules: readonly Rule[] = [
     }
     (await site.patch(path, { spec: { taints: fine } })).is(200).shows(fine, "spec", "taints");
   }),
-  rule(
-    "tolerations-checked",
-    "a pod's tolerations make sense: their seconds count for NoExecute alone",
-    async (site) => {
-      const space = await site.space();
-      for (const toleration of [
-        { key: "a", operator: "Exists", effect: "NoSchedule", tolerationSeconds: 5 },
-        { key: "a", operator: "Unless", effect: "NoExecute" },
-        { key: "a", operator: "Exists", value: "x" },
-        { key: "a", operator: "Exists", effect: "Explode" },
-        { operator: "Equal", value: "x" },
-      ]) {
-        (await site.post(space.at("pods"), boundPod("one", { tolerations: [toleration] }))).fails(422, "Invalid");
-      }
-      const fine = [
-        { key: "a", operator: "Exists", effect: "NoExecute", tolerationSeconds: 0 },
-        { key: "b", value: "x" },
-        { operator: "Exists" },
-      ];
-      const kept = itemsAt(
-        (await space.create("pods", boundPod("one", { tolerations: fine }))).body,
-        "spec",
-        "tolerations",
-      );
-      const request = `POST ${space.at("pods")}`;
-      same(
-        request,
-        "the pod's own tolerations",
-        kept.slice(0, 3).map((one) => textAt(one, "key")),
-        ["a", "b", ""],
-      );
-      same(request, "seconds of the first", valueAt(kept[0], "tolerationSeconds"), 0);
-    },
-  ),
-  rule(
-    "tolerations-by-default",
-    "a pod tolerates five minutes of a silent board unless it says otherwise",
-    async (site) => {
-      const space = await site.space();
-      const keys = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
-      const usual = itemsAt((await space.create("pods", boundPod("usual"))).body, "spec", "tolerations");
-      const expected = keys.map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 }));
-      same(`POST ${space.at("pods")}`, "tolerations", usual, expected);
-      const own = { key: keys[1] ?? "", operator: "Exists", effect: "NoExecute", tolerationSeconds: 5 };
-      const told = await space.create("pods", boundPod("own", { tolerations: [own] }));
-      told.shows([own, ...expected.slice(0, 1)], "spec", "tolerations");
-    },
-  ),
+  rule("tolerations-checked", "a pod's tolerations are valid: seconds apply only to NoExecute", async (site) => {
+    const space = await site.space();
+    for (const toleration of [
+      { key: "a", operator: "Exists", effect: "NoSchedule", tolerationSeconds: 5 },
+      { key: "a", operator: "Unless", effect: "NoExecute" },
+      { key: "a", operator: "Exists", value: "x" },
+      { key: "a", operator: "Exists", effect: "Explode" },
+      { operator: "Equal", value: "x" },
+    ]) {
+      (await site.post(space.at("pods"), boundPod("one", { tolerations: [toleration] }))).fails(422, "Invalid");
+    }
+    const fine = [
+      { key: "a", operator: "Exists", effect: "NoExecute", tolerationSeconds: 0 },
+      { key: "b", value: "x" },
+      { operator: "Exists" },
+    ];
+    const kept = itemsAt(
+      (await space.create("pods", boundPod("one", { tolerations: fine }))).body,
+      "spec",
+      "tolerations",
+    );
+    const request = `POST ${space.at("pods")}`;
+    same(
+      request,
+      "the pod's own tolerations",
+      kept.slice(0, 3).map((one) => textAt(one, "key")),
+      ["a", "b", ""],
+    );
+    same(request, "seconds of the first", valueAt(kept[0], "tolerationSeconds"), 0);
+  }),
+  rule("tolerations-by-default", "a pod tolerates a silent board for five minutes by default", async (site) => {
+    const space = await site.space();
+    const keys = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+    const usual = itemsAt((await space.create("pods", boundPod("usual"))).body, "spec", "tolerations");
+    const expected = keys.map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 }));
+    same(`POST ${space.at("pods")}`, "tolerations", usual, expected);
+    const own = { key: keys[1] ?? "", operator: "Exists", effect: "NoExecute", tolerationSeconds: 5 };
+    const created = await space.create("pods", boundPod("own", { tolerations: [own] }));
+    created.shows([own, ...expected.slice(0, 1)], "spec", "tolerations");
+  }),
   rule(
     "pod-frozen",
-    "of a pod that is there only images and added tolerations change, and its board not at all",
+    "of an existing pod only images and added tolerations may change, and never its board",
     async (site) => {
       const space = await site.space();
       const path = space.at("pods", "one");

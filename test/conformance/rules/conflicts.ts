@@ -3,7 +3,7 @@ import type { Answer } from "../answer.ts";
 import { at, configMap, jsonPatch, lease, node, strategicPatch } from "../objects.ts";
 import { type Rule, rule } from "../rule.ts";
 
-/** The object with other content, still of the version that it was read with. */
+/** The object with changed content and the version of the read. */
 const edited = (read: Answer, change: object): typeof read.body => ({ ...read.body, ...change });
 
 const sorted = (answers: readonly Answer[]): readonly number[] => answers.map(({ status }) => status).toSorted();
@@ -11,7 +11,7 @@ const sorted = (answers: readonly Answer[]): readonly number[] => answers.map(({
 export const conflictRules: readonly Rule[] = [
   rule(
     "stale-update",
-    "an update made from an old state is refused with 409 Conflict, and nothing of it is kept: two writers would undo each other",
+    "an update from an old state is refused with 409 Conflict without effect: two writers would undo each other",
     async (site) => {
       const space = await site.space();
       const path = space.at("configmaps", "one");
@@ -23,7 +23,7 @@ export const conflictRules: readonly Rule[] = [
       (await site.put(path, edited(first, { data: { by: "second" } }))).is(200);
     },
   ),
-  rule("stale-update-of-boards", "the same goes for boards, Leases and the status of either", async (site) => {
+  rule("stale-update-of-boards", "so is a stale update of boards, Leases and their status", async (site) => {
     const space = await site.space();
     const name = site.name();
     const board = at("nodes", undefined, name);
@@ -78,7 +78,7 @@ export const conflictRules: readonly Rule[] = [
   }),
   rule(
     "update-unconditional",
-    "an update without a resourceVersion replaces whatever is there, except of a Lease",
+    "an update without a resourceVersion replaces any state, except of a Lease",
     async (site) => {
       const space = await site.space();
       await space.create("configmaps", configMap("one", { by: "nobody" }));
@@ -89,13 +89,13 @@ export const conflictRules: readonly Rule[] = [
       (await site.put(space.at("leases", "one"), lease("one", { holderIdentity: "a" }))).fails(422, "Invalid");
     },
   ),
-  rule("update-of-nothing", "an update of what is not there is refused with 404 and makes nothing", async (site) => {
+  rule("update-of-nothing", "an update of a missing object is refused with 404 and creates nothing", async (site) => {
     const space = await site.space();
     (await site.put(space.at("configmaps", "one"), configMap("one"))).fails(404, "NotFound");
     (await site.put(space.at("pods", "one", "status"), { ...configMap("one"), kind: "Pod" })).fails(404, "NotFound");
     (await site.get(space.at("configmaps", "one"))).fails(404, "NotFound");
   }),
-  rule("one-winner", "of many updates made from one state exactly one is taken", async (site) => {
+  rule("one-winner", "of many updates from the same state exactly one succeeds", async (site) => {
     const space = await site.space();
     const path = space.at("leases", "one");
     const old = await space.create("leases", lease("one"));
@@ -110,7 +110,7 @@ export const conflictRules: readonly Rule[] = [
   }),
   rule(
     "one-creator",
-    "of many who create one name exactly one does; the others are told 409 AlreadyExists",
+    "of many creates of the same name exactly one succeeds; the others get 409 AlreadyExists",
     async (site) => {
       const space = await site.space();
       const tries = Array.from({ length: 10 }, (_, i) => lease("one", { holderIdentity: `holder-${i}` }));
@@ -125,7 +125,7 @@ export const conflictRules: readonly Rule[] = [
   ),
   rule(
     "counted-by-many",
-    "what many add by read, change and update, again after a conflict, is all there in the end",
+    "concurrent changes by read and update, repeated after conflicts, are all kept",
     async (site) => {
       const space = await site.space();
       const path = space.at("leases", "one");
@@ -143,7 +143,7 @@ export const conflictRules: readonly Rule[] = [
       (await site.get(path)).shows(20, "spec", "leaseTransitions");
     },
   ),
-  rule("patched-by-many", "patches of many, each of its own member, are all kept", async (site) => {
+  rule("patched-by-many", "concurrent patches of different members are all kept", async (site) => {
     const space = await site.space();
     const path = space.at("configmaps", "one");
     await space.create("configmaps", configMap("one"));
@@ -154,7 +154,7 @@ export const conflictRules: readonly Rule[] = [
   }),
   rule(
     "delete-uid",
-    "a deletion with another uid is refused with 409 Conflict: it was decided about a predecessor",
+    "a deletion with another uid is refused with 409 Conflict: the decision was about a predecessor",
     async (site) => {
       const space = await site.space();
       const path = space.at("pods", "one");

@@ -4,11 +4,11 @@ import type { Ground, Space } from "../ground.ts";
 import { boundPod, configMap, lease, pod } from "../objects.ts";
 import { type Rule, rule } from "../rule.ts";
 import { same } from "../unmet.ts";
-import { told } from "../watch-stream.ts";
+import { eventText } from "../watch-stream.ts";
 
 const hold = "siteward.test/hold";
 
-/** "30 s", and when it is to be over; "none" where nobody wants it gone. */
+/** The grace period of a deletion, such as "30 s"; "none" if it is not being deleted. */
 function graceOf(answer: Answer): string {
   const seconds = numberAt(answer.body, "metadata", "deletionGracePeriodSeconds");
   return textAt(answer.body, "metadata", "deletionTimestamp") === "" ? "none" : `${seconds} s`;
@@ -18,7 +18,7 @@ const now = async (site: Ground, space: Space, resource: string): Promise<string
   (await site.get(space.at(resource))).version;
 
 export const deletionRules: readonly Rule[] = [
-  rule("delete", "what is deleted is gone; the answer names it, and a second deletion is told 404", async (site) => {
+  rule("delete", "a deletion removes the object and its answer names it; a second deletion gets 404", async (site) => {
     const space = await site.space();
     const { uid } = await space.create("configmaps", configMap("one"));
     const gone = (await site.delete(space.at("configmaps", "one"))).is(200);
@@ -29,7 +29,7 @@ export const deletionRules: readonly Rule[] = [
   }),
   rule(
     "delete-grace",
-    "a bound pod is marked, keeps running for its grace period, and is not taken away by the server",
+    "a bound pod is marked, keeps running for its grace period, and is not removed by the server",
     async (site) => {
       const space = await site.space();
       const path = space.at("pods", "one");
@@ -38,18 +38,18 @@ export const deletionRules: readonly Rule[] = [
       const marked = (await site.delete(path)).is(200).shows("Pod", "kind").shows(uid, "metadata", "uid");
       marked.same("grace", graceOf(marked), "40 s");
       const until = Date.parse(marked.textAt("metadata", "deletionTimestamp"));
-      // By the server's clock, which may be another one than ours.
+      // By the server's clock, which may differ from ours.
       const ahead = (until - Date.parse(marked.headers.date ?? "")) / 1000;
       marked.holds("a deletionTimestamp 40 s ahead", `${ahead} s ahead`, Math.abs(ahead - 40) <= 2);
       (await site.get(path)).shows(marked.at("metadata", "deletionTimestamp"), "metadata", "deletionTimestamp");
       same(watch.request, "events", await watch.tells(1), ["MODIFIED one"]);
       (await site.delete(path, { gracePeriodSeconds: 0 })).is(200);
       (await site.get(path)).fails(404, "NotFound");
-      const rest = await watch.upTo((event) => told(event) === "DELETED one", "DELETED one");
-      same(watch.request, "the last event", told(rest.at(-1) ?? { type: "", object: {} }), "DELETED one");
+      const rest = await watch.upTo((event) => eventText(event) === "DELETED one", "DELETED one");
+      same(watch.request, "the last event", eventText(rest.at(-1) ?? { type: "", object: {} }), "DELETED one");
     },
   ),
-  rule("delete-asked-grace", "the grace period that a deletion asks for counts, also in the query", async (site) => {
+  rule("delete-asked-grace", "a deletion's own grace period applies, in the body or the query", async (site) => {
     const space = await site.space();
     for (const name of ["a", "b", "c"]) await space.create("pods", boundPod(name));
     const [a, b, c] = [
@@ -61,7 +61,7 @@ export const deletionRules: readonly Rule[] = [
     b.same("grace", graceOf(b.is(200)), "7 s");
     c.same("grace", graceOf(c.is(200)), "9 s");
   }),
-  rule("delete-shortened", "a deletion under way can be hurried and cannot be put off", async (site) => {
+  rule("delete-shortened", "a pending deletion can be hastened but not postponed", async (site) => {
     const space = await site.space();
     const path = space.at("pods", "one");
     await space.create("pods", boundPod("one"));
@@ -77,7 +77,7 @@ export const deletionRules: readonly Rule[] = [
     (await site.delete(path, { gracePeriodSeconds: 0 })).is(200);
     (await site.get(path)).fails(404, "NotFound");
   }),
-  rule("delete-unbound", "a pod that runs nowhere, or has ended, goes at once", async (site) => {
+  rule("delete-unbound", "an unbound or finished pod is removed at once", async (site) => {
     const space = await site.space();
     await space.create("pods", pod("unbound"));
     (await site.delete(space.at("pods", "unbound"))).is(200);
@@ -90,44 +90,44 @@ export const deletionRules: readonly Rule[] = [
       (await site.get(space.at("pods", name))).fails(404, "NotFound");
     }
   }),
-  rule(
-    "delete-forced",
-    "a grace period of 0 takes a bound pod away at once, if its uid is the one that was meant",
-    async (site) => {
-      const space = await site.space();
-      const path = space.at("pods", "one");
-      const { uid } = await space.create("pods", boundPod("one"));
-      (await site.delete(path, { gracePeriodSeconds: 0, preconditions: { uid: "another" } })).fails(409, "Conflict");
-      (await site.get(path)).is(200).shows(undefined, "metadata", "deletionTimestamp");
-      (await site.delete(path, { gracePeriodSeconds: 0, preconditions: { uid } })).is(200);
-      (await site.get(path)).fails(404, "NotFound");
-    },
-  ),
-  rule("delete-grace-generation", "the mark of a deletion counts as a change of what is wished for", async (site) => {
+  rule("delete-forced", "a grace period of 0 removes a bound pod at once, if the uid matches", async (site) => {
+    const space = await site.space();
+    const path = space.at("pods", "one");
+    const { uid } = await space.create("pods", boundPod("one"));
+    (await site.delete(path, { gracePeriodSeconds: 0, preconditions: { uid: "another" } })).fails(409, "Conflict");
+    (await site.get(path)).is(200).shows(undefined, "metadata", "deletionTimestamp");
+    (await site.delete(path, { gracePeriodSeconds: 0, preconditions: { uid } })).is(200);
+    (await site.get(path)).fails(404, "NotFound");
+  }),
+  rule("delete-grace-generation", "the mark of a deletion raises the generation", async (site) => {
     const space = await site.space();
     (await space.create("pods", boundPod("one"))).shows(1, "metadata", "generation");
     (await site.delete(space.at("pods", "one"))).shows(2, "metadata", "generation");
   }),
-  rule("finalizer", "an object with a finalizer is marked and stays; it goes with its last finalizer", async (site) => {
-    const space = await site.space();
-    const path = space.at("leases", "one");
-    await space.create("leases", lease("one", {}, { finalizers: [hold, `${hold}-too`] }));
-    const watch = await site.watch(space.at("leases"), { resourceVersion: await now(site, space, "leases") });
-    const marked = (await site.delete(path)).is(200);
-    marked.holds("the object, with a deletionTimestamp", marked.body, graceOf(marked) === "0 s");
-    const again = (await site.delete(path)).is(200);
-    again.shows(marked.at("metadata", "deletionTimestamp"), "metadata", "deletionTimestamp");
-    (await site.patch(path, { spec: { holderIdentity: "still writable" } })).is(200);
-    (await site.patch(path, { metadata: { finalizers: [hold] } })).is(200);
-    (await site.get(path)).is(200).shows([hold], "metadata", "finalizers");
-    (await site.patch(path, { metadata: { finalizers: null } })).is(200);
-    (await site.get(path)).fails(404, "NotFound");
-    const expected = ["MODIFIED one", "MODIFIED one", "MODIFIED one", "DELETED one"];
-    same(watch.request, "events", await watch.tells(4), expected);
-  }),
+  rule(
+    "finalizer",
+    "an object with a finalizer is marked and stays until its last finalizer is removed",
+    async (site) => {
+      const space = await site.space();
+      const path = space.at("leases", "one");
+      await space.create("leases", lease("one", {}, { finalizers: [hold, `${hold}-too`] }));
+      const watch = await site.watch(space.at("leases"), { resourceVersion: await now(site, space, "leases") });
+      const marked = (await site.delete(path)).is(200);
+      marked.holds("the object, with a deletionTimestamp", marked.body, graceOf(marked) === "0 s");
+      const again = (await site.delete(path)).is(200);
+      again.shows(marked.at("metadata", "deletionTimestamp"), "metadata", "deletionTimestamp");
+      (await site.patch(path, { spec: { holderIdentity: "still writable" } })).is(200);
+      (await site.patch(path, { metadata: { finalizers: [hold] } })).is(200);
+      (await site.get(path)).is(200).shows([hold], "metadata", "finalizers");
+      (await site.patch(path, { metadata: { finalizers: null } })).is(200);
+      (await site.get(path)).fails(404, "NotFound");
+      const expected = ["MODIFIED one", "MODIFIED one", "MODIFIED one", "DELETED one"];
+      same(watch.request, "events", await watch.tells(4), expected);
+    },
+  ),
   rule(
     "finalizer-late",
-    "nobody can add a finalizer to what is being deleted, or take the deletion back",
+    "an object that is being deleted accepts no new finalizer, and its deletion cannot be withdrawn",
     async (site) => {
       const space = await site.space();
       const path = space.at("configmaps", "one");
@@ -143,7 +143,7 @@ export const deletionRules: readonly Rule[] = [
   ),
   rule(
     "finalizer-and-grace",
-    "a pod with a finalizer outlives its grace period, and its grace period its finalizer",
+    "a pod with a finalizer stays beyond its grace period, and for its grace period after the finalizer",
     async (site) => {
       const space = await site.space();
       const path = space.at("pods", "one");
@@ -170,7 +170,7 @@ export const deletionRules: readonly Rule[] = [
     patched.holds("a refusal, or no effect", patched.text, patched.status === 422 || patched.status === 200);
     (await site.get(path)).is(200).shows(undefined, "metadata", "deletionTimestamp");
   }),
-  rule("delete-collection", "a collection's deletion takes what is selected, and nothing else", async (site) => {
+  rule("delete-collection", "a deletion of a collection deletes exactly the selected objects", async (site) => {
     const [space, other] = [await site.space(), await site.space()];
     for (const name of ["a", "b", "c"])
       await space.create("leases", lease(name, {}, { labels: { app: name === "c" ? "db" : "web" } }));
@@ -183,37 +183,37 @@ export const deletionRules: readonly Rule[] = [
     (await site.delete(space.at("leases"))).is(200);
     (await site.get(space.at("leases"))).lists([]);
   }),
-  rule("delete-collection-marks", "a collection's deletion marks what does not go at once", async (site) => {
-    const space = await site.space();
-    await space.create("pods", boundPod("bound"));
-    await space.create("pods", pod("unbound"));
-    (await site.delete(space.at("pods"), { gracePeriodSeconds: 20 })).is(200);
-    const left = (await site.get(space.at("pods"))).lists(["bound"]);
-    left.same("grace", numberAt(left.items[0], "metadata", "deletionGracePeriodSeconds"), 20);
-  }),
   rule(
-    "delete-owned",
-    "what owns others may be deleted by any propagation policy, and by no unknown one",
+    "delete-collection-marks",
+    "a deletion of a collection marks the objects that are not removed at once",
     async (site) => {
       const space = await site.space();
-      for (const propagationPolicy of ["Background", "Orphan", "Foreground"]) {
-        const name = propagationPolicy.toLowerCase();
-        await space.create("configmaps", configMap(name));
-        (await site.delete(space.at("configmaps", name), { propagationPolicy })).is(200);
-        const left = await site.get(space.at("configmaps", name));
-        // Orphaning and waiting for dependents are finalizers of the garbage collector, which may not be there.
-        if (left.status === 200) {
-          left.holds(
-            "a finalizer of the garbage collector",
-            left.at("metadata"),
-            itemsAt(left.body, "metadata", "finalizers").length === 1,
-          );
-          await site.patch(space.at("configmaps", name), { metadata: { finalizers: null } });
-        }
-      }
-      await space.create("configmaps", configMap("one"));
-      (await site.delete(space.at("configmaps", "one"), { propagationPolicy: "Sideways" })).fails(422, "Invalid");
-      (await site.get(space.at("configmaps", "one"))).is(200);
+      await space.create("pods", boundPod("bound"));
+      await space.create("pods", pod("unbound"));
+      (await site.delete(space.at("pods"), { gracePeriodSeconds: 20 })).is(200);
+      const left = (await site.get(space.at("pods"))).lists(["bound"]);
+      left.same("grace", numberAt(left.items[0], "metadata", "deletionGracePeriodSeconds"), 20);
     },
   ),
+  rule("delete-owned", "an owner can be deleted with each known propagation policy and no other", async (site) => {
+    const space = await site.space();
+    for (const propagationPolicy of ["Background", "Orphan", "Foreground"]) {
+      const name = propagationPolicy.toLowerCase();
+      await space.create("configmaps", configMap(name));
+      (await site.delete(space.at("configmaps", name), { propagationPolicy })).is(200);
+      const left = await site.get(space.at("configmaps", name));
+      // Orphaning and waiting for dependents are finalizers of the garbage collector, which may be missing.
+      if (left.status === 200) {
+        left.holds(
+          "a finalizer of the garbage collector",
+          left.at("metadata"),
+          itemsAt(left.body, "metadata", "finalizers").length === 1,
+        );
+        await site.patch(space.at("configmaps", name), { metadata: { finalizers: null } });
+      }
+    }
+    await space.create("configmaps", configMap("one"));
+    (await site.delete(space.at("configmaps", "one"), { propagationPolicy: "Sideways" })).fails(422, "Invalid");
+    (await site.get(space.at("configmaps", "one"))).is(200);
+  }),
 ];

@@ -16,19 +16,19 @@ const namesIn = async (site: Ground, path: string, list: string): Promise<readon
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 export const discoveryRules: readonly Rule[] = [
-  rule("version", "the server says its version", async (site) => {
+  rule("version", "the server reports its version", async (site) => {
     const version = (await site.get("/version")).is(200);
     version.same("major", version.textAt("major"), "1");
     version.holds("a minor version", version.body, /^\d+/.test(version.textAt("minor")));
     version.holds("a gitVersion", version.body, /^v1\.\d+\.\d+/.test(version.textAt("gitVersion")));
   }),
-  rule("health", "the server says whether it is alive and ready", async (site) => {
+  rule("health", "the server reports whether it is alive and ready", async (site) => {
     for (const path of ["/healthz", "/livez", "/readyz"]) {
       const answer = (await site.get(path)).is(200);
       answer.same("the text", answer.text, "ok");
     }
   }),
-  rule("discovery-groups", "what is served is told group by group, as clients of old ask for it", async (site) => {
+  rule("discovery-groups", "the served groups are listed one by one, for older clients", async (site) => {
     (await site.get("/api")).is(200).shows("APIVersions", "kind").shows(["v1"], "versions");
     (await site.get("/apis")).is(200).shows("APIGroupList", "kind");
     const groups = await namesIn(site, "/apis", "groups");
@@ -42,7 +42,7 @@ export const discoveryRules: readonly Rule[] = [
     apps.shows("apps/v1", "preferredVersion", "groupVersion");
     (await site.get("/apis/chairs.example.com")).is(404);
   }),
-  rule("discovery-resources", "each resource is told with its kind, its scope and its verbs", async (site) => {
+  rule("discovery-resources", "each resource is listed with its kind, scope and verbs", async (site) => {
     const core = (await site.get("/api/v1")).is(200).shows("APIResourceList", "kind").shows("v1", "groupVersion");
     const resources = itemsAt(core.body, "resources");
     for (const [name, kind, namespaced] of [
@@ -75,7 +75,7 @@ export const discoveryRules: readonly Rule[] = [
       allVerbs,
     );
   }),
-  rule("discovery-aggregated", "all of it comes in one document for who asks for that", async (site) => {
+  rule("discovery-aggregated", "all of it is available as one document on request", async (site) => {
     for (const [path, group, resource] of [
       ["/api", "", "pods"],
       ["/apis", "apps", "daemonsets"],
@@ -99,7 +99,7 @@ export const discoveryRules: readonly Rule[] = [
       all.holds("status among the subresources", parts, parts.includes("status"));
     }
   }),
-  rule("openapi-3", "the documentation of each group names its paths and the kinds that they take", async (site) => {
+  rule("openapi-3", "the documentation of each group names its paths and their kinds", async (site) => {
     const index = (await site.get("/openapi/v3")).is(200);
     for (const [path, kind] of [
       ["api/v1", "Pod"],
@@ -118,14 +118,14 @@ export const discoveryRules: readonly Rule[] = [
     }
     (await site.get("/openapi/v3/apis/chairs.example.com/v1")).is(404);
   }),
-  rule("openapi-2", "kubectl finds the older documentation, as JSON and as protobuf", async (site) => {
+  rule("openapi-2", "the older documentation is served as JSON and as protobuf, for kubectl", async (site) => {
     const document = (await site.get("/openapi/v2")).is(200).shows("2.0", "swagger");
     document.holds("definitions", document.text.slice(0, 200), isJsonObject(document.at("definitions")));
     const accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
     const packed = (await site.get("/openapi/v2", {}, { accept })).is(200);
     packed.holds("protobuf", packed.headers["content-type"], /protobuf/.test(packed.headers["content-type"] ?? ""));
   }),
-  rule("access-review", "a client can ask what it may do", async (site) => {
+  rule("access-review", "a client can review its permissions", async (site) => {
     const resourceAttributes = { verb: "get", resource: "nodes" };
     const review = {
       kind: "SelfSubjectAccessReview",

@@ -4,18 +4,18 @@ import type { Ground } from "../ground.ts";
 import { at, configMap, daemonSet, disruptionBudget, event, lease, mergePatch, node, pod } from "../objects.ts";
 import { type Rule, rule } from "../rule.ts";
 import { same } from "../unmet.ts";
-import { type Event, nameOf, told, versionOf } from "../watch-stream.ts";
+import { type Event, eventText, nameOf, versionOf } from "../watch-stream.ts";
 
-/** Where objects of one resource are made, and which. */
+/** A resource, with the path and the form of its objects. */
 interface Place {
   readonly resource: string;
   readonly path: (...parts: readonly string[]) => string;
   readonly create: (name: string) => Promise<Answer>;
-  /** What the names of a rule begin with: boards lie beside those of others. */
+  /** The prefix of a rule's names: boards have no namespace. */
   readonly prefix: string;
 }
 
-/** Every resource that siteward keeps or writes: a server may be right about one and wrong about another. */
+/** Every resource that siteward caches or writes: a server may be right about one and wrong about another. */
 async function places(site: Ground): Promise<readonly Place[]> {
   const space = await site.space();
   const within = (resource: string, made: (name: string) => JsonObject): Place => ({
@@ -47,14 +47,14 @@ const each =
     for (const place of await places(site)) await check(site, place);
   };
 
-/** A server may first mark what it then takes away. */
+/** A server may mark an object before it removes it. */
 const isMark = ({ type, object }: Event): boolean =>
   type === "MODIFIED" && textAt(object, "metadata", "deletionTimestamp") !== "";
 
 export const eachResourceRules: readonly Rule[] = [
   rule(
     "each-watched",
-    "of boards, pods, Leases and all else that is watched, each write is told once and in its order",
+    "for every watched resource each write is sent once and in order",
     each(async (site, { path, create, prefix }) => {
       const { version } = (await site.get(path(), { limit: 1 })).is(200);
       const watch = await site.watch(path(), { resourceVersion: version });
@@ -71,18 +71,18 @@ export const eachResourceRules: readonly Rule[] = [
       }
       (await site.delete(path(one))).is(200);
       tell("ADDED", await create(`${prefix}-3`), `${prefix}-3`);
-      const fits = (seen: Event): boolean => told(seen) === `ADDED ${prefix}-3`;
+      const fits = (seen: Event): boolean => eventText(seen) === `ADDED ${prefix}-3`;
       const events = (await watch.upTo(fits, `ADDED ${prefix}-3`)).filter((each) => nameOf(each).startsWith(prefix));
       const shown = events
         .filter((each) => !isMark(each))
-        .map((each) => (each.type === "DELETED" ? told(each) : `${told(each)} ${versionOf(each)}`));
+        .map((each) => (each.type === "DELETED" ? eventText(each) : `${eventText(each)} ${versionOf(each)}`));
       same(watch.request, "events", shown, [...written.slice(0, -1), `DELETED ${one}`, ...written.slice(-1)]);
       watch.close();
     }),
   ),
   rule(
     "each-listed",
-    "of each of them a list in pages holds every object once",
+    "for every watched resource a paged list has each object once",
     each(async (site, { path, create, prefix }) => {
       const names = Array.from({ length: 5 }, (_, i) => `${prefix}-${i}`);
       for (const name of names) {
@@ -104,7 +104,7 @@ export const eachResourceRules: readonly Rule[] = [
   ),
   rule(
     "each-fenced",
-    "of each of them a stale update, a stale patch and a deletion of a predecessor are refused with 409",
+    "for every resource stale updates, stale patches and deletions of a predecessor are refused with 409",
     each(async (site, { path, create, prefix }) => {
       const name = `${prefix}-1`;
       const old = await create(name);

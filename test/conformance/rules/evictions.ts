@@ -24,7 +24,7 @@ async function healthyPod(site: Ground, space: Space, name: string): Promise<Ans
   return created;
 }
 
-/** A budget as its controller would have judged it. */
+/** A budget with the status that its controller would write. */
 async function budget(site: Ground, space: Space, name: string, disruptionsAllowed: number): Promise<void> {
   const created = await space.create("poddisruptionbudgets", disruptionBudget(name, labels));
   const status = {
@@ -42,7 +42,7 @@ const isMarked = (answer: Answer): boolean => answer.textAt("metadata", "deletio
 export const evictionRules: readonly Rule[] = [
   rule(
     "eviction",
-    "an eviction deletes a pod by its grace period and says in a condition why it went",
+    "an eviction deletes a pod with its grace period and adds a condition with the reason",
     async (site) => {
       const space = await site.space();
       await healthyPod(site, space, "one");
@@ -60,22 +60,26 @@ export const evictionRules: readonly Rule[] = [
       );
     },
   ),
-  rule("eviction-options", "an eviction takes the options of a deletion: grace period, uid, dry run", async (site) => {
-    const space = await site.space();
-    const { uid } = await healthyPod(site, space, "one");
-    (await evict(site, space, "one", { preconditions: { uid: "another" } })).fails(409, "Conflict");
-    (await evict(site, space, "one", { dryRun: ["All"] })).is(201);
-    const kept = (await site.get(space.at("pods", "one"))).is(200);
-    kept.holds("no deletionTimestamp", kept.at("metadata"), !isMarked(kept));
-    (await evict(site, space, "one", { preconditions: { uid }, gracePeriodSeconds: 7 })).is(201);
-    (await site.get(space.at("pods", "one"))).shows(7, "metadata", "deletionGracePeriodSeconds");
-    await healthyPod(site, space, "two");
-    (await evict(site, space, "two", { gracePeriodSeconds: 0 })).is(201);
-    (await site.get(space.at("pods", "two"))).fails(404, "NotFound");
-  }),
+  rule(
+    "eviction-options",
+    "an eviction accepts the options of a deletion: grace period, uid, dry run",
+    async (site) => {
+      const space = await site.space();
+      const { uid } = await healthyPod(site, space, "one");
+      (await evict(site, space, "one", { preconditions: { uid: "another" } })).fails(409, "Conflict");
+      (await evict(site, space, "one", { dryRun: ["All"] })).is(201);
+      const kept = (await site.get(space.at("pods", "one"))).is(200);
+      kept.holds("no deletionTimestamp", kept.at("metadata"), !isMarked(kept));
+      (await evict(site, space, "one", { preconditions: { uid }, gracePeriodSeconds: 7 })).is(201);
+      (await site.get(space.at("pods", "one"))).shows(7, "metadata", "deletionGracePeriodSeconds");
+      await healthyPod(site, space, "two");
+      (await evict(site, space, "two", { gracePeriodSeconds: 0 })).is(201);
+      (await site.get(space.at("pods", "two"))).fails(404, "NotFound");
+    },
+  ),
   rule(
     "eviction-of-nothing",
-    "an eviction of a pod that is not there is told 404; one of another pod than the path's 400",
+    "an eviction of a missing pod gets 404, and one that names another pod than the path gets 400",
     async (site) => {
       const space = await site.space();
       (await evict(site, space, "one")).fails(404, "NotFound");
@@ -87,7 +91,7 @@ export const evictionRules: readonly Rule[] = [
   ),
   rule(
     "eviction-refused",
-    "a disruption budget that allows nothing stands in the way of an eviction: 429 with the cause DisruptionBudget, and nothing happens",
+    "a disruption budget that allows nothing prevents an eviction: 429 with the cause DisruptionBudget, without effect",
     async (site) => {
       const space = await site.space();
       await healthyPod(site, space, "one");
@@ -97,13 +101,13 @@ export const evictionRules: readonly Rule[] = [
       refused.same("the cause", textAt(cause, "reason"), "DisruptionBudget");
       refused.holds("the budget's name in the cause", cause, textAt(cause, "message").includes("web"));
       (await site.get(space.at("pods", "one"))).is(200).shows(undefined, "metadata", "deletionTimestamp");
-      // A deletion is no eviction: no budget stands in its way.
+      // A budget does not prevent a deletion.
       (await site.delete(space.at("pods", "one"))).is(200);
     },
   ),
   rule(
     "eviction-counted",
-    "an eviction that a budget allows is counted: the next one is refused until the budget is judged anew",
+    "a permitted eviction is counted: the next one is refused until the budget's status is updated",
     async (site) => {
       const space = await site.space();
       for (const name of ["one", "two"]) await healthyPod(site, space, name);
@@ -119,7 +123,7 @@ export const evictionRules: readonly Rule[] = [
   ),
   rule(
     "eviction-unjudged",
-    "a budget that nobody has judged yet allows nothing: 429 with a time to wait",
+    "a budget without a current status allows nothing: 429 with a time to wait",
     async (site) => {
       const space = await site.space();
       await healthyPod(site, space, "one");
@@ -129,14 +133,14 @@ export const evictionRules: readonly Rule[] = [
       (await site.get(space.at("pods", "one"))).shows(undefined, "metadata", "deletionTimestamp");
     },
   ),
-  rule("eviction-others", "a budget for other pods, or of another namespace, stands in nobody's way", async (site) => {
+  rule("eviction-others", "a budget for other pods, or of another namespace, has no effect", async (site) => {
     const [space, other] = [await site.space(), await site.space()];
     await healthyPod(site, space, "one");
     await space.create("poddisruptionbudgets", disruptionBudget("db", { app: "db" }));
     await other.create("poddisruptionbudgets", disruptionBudget("web", labels));
     (await evict(site, space, "one")).is(201);
   }),
-  rule("eviction-of-ended", "a pod that has ended, or never ran, is evicted whatever a budget says", async (site) => {
+  rule("eviction-of-ended", "a finished or pending pod is evicted despite a budget", async (site) => {
     const space = await site.space();
     await space.create("poddisruptionbudgets", disruptionBudget("web", labels));
     await healthyPod(site, space, "ended");
@@ -146,7 +150,7 @@ export const evictionRules: readonly Rule[] = [
     await space.create("pods", boundPod("pending", {}, { labels }));
     (await evict(site, space, "pending")).is(201);
   }),
-  rule("eviction-two-budgets", "a pod under two budgets cannot be evicted: 500, and nothing happens", async (site) => {
+  rule("eviction-two-budgets", "a pod under two budgets cannot be evicted: 500, without effect", async (site) => {
     const space = await site.space();
     await healthyPod(site, space, "one");
     await budget(site, space, "web", 1);

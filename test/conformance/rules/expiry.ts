@@ -27,7 +27,7 @@ async function forgotten(site: Ground, space: Space): Promise<string> {
 export const expiryRules: readonly Rule[] = [
   ruleAlone(
     "expired-watch",
-    "a watch from a version that is compacted away is told 410 Expired, as its answer or as an ERROR event: its reader lists again",
+    "a watch from a compacted version gets 410 Expired, as its answer or as an ERROR event: its reader lists again",
     async (site) => {
       const space = await site.space();
       const resourceVersion = await forgotten(site, space);
@@ -42,7 +42,7 @@ export const expiryRules: readonly Rule[] = [
       await watch.end();
     },
   ),
-  ruleAlone("expired-then-list", "a new list after 410 is whole, and a watch goes on from it", async (site) => {
+  ruleAlone("expired-then-list", "a new list after 410 is complete, and a watch continues from it", async (site) => {
     const space = await site.space();
     await forgotten(site, space);
     const list = (await site.get(space.at("events"))).lists(["b", "c", "d", "e", "f", "g"]);
@@ -50,18 +50,14 @@ export const expiryRules: readonly Rule[] = [
     await eventsOf(space, "z");
     same(watch.request, "events", await watch.tells(1), ["ADDED z"]);
   }),
-  ruleAlone(
-    "expired-exact",
-    "a list of an exact version that is compacted away is answered 410 Expired",
-    async (site) => {
-      const space = await site.space();
-      const resourceVersion = await forgotten(site, space);
-      (await site.get(space.at("events"), { resourceVersion, resourceVersionMatch: "Exact" })).fails(410, "Expired");
-    },
-  ),
+  ruleAlone("expired-exact", "a list of an exact, compacted version gets 410 Expired", async (site) => {
+    const space = await site.space();
+    const resourceVersion = await forgotten(site, space);
+    (await site.get(space.at("events"), { resourceVersion, resourceVersionMatch: "Exact" })).fails(410, "Expired");
+  }),
   ruleAlone(
     "expired-continue",
-    "a continue token whose version is compacted away is answered 410 Expired, with a token that lists the rest as it is now",
+    "a continue token with a compacted version gets 410 Expired, with a token that lists the rest in its current state",
     async (site) => {
       const space = await site.space();
       await eventsOf(space, "a", "b", "c", "d", "e", "f");
@@ -81,21 +77,17 @@ export const expiryRules: readonly Rule[] = [
         .shows(undefined, "metadata", "continue");
     },
   ),
-  ruleAlone(
-    "compacted-watch-goes-on",
-    "a watch that keeps up does not notice that history is compacted",
-    async (site) => {
-      const space = await site.space();
-      const { version } = (await site.get(space.at("events"))).is(200);
-      const watch = await site.watch(space.at("events"), { resourceVersion: version });
-      await eventsOf(space, "a", "b");
-      same(watch.request, "events", await watch.tells(2), ["ADDED a", "ADDED b"]);
-      await site.compact();
-      await eventsOf(space, "c");
-      same(watch.request, "events", await watch.tells(1), ["ADDED c"]);
-    },
-  ),
-  ruleAlone("compacted-state-stays", "compaction takes away what was, never what is", async (site) => {
+  ruleAlone("compacted-watch-goes-on", "a watch that keeps up is unaffected by compaction", async (site) => {
+    const space = await site.space();
+    const { version } = (await site.get(space.at("events"))).is(200);
+    const watch = await site.watch(space.at("events"), { resourceVersion: version });
+    await eventsOf(space, "a", "b");
+    same(watch.request, "events", await watch.tells(2), ["ADDED a", "ADDED b"]);
+    await site.compact();
+    await eventsOf(space, "c");
+    same(watch.request, "events", await watch.tells(1), ["ADDED c"]);
+  }),
+  ruleAlone("compacted-state-stays", "compaction removes former states, never current objects", async (site) => {
     const space = await site.space();
     await forgotten(site, space);
     for (const name of ["b", "c", "d", "e", "f", "g"])

@@ -5,7 +5,7 @@ import { type Rule, rule } from "../rule.ts";
 const big = (bytes: number): string => "x".repeat(bytes);
 
 export const failureRules: readonly Rule[] = [
-  rule("not-found", "what is not there is answered 404 NotFound, and the Status names it", async (site) => {
+  rule("not-found", "a missing object gets 404 NotFound, and the Status names it", async (site) => {
     const space = await site.space();
     const refused = (await site.get(space.at("leases", "one"))).fails(404, "NotFound");
     refused.shows({ name: "one", group: "coordination.k8s.io", kind: "leases" }, "details");
@@ -16,7 +16,7 @@ export const failureRules: readonly Rule[] = [
     );
     (await site.get(at("nodes", undefined, site.name()))).fails(404, "NotFound").shows("nodes", "details", "kind");
   }),
-  rule("no-such-resource", "a resource, a subresource or a group that is not served is answered 404", async (site) => {
+  rule("no-such-resource", "an unknown resource, subresource or group gets 404", async (site) => {
     const space = await site.space();
     await space.create("configmaps", configMap("one"));
     (await site.get(`/api/v1/namespaces/${space.name}/chairs`)).fails(404, "NotFound");
@@ -26,7 +26,7 @@ export const failureRules: readonly Rule[] = [
     (await site.post("/apis/chairs.example.com/v1/chairs", { kind: "Chair" })).is(404);
     (await site.get("/nowhere")).is(404);
   }),
-  rule("method-not-allowed", "a method that a place does not know is answered 405", async (site) => {
+  rule("method-not-allowed", "an unsupported method gets 405", async (site) => {
     const space = await site.space();
     await space.create("configmaps", configMap("one"));
     (await site.put(space.at("configmaps"), configMap("one"))).fails(405, "MethodNotAllowed");
@@ -37,7 +37,7 @@ export const failureRules: readonly Rule[] = [
   }),
   rule(
     "unreadable",
-    "a body that cannot be read is refused with 400, one of another type with 415, and nothing is stored",
+    "an unreadable body is refused with 400 and one of another type with 415, and nothing is stored",
     async (site) => {
       const space = await site.space();
       const post = (body: string, type?: string) =>
@@ -50,7 +50,7 @@ export const failureRules: readonly Rule[] = [
       (await site.get(space.at("configmaps"), { fieldSelector: "metadata.name!=kube-root-ca.crt" })).lists([]);
     },
   ),
-  rule("invalid", "what is wrong with an object is answered 422 Invalid, with a cause for each field", async (site) => {
+  rule("invalid", "an invalid object gets 422 Invalid, with a cause for each field", async (site) => {
     const space = await site.space();
     const spec = { containers: [{ image: "a" }, { name: "two" }], tolerations: [] };
     const refused = (await site.post(space.at("pods"), boundPod("one", spec))).fails(422, "Invalid");
@@ -67,7 +67,7 @@ export const failureRules: readonly Rule[] = [
     (await site.post(space.at("pods"), boundPod("one", { containers: [] }))).fails(422, "Invalid");
     (await site.get(space.at("pods"))).lists([]);
   }),
-  rule("too-large", "a body that is too large is refused with 413, an object that is with 422 or 413", async (site) => {
+  rule("too-large", "a body above the limit is refused with 413, an object above it with 422 or 413", async (site) => {
     const space = await site.space();
     (await site.post(space.at("configmaps"), configMap("huge", { a: big(4 * 1024 * 1024) }))).is(413);
     const large = await site.post(space.at("configmaps"), configMap("large", { a: big(1024 * 1024), b: big(200_000) }));
@@ -81,7 +81,7 @@ export const failureRules: readonly Rule[] = [
   }),
   rule(
     "strict-fields",
-    "unknown and repeated members are refused where the client wants it strictly, warned of where it wants that, else ignored",
+    "unknown and repeated members are refused, reported as warnings or ignored, as the client requests",
     async (site) => {
       const space = await site.space();
       const post = (name: string, fieldValidation: string | undefined, body: string) =>
@@ -110,7 +110,7 @@ export const failureRules: readonly Rule[] = [
       (await post("wrong", "Sometimes", unknown)).fails(422, "Invalid");
     },
   ),
-  rule("field-types", "a member of another type than its kind has is refused with 400", async (site) => {
+  rule("field-types", "a member of the wrong type is refused with 400", async (site) => {
     const space = await site.space();
     (await site.post(space.at("pods"), boundPod("one", { hostNetwork: "yes" }))).fails(400, "BadRequest");
     (await site.post(space.at("pods"), boundPod("one", { tolerations: {} }))).fails(400, "BadRequest");
@@ -118,7 +118,7 @@ export const failureRules: readonly Rule[] = [
     (await site.post(space.at("pods"), { ...boundPod("one"), spec: [] })).fails(400, "BadRequest");
     (await site.get(space.at("pods"))).lists([]);
   }),
-  rule("patch-types", "a patch that would give a member another type is refused with 422", async (site) => {
+  rule("patch-types", "a patch that gives a member the wrong type is refused with 422", async (site) => {
     const space = await site.space();
     const path = space.at("leases", "one");
     const created = await space.create("leases", lease("one", { holderIdentity: "a" }));

@@ -7,7 +7,7 @@ import { versionOf } from "../watch-stream.ts";
 export const leaseRules: readonly Rule[] = [
   rule(
     "lease-micro-time",
-    "the times of a Lease are kept to the microsecond, as they were written: a change of them is a heartbeat",
+    "the times of a Lease are kept to the microsecond: a change of them is a heartbeat",
     async (site) => {
       const space = await site.space();
       const path = space.at("leases", "one");
@@ -38,7 +38,7 @@ export const leaseRules: readonly Rule[] = [
   ),
   rule(
     "lease-renewal",
-    "each renewal is a write of its own with a higher version, told to who watches",
+    "each renewal is a separate write with a higher version and an event for watches",
     async (site) => {
       const space = await site.space();
       const path = space.at("leases", "one");
@@ -51,55 +51,47 @@ export const leaseRules: readonly Rule[] = [
       for (const renewTime of times) {
         renewals.push(`${renewTime} ${(await site.patch(path, { spec: { renewTime } })).is(200).version}`);
       }
-      const told: string[] = [];
-      while (told.length < times.length) {
+      const events: string[] = [];
+      while (events.length < times.length) {
         const event = await watch.next("ten renewals");
-        told.push(`${textAt(event.object, "spec", "renewTime")} ${versionOf(event)}`);
+        events.push(`${textAt(event.object, "spec", "renewTime")} ${versionOf(event)}`);
       }
-      same(watch.request, "renewals", told, renewals);
-      same(watch.request, "how many versions", new Set(told.map((one) => one.split(" ")[1])).size, times.length);
+      same(watch.request, "renewals", events, renewals);
+      same(watch.request, "how many versions", new Set(events.map((one) => one.split(" ")[1])).size, times.length);
     },
   ),
-  rule(
-    "lease-taken-over",
-    "a Lease is taken over by whoever updates it from the state that he saw, and by nobody else",
-    async (site) => {
-      const space = await site.space();
-      const path = space.at("leases", "one");
-      await space.create("leases", lease("one", { holderIdentity: "pi-1", leaseTransitions: 0 }));
-      const seen = (await site.get(path)).is(200);
-      const by = (holderIdentity: string) => ({ ...seen.body, spec: { holderIdentity, leaseTransitions: 1 } });
-      const answers = await Promise.all(["pi-2", "pi-3", "pi-4"].map((holder) => site.put(path, by(holder))));
-      seen.same("statuses", answers.map(({ status }) => status).toSorted(), [200, 409, 409]);
-      const winner = answers.find(({ status }) => status === 200);
-      (await site.get(path))
-        .shows(winner?.at("spec", "holderIdentity"), "spec", "holderIdentity")
-        .shows(1, "spec", "leaseTransitions");
-      // By patch, the version that was seen is tested.
-      const test = [
-        { op: "test", path: "/metadata/resourceVersion", value: seen.version },
-        { op: "replace", path: "/spec/holderIdentity", value: "late" },
-      ];
-      (await site.patch(path, test, jsonPatch)).fails(422, "Invalid");
-    },
-  ),
-  rule(
-    "lease-released",
-    "a holder lets go by an empty identity or none; annotations that travel with the Lease stay",
-    async (site) => {
-      const space = await site.space();
-      const path = space.at("leases", "one");
-      const annotations = { "siteward.test/budget": '{"east":0.5}' };
-      await space.create("leases", lease("one", { holderIdentity: "pi-1", leaseDurationSeconds: 15 }, { annotations }));
-      const released = (await site.patch(path, { spec: { holderIdentity: "", leaseDurationSeconds: 1 } })).is(200);
-      released
-        .shows({ holderIdentity: "", leaseDurationSeconds: 1 }, "spec")
-        .shows(annotations, "metadata", "annotations");
-      (await site.patch(path, { spec: { holderIdentity: null } })).shows({ leaseDurationSeconds: 1 }, "spec");
-      (await site.patch(path, { spec: null })).is(200).shows(annotations, "metadata", "annotations");
-    },
-  ),
-  rule("lease-checked", "a Lease whose duration or times make no sense is refused", async (site) => {
+  rule("lease-taken-over", "a Lease is taken over only by an update from its latest state", async (site) => {
+    const space = await site.space();
+    const path = space.at("leases", "one");
+    await space.create("leases", lease("one", { holderIdentity: "pi-1", leaseTransitions: 0 }));
+    const seen = (await site.get(path)).is(200);
+    const by = (holderIdentity: string) => ({ ...seen.body, spec: { holderIdentity, leaseTransitions: 1 } });
+    const answers = await Promise.all(["pi-2", "pi-3", "pi-4"].map((holder) => site.put(path, by(holder))));
+    seen.same("statuses", answers.map(({ status }) => status).toSorted(), [200, 409, 409]);
+    const winner = answers.find(({ status }) => status === 200);
+    (await site.get(path))
+      .shows(winner?.at("spec", "holderIdentity"), "spec", "holderIdentity")
+      .shows(1, "spec", "leaseTransitions");
+    // A patch tests the version of the read.
+    const test = [
+      { op: "test", path: "/metadata/resourceVersion", value: seen.version },
+      { op: "replace", path: "/spec/holderIdentity", value: "late" },
+    ];
+    (await site.patch(path, test, jsonPatch)).fails(422, "Invalid");
+  }),
+  rule("lease-released", "a holder releases a Lease by an empty identity or none; annotations stay", async (site) => {
+    const space = await site.space();
+    const path = space.at("leases", "one");
+    const annotations = { "siteward.test/budget": '{"east":0.5}' };
+    await space.create("leases", lease("one", { holderIdentity: "pi-1", leaseDurationSeconds: 15 }, { annotations }));
+    const released = (await site.patch(path, { spec: { holderIdentity: "", leaseDurationSeconds: 1 } })).is(200);
+    released
+      .shows({ holderIdentity: "", leaseDurationSeconds: 1 }, "spec")
+      .shows(annotations, "metadata", "annotations");
+    (await site.patch(path, { spec: { holderIdentity: null } })).shows({ leaseDurationSeconds: 1 }, "spec");
+    (await site.patch(path, { spec: null })).is(200).shows(annotations, "metadata", "annotations");
+  }),
+  rule("lease-checked", "a Lease with an invalid duration or times is refused", async (site) => {
     const space = await site.space();
     for (const spec of [{ leaseDurationSeconds: 0 }, { leaseDurationSeconds: -1 }, { leaseTransitions: -1 }]) {
       (await site.post(space.at("leases"), lease("one", { holderIdentity: "a", ...spec }))).fails(422, "Invalid");
@@ -115,7 +107,7 @@ export const leaseRules: readonly Rule[] = [
     }
     (await site.get(space.at("leases"))).lists([]);
   }),
-  rule("lease-metadata", "a Lease can be asked for, written and watched by its metadata alone", async (site) => {
+  rule("lease-metadata", "a Lease can be read, written and watched by its metadata alone", async (site) => {
     const space = await site.space();
     const spec = { holderIdentity: "pi-1", renewTime: "2026-01-02T03:04:05.000001Z" };
     const created = await space.create("leases", lease("one", spec, { labels: { a: "b" } }));
@@ -140,7 +132,7 @@ export const leaseRules: readonly Rule[] = [
   }),
   rule(
     "lease-by-update",
-    "an update of a Lease that is not there makes it, whatever version it names: heartbeats begin so",
+    "an update of a missing Lease creates it, whatever version it names: heartbeats begin so",
     async (site) => {
       const space = await site.space();
       const put = await site.put(space.at("leases", "one"), lease("one", { holderIdentity: "a" }));

@@ -7,7 +7,7 @@ import { same } from "../unmet.ts";
 export const listRules: readonly Rule[] = [
   rule(
     "list-after-write",
-    "a list shows every write that was answered before it: a decision is made from what was just written",
+    "a list includes every write that was answered before it: decisions rely on just written objects",
     async (site) => {
       const space = await site.space();
       const leases = space.at("leases");
@@ -22,7 +22,7 @@ export const listRules: readonly Rule[] = [
   ),
   rule(
     "list-shape",
-    "a list names its kind and version, and its items are whole objects: readers decode by it",
+    "a list has a kind and a version, and its items are complete objects: readers rely on it",
     async (site) => {
       const space = await site.space();
       const [created] = await space.leases("one");
@@ -35,7 +35,7 @@ export const listRules: readonly Rule[] = [
   ),
   rule(
     "list-version",
-    "the resourceVersion of a list is not older than that of any of its items: a watch goes on from it",
+    "the resourceVersion of a list is not older than that of any of its items: a watch continues from it",
     async (site) => {
       const space = await site.space();
       await space.leases("one", "two", "three");
@@ -46,7 +46,7 @@ export const listRules: readonly Rule[] = [
       list.holds(`a list at ${newest} or later`, list.version, BigInt(list.version) >= newest);
     },
   ),
-  rule("list-order", "a list comes in the order of namespace and name: pages go on by it", async (site) => {
+  rule("list-order", "a list is ordered by namespace and name: pages continue by it", async (site) => {
     const space = await site.space();
     const names = ["b", "a-b", "a", "a.b", "c", "a0", "ab"];
     await space.leases(...names);
@@ -58,20 +58,24 @@ export const listRules: readonly Rule[] = [
     );
     all.same("order", keys, keys.toSorted());
   }),
-  rule("list-scope", "a namespace's list holds that namespace, the list of all holds every one", async (site) => {
-    const [here, there] = [await site.space(), await site.space()];
-    await here.leases("same", "here");
-    await there.leases("same");
-    (await site.get(here.at("leases"))).lists(["here", "same"]);
-    const all = (await site.get(at("leases"))).is(200);
-    const ours = all.items
-      .map((item) => `${textAt(item, "metadata", "namespace")}/${textAt(item, "metadata", "name")}`)
-      .filter((key) => key.startsWith(`${here.name}/`) || key.startsWith(`${there.name}/`));
-    const expected = [`${here.name}/here`, `${here.name}/same`, `${there.name}/same`];
-    all.same("own objects among all", ours, expected.toSorted());
-    (await site.get(at("leases", site.name()))).is(200).shows([], "items");
-  }),
-  rule("get-after-write", "an object that is read is the one that was written last, in every member", async (site) => {
+  rule(
+    "list-scope",
+    "the list of a namespace has only its objects, the list of all has those of every namespace",
+    async (site) => {
+      const [here, there] = [await site.space(), await site.space()];
+      await here.leases("same", "here");
+      await there.leases("same");
+      (await site.get(here.at("leases"))).lists(["here", "same"]);
+      const all = (await site.get(at("leases"))).is(200);
+      const ours = all.items
+        .map((item) => `${textAt(item, "metadata", "namespace")}/${textAt(item, "metadata", "name")}`)
+        .filter((key) => key.startsWith(`${here.name}/`) || key.startsWith(`${there.name}/`));
+      const expected = [`${here.name}/here`, `${here.name}/same`, `${there.name}/same`];
+      all.same("own objects among all", ours, expected.toSorted());
+      (await site.get(at("leases", site.name()))).is(200).shows([], "items");
+    },
+  ),
+  rule("get-after-write", "a read returns the last written object in every member", async (site) => {
     const space = await site.space();
     const map = configMap(
       "one",
@@ -91,7 +95,7 @@ export const listRules: readonly Rule[] = [
   }),
   ruleAlone(
     "list-consistent",
-    "a list is one state, also while others write, and later lists are not older: no reader sees a half of something",
+    "a list is one consistent state despite concurrent writes, and later lists are not older",
     async (site) => {
       const space = await site.space();
       await space.leases("first", "second");
@@ -131,7 +135,7 @@ export const listRules: readonly Rule[] = [
   ),
   ruleAlone(
     "list-position",
-    "the version of a list is that of the newest write in it, to the very write: the next one is told to who watches from it",
+    "the version of a list is that of the newest write in it, exactly: a watch from it gets the next write",
     async (site) => {
       const space = await site.space();
       for (let i = 0; i < 10; i++) {

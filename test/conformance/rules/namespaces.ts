@@ -3,7 +3,7 @@ import { at, configMap, lease } from "../objects.ts";
 import { type Rule, rule } from "../rule.ts";
 
 export const namespaceRules: readonly Rule[] = [
-  rule("namespaces-at-start", "the namespaces of every cluster are there and cannot be taken away", async (site) => {
+  rule("namespaces-at-start", "the namespaces of every cluster exist and cannot be deleted", async (site) => {
     const list = (await site.get(at("namespaces"))).is(200);
     const needed = ["default", "kube-node-lease", "kube-public", "kube-system"];
     list.holds(
@@ -17,7 +17,7 @@ export const namespaceRules: readonly Rule[] = [
   }),
   rule(
     "namespace",
-    "a new namespace is active, carries its name as a label and is held until it is empty",
+    "a new namespace is active, has its name as a label, and a finalizer until it is empty",
     async (site) => {
       const name = site.name();
       const created = await site.make("namespaces", { kind: "Namespace", apiVersion: "v1", metadata: { name } });
@@ -32,7 +32,7 @@ export const namespaceRules: readonly Rule[] = [
       );
     },
   ),
-  rule("namespace-missing", "nothing is put into a namespace that is not there", async (site) => {
+  rule("namespace-missing", "nothing can be created in a missing namespace", async (site) => {
     const missing = site.name();
     const refused = (await site.post(at("configmaps", missing), configMap("one"))).fails(404, "NotFound");
     refused.shows({ name: missing, kind: "namespaces" }, "details");
@@ -41,7 +41,7 @@ export const namespaceRules: readonly Rule[] = [
   }),
   rule(
     "namespace-terminating",
-    "nothing new is put into a namespace that is being deleted: 403 with the cause NamespaceTerminating; what is there can be changed",
+    "a terminating namespace accepts no new objects, 403 with the cause NamespaceTerminating; existing ones can be changed",
     async (site) => {
       const space = await site.space();
       await space.create("leases", lease("one", {}, { finalizers: ["siteward.test/hold"] }));

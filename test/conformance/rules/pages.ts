@@ -27,7 +27,7 @@ async function pagesOf(
 
 const namesIn = (pages: readonly Answer[]): readonly string[] => pages.flatMap(({ names }) => names);
 
-/** Asks for the first page and fails unless there is a further one. */
+/** Requests the first page and fails unless there is another one. */
 async function firstPage(
   site: Ground,
   path: string,
@@ -43,7 +43,7 @@ async function firstPage(
 export const pageRules: readonly Rule[] = [
   rule(
     "page-size",
-    "a page holds as many objects as its limit says, and the last one the rest: a small board reads page by page",
+    "a page has as many objects as its limit, and the last one has the rest: a small board reads page by page",
     async (site) => {
       const space = await site.space();
       await space.leases(...ten);
@@ -58,7 +58,7 @@ export const pageRules: readonly Rule[] = [
       pages.at(-1)?.same("the last page's continue", pages.at(-1)?.textAt("metadata", "continue"), "");
     },
   ),
-  rule("page-exact", "a page that ends with the last object is the last page, also where it is full", async (site) => {
+  rule("page-exact", "a page that ends with the last object is the last page, even if it is full", async (site) => {
     const space = await site.space();
     await space.leases("a", "b", "c", "d");
     const pages = await pagesOf(site, space.at("leases"), { limit: 2 });
@@ -73,33 +73,29 @@ export const pageRules: readonly Rule[] = [
       .lists(["a", "b", "c", "d"])
       .shows(undefined, "metadata", "continue");
   }),
-  rule("page-of-one", "pages of one object hold each object once, in the order of the list", async (site) => {
+  rule("page-of-one", "pages of one object have each object once, in the order of the list", async (site) => {
     const space = await site.space();
     await space.leases("b", "a-b", "a", "a.b", "ab", "a0");
     const pages = await pagesOf(site, space.at("leases"), { limit: 1 });
     pages[0]?.same("names of all pages", namesIn(pages), ["a", "a-b", "a.b", "a0", "ab", "b"]);
   }),
-  rule(
-    "page-remaining",
-    "a page says how many objects come after it; where it does not know, it says nothing",
-    async (site) => {
-      const space = await site.space();
-      await space.leases(...ten);
-      const [page] = await firstPage(site, space.at("leases"), 3);
-      const left = numberAt(page.body, "metadata", "remainingItemCount");
-      page.holds("remainingItemCount 7, or none", left, left === undefined || left === 7);
-    },
-  ),
+  rule("page-remaining", "a page reports the number of remaining objects, if the server knows it", async (site) => {
+    const space = await site.space();
+    await space.leases(...ten);
+    const [page] = await firstPage(site, space.at("leases"), 3);
+    const left = numberAt(page.body, "metadata", "remainingItemCount");
+    page.holds("remainingItemCount 7, or none", left, left === undefined || left === 7);
+  }),
   rule(
     "page-one-version",
-    "all pages show the state of the first one, whatever is written between them: nothing is lost and nothing comes twice",
+    "all pages show the state of the first one despite writes in between: nothing is lost or repeated",
     async (site) => {
       const space = await site.space();
       const leases = space.at("leases");
       await space.leases(...ten);
       const pages = await pagesOf(site, leases, { limit: 3 }, async (page) => {
         if (page > 1) return;
-        // Before the place where the pages go on, behind it, at it.
+        // Before, after and at the key at which the pages continue.
         await space.leases("lease-00", "lease-55", "lease-99");
         (await site.delete(space.at("leases", "lease-1"))).is(200);
         (await site.delete(space.at("leases", "lease-2"))).is(200);
@@ -119,7 +115,7 @@ export const pageRules: readonly Rule[] = [
   ),
   rule(
     "page-then-watch",
-    "a watch from the version of the pages tells exactly what was written after the first of them",
+    "a watch from the version of the pages gets exactly the writes after the first page",
     async (site) => {
       const space = await site.space();
       const leases = space.at("leases");
@@ -134,7 +130,7 @@ export const pageRules: readonly Rule[] = [
       pages[0]?.same("events", await watch.tells(3), ["ADDED e", "DELETED c", "ADDED z"]);
     },
   ),
-  rule("page-rest", "a continue token without a limit yields all the rest", async (site) => {
+  rule("page-rest", "a continue token without a limit returns all the rest", async (site) => {
     const space = await site.space();
     await space.leases(...ten);
     const [page, token] = await firstPage(site, space.at("leases"), 3);
@@ -144,7 +140,7 @@ export const pageRules: readonly Rule[] = [
   }),
   rule(
     "page-selected",
-    "with a selector, pages hold what is selected and nothing else, and none of it is lost between them",
+    "with a selector, pages have exactly the selected objects, and none is lost between them",
     async (site) => {
       const space = await site.space();
       for (const [i, name] of ten.entries())
@@ -155,7 +151,7 @@ export const pageRules: readonly Rule[] = [
       pages[0]?.holds("no page of more than 2", largest, largest <= 2);
     },
   ),
-  rule("page-all-namespaces", "pages over all namespaces go from one namespace into the next", async (site) => {
+  rule("page-all-namespaces", "pages over all namespaces continue from one namespace to the next", async (site) => {
     const spaces = [await site.space(), await site.space()];
     const mark = site.name();
     for (const space of spaces) {
@@ -169,7 +165,7 @@ export const pageRules: readonly Rule[] = [
     pages[0]?.same("objects in all pages", found, expected.toSorted());
     pages[0]?.same("how many pages", pages.length, 2);
   }),
-  rule("page-token-unknown", "a continue token that no server made is refused with 400", async (site) => {
+  rule("page-token-unknown", "a forged continue token is refused with 400", async (site) => {
     const space = await site.space();
     for (const token of ["nonsense", Buffer.from('{"v":"other","rv":1,"start":"a"}').toString("base64url")]) {
       (await site.get(space.at("leases"), { limit: 2, continue: token })).fails(400, "BadRequest");
@@ -177,7 +173,7 @@ export const pageRules: readonly Rule[] = [
   }),
   rule(
     "page-token-with-version",
-    "a continue token knows its version: another one beside it is refused with 400",
+    "a continue token has its own version: a resourceVersion beside it is refused with 400",
     async (site) => {
       const space = await site.space();
       await space.leases("a", "b", "c");
@@ -188,7 +184,7 @@ export const pageRules: readonly Rule[] = [
       );
     },
   ),
-  rule("page-not-older", "pages of a state that is not older than a known one lose nothing", async (site) => {
+  rule("page-not-older", "pages with resourceVersionMatch NotOlderThan lose nothing", async (site) => {
     const space = await site.space();
     await space.leases(...ten);
     const resourceVersion = (await site.get(space.at("leases"))).version;

@@ -4,7 +4,7 @@ import { type Rule, rule } from "../rule.ts";
 export const patchRules: readonly Rule[] = [
   rule(
     "merge-patch",
-    "a merge patch sets what it names, removes what it names null, and leaves the rest",
+    "a merge patch sets its members, removes those that are null, and keeps the rest",
     async (site) => {
       const space = await site.space();
       const path = space.at("configmaps", "one");
@@ -29,7 +29,7 @@ export const patchRules: readonly Rule[] = [
     (await site.patch(path, { spec: { taints: [taint("a"), taint("b")] } })).is(200);
     (await site.patch(path, { spec: { taints: [taint("c")] } })).is(200).shows([taint("c")], "spec", "taints");
   }),
-  rule("json-patch", "a JSON patch does its operations in turn", async (site) => {
+  rule("json-patch", "a JSON patch applies its operations in order", async (site) => {
     const space = await site.space();
     const path = space.at("configmaps", "one");
     await space.create("configmaps", configMap("one", { a: "1" }, { annotations: { "siteward.test/note": "x" } }));
@@ -49,7 +49,7 @@ export const patchRules: readonly Rule[] = [
   }),
   rule(
     "json-patch-test",
-    "a JSON patch whose test does not hold is refused with 422 and changes nothing: fenced writes stand on it",
+    "a JSON patch whose test does not hold is refused with 422 and changes nothing: fenced writes rely on it",
     async (site) => {
       const space = await site.space();
       const path = space.at("configmaps", "one");
@@ -89,7 +89,7 @@ export const patchRules: readonly Rule[] = [
     (await site.patch(path, patch, jsonPatch)).is(200).shows(expected, "spec", "taints");
     (await site.patch(path, [{ op: "remove", path: "/spec/taints/9" }], jsonPatch)).fails(422, "Invalid");
   }),
-  rule("json-patch-impossible", "a JSON patch that cannot be done is refused with 422", async (site) => {
+  rule("json-patch-impossible", "an inapplicable JSON patch is refused with 422", async (site) => {
     const space = await site.space();
     const path = space.at("configmaps", "one");
     await space.create("configmaps", configMap("one", { a: "1" }));
@@ -102,7 +102,7 @@ export const patchRules: readonly Rule[] = [
     }
     (await site.get(path)).shows({ a: "1" }, "data");
   }),
-  rule("patch-type", "a patch of a type that is not known is refused with 415", async (site) => {
+  rule("patch-type", "a patch of an unknown type is refused with 415", async (site) => {
     const space = await site.space();
     const path = space.at("configmaps", "one");
     await space.create("configmaps", configMap("one"));
@@ -111,7 +111,7 @@ export const patchRules: readonly Rule[] = [
     }
     (await site.get(path)).shows(undefined, "data");
   }),
-  rule("patch-unreadable", "a patch that is no JSON is refused with 400", async (site) => {
+  rule("patch-unreadable", "a patch that is not JSON is refused with 400", async (site) => {
     const space = await site.space();
     const path = space.at("configmaps", "one");
     await space.create("configmaps", configMap("one"));
@@ -119,7 +119,7 @@ export const patchRules: readonly Rule[] = [
     (await site.patch(path, "[{]", jsonPatch)).fails(400, "BadRequest");
     (await site.patch(path, { op: "add" }, jsonPatch)).fails(400, "BadRequest");
   }),
-  rule("patch-of-identity", "a patch cannot make an object another one", async (site) => {
+  rule("patch-of-identity", "a patch cannot change an object's identity", async (site) => {
     const space = await site.space();
     const path = space.at("configmaps", "one");
     const created = await space.create("configmaps", configMap("one"));
@@ -130,12 +130,12 @@ export const patchRules: readonly Rule[] = [
     const kept = (await site.patch(path, { metadata: { creationTimestamp: "2001-01-01T00:00:00Z" } })).is(200);
     kept.shows(created.at("metadata", "creationTimestamp"), "metadata", "creationTimestamp");
   }),
-  rule("patch-of-nothing", "a patch of what is not there is refused with 404 and makes nothing", async (site) => {
+  rule("patch-of-nothing", "a patch of a missing object is refused with 404 and creates nothing", async (site) => {
     const space = await site.space();
     (await site.patch(space.at("configmaps", "one"), { data: { a: "1" } })).fails(404, "NotFound");
     (await site.get(space.at("configmaps", "one"))).fails(404, "NotFound");
   }),
-  rule("patch-checked", "what a patch makes of an object is checked like any other write", async (site) => {
+  rule("patch-checked", "the result of a patch is validated like any other write", async (site) => {
     const space = await site.space();
     await space.create("pods", boundPod("one"));
     (await site.patch(space.at("pods", "one"), { spec: { nodeName: "another" } })).fails(422, "Invalid");
@@ -149,7 +149,7 @@ export const patchRules: readonly Rule[] = [
   }),
   rule(
     "apply",
-    "server-side apply makes what is not there, merges into what is, and wants a field manager",
+    "server-side apply creates missing objects, merges into existing ones, and requires a field manager",
     async (site) => {
       const space = await site.space();
       const path = space.at("configmaps", "one");

@@ -7,7 +7,7 @@ import { same } from "../unmet.ts";
 const dry = { dryRun: "All" };
 
 export const requestRules: readonly Rule[] = [
-  rule("dry-run", "a dry run answers as the write would and changes nothing; nobody is told of it", async (site) => {
+  rule("dry-run", "a dry run answers like the write, but changes nothing and sends no event", async (site) => {
     const space = await site.space();
     const created = await space.create("leases", lease("one", { holderIdentity: "a" }));
     const watch = await site.watch(space.at("leases"), { resourceVersion: created.version });
@@ -53,7 +53,7 @@ export const requestRules: readonly Rule[] = [
     const plain = (await site.get(space.at("configmaps", "one"), { pretty: false })).is(200);
     plain.holds("one line", plain.text, !plain.text.trim().includes("\n"));
   }),
-  rule("gzip", "a large list is packed for who takes that, a small answer and a watch are not", async (site) => {
+  rule("gzip", "a large list is compressed on request; small answers and watches are not", async (site) => {
     const space = await site.space();
     for (const name of ["a", "b", "c"])
       await space.create("configmaps", configMap(name, { text: "words and words ".repeat(6000) }));
@@ -86,7 +86,7 @@ export const requestRules: readonly Rule[] = [
       )
     ).is(200);
   }),
-  rule("http2", "lists, writes and a watch go side by side over one connection of HTTP/2", async (site) => {
+  rule("http2", "lists, writes and a watch share one HTTP/2 connection", async (site) => {
     const space = await site.space();
     await space.leases("a", "b");
     const { version } = (await site.get(space.at("leases"))).is(200);

@@ -26,41 +26,37 @@ const relabel = async (
 };
 
 export const selectorRules: readonly Rule[] = [
-  rule(
-    "label-selectors",
-    "label selectors select what they say: by value, by set, by presence, and all of them together",
-    async (site) => {
-      const space = await site.space();
-      await leasesWithLabels(space);
-      const selected: Readonly<Record<string, string>> = {
-        "": "abcde",
-        "app=web": "ab",
-        "app==web": "ab",
-        "app!=web": "cde",
-        "app in (web,db)": "abc",
-        "app in (web, db),tier": "ab",
-        "app notin (web)": "cde",
-        "app notin (web,db)": "de",
-        app: "abce",
-        "!app": "d",
-        "app=": "e",
-        "app=web,tier=back": "b",
-        "app=web,tier!=back": "a",
-        "tier in (front,back),app=web,!none": "ab",
-        "app=web,app=db": "",
-        "size>3": "b",
-        "size<11": "a",
-        "unknown=x": "",
-        "unknown!=x": "abcde",
-      };
-      for (const [labelSelector, names] of Object.entries(selected)) {
-        (await site.get(space.at("leases"), { labelSelector })).lists([...names]);
-      }
-    },
-  ),
+  rule("label-selectors", "label selectors select by value, by set, by presence, and by combinations", async (site) => {
+    const space = await site.space();
+    await leasesWithLabels(space);
+    const selected: Readonly<Record<string, string>> = {
+      "": "abcde",
+      "app=web": "ab",
+      "app==web": "ab",
+      "app!=web": "cde",
+      "app in (web,db)": "abc",
+      "app in (web, db),tier": "ab",
+      "app notin (web)": "cde",
+      "app notin (web,db)": "de",
+      app: "abce",
+      "!app": "d",
+      "app=": "e",
+      "app=web,tier=back": "b",
+      "app=web,tier!=back": "a",
+      "tier in (front,back),app=web,!none": "ab",
+      "app=web,app=db": "",
+      "size>3": "b",
+      "size<11": "a",
+      "unknown=x": "",
+      "unknown!=x": "abcde",
+    };
+    for (const [labelSelector, names] of Object.entries(selected)) {
+      (await site.get(space.at("leases"), { labelSelector })).lists([...names]);
+    }
+  }),
   rule(
     "label-selectors-wrong",
-    "a label selector that cannot be read is refused with 400, and never selects everything",
+    "an invalid label selector is refused with 400, and never selects everything",
     async (site) => {
       const space = await site.space();
       await leasesWithLabels(space);
@@ -79,35 +75,39 @@ export const selectorRules: readonly Rule[] = [
       (await site.get(space.at("leases"))).lists(["a", "b", "c", "d", "e"]);
     },
   ),
-  rule("field-selectors", "field selectors select by name, namespace and what a kind offers besides", async (site) => {
-    const space = await site.space();
-    for (const name of ["a", "b"]) await space.create("pods", boundPod(name, { nodeName: `conformance-${name}` }));
-    await space.create("pods", pod("c"));
-    (await site.patch(space.at("pods", "b", "status"), { status: { phase: "Running" } })).is(200);
-    const selected: Readonly<Record<string, string>> = {
-      "metadata.name=a": "a",
-      "metadata.name!=a": "bc",
-      [`metadata.namespace=${space.name}`]: "abc",
-      "metadata.namespace=other": "",
-      "spec.nodeName=conformance-a": "a",
-      "spec.nodeName==conformance-b": "b",
-      "spec.nodeName!=": "ab",
-      "spec.nodeName=": "c",
-      "status.phase=Running": "b",
-      "status.phase!=Running": "ac",
-      "status.phase!=Running,spec.nodeName!=": "a",
-      "spec.schedulerName=conformance-none,metadata.name!=b": "ac",
-      "spec.restartPolicy=Always": "abc",
-    };
-    for (const [fieldSelector, names] of Object.entries(selected)) {
-      (await site.get(space.at("pods"), { fieldSelector })).lists([...names]);
-    }
-    const all = (
-      await site.get(at("pods"), { fieldSelector: `spec.nodeName=conformance-a,metadata.namespace=${space.name}` })
-    ).is(200);
-    all.same("names among all namespaces", all.names, ["a"]);
-  }),
-  rule("field-selectors-of-boards", "boards are selected by whether they take pods", async (site) => {
+  rule(
+    "field-selectors",
+    "field selectors select by name, namespace and the further fields of a kind",
+    async (site) => {
+      const space = await site.space();
+      for (const name of ["a", "b"]) await space.create("pods", boundPod(name, { nodeName: `conformance-${name}` }));
+      await space.create("pods", pod("c"));
+      (await site.patch(space.at("pods", "b", "status"), { status: { phase: "Running" } })).is(200);
+      const selected: Readonly<Record<string, string>> = {
+        "metadata.name=a": "a",
+        "metadata.name!=a": "bc",
+        [`metadata.namespace=${space.name}`]: "abc",
+        "metadata.namespace=other": "",
+        "spec.nodeName=conformance-a": "a",
+        "spec.nodeName==conformance-b": "b",
+        "spec.nodeName!=": "ab",
+        "spec.nodeName=": "c",
+        "status.phase=Running": "b",
+        "status.phase!=Running": "ac",
+        "status.phase!=Running,spec.nodeName!=": "a",
+        "spec.schedulerName=conformance-none,metadata.name!=b": "ac",
+        "spec.restartPolicy=Always": "abc",
+      };
+      for (const [fieldSelector, names] of Object.entries(selected)) {
+        (await site.get(space.at("pods"), { fieldSelector })).lists([...names]);
+      }
+      const all = (
+        await site.get(at("pods"), { fieldSelector: `spec.nodeName=conformance-a,metadata.namespace=${space.name}` })
+      ).is(200);
+      all.same("names among all namespaces", all.names, ["a"]);
+    },
+  ),
+  rule("field-selectors-of-boards", "boards are selected by spec.unschedulable", async (site) => {
     const [open, closed] = [site.name(), site.name()];
     await site.make("nodes", { ...node(open), metadata: { name: open } });
     await site.make("nodes", { ...node(closed, { unschedulable: true }), metadata: { name: closed } });
@@ -119,7 +119,7 @@ export const selectorRules: readonly Rule[] = [
     );
     (await site.get(at("nodes"), { fieldSelector: `metadata.name=${open}` })).lists([open]);
   }),
-  rule("field-selectors-wrong", "a field that cannot be selected by is refused with 400", async (site) => {
+  rule("field-selectors-wrong", "an unsupported field is refused with 400", async (site) => {
     const space = await site.space();
     for (const fieldSelector of ["spec.containers=x", "metadata.labels=x", "nonsense", "metadata.name"]) {
       (await site.get(space.at("pods"), { fieldSelector })).fails(400, "BadRequest");
@@ -128,7 +128,7 @@ export const selectorRules: readonly Rule[] = [
   }),
   rule(
     "watch-selected",
-    "to a watch with a selector, what comes into the selection is ADDED and what leaves it DELETED: a cache of it stays right",
+    "a watch with a selector sends ADDED for an object that enters it and DELETED for one that leaves: its cache stays right",
     async (site) => {
       const space = await site.space();
       await leasesWithLabels(space);
@@ -154,7 +154,7 @@ export const selectorRules: readonly Rule[] = [
   ),
   rule(
     "watch-left",
-    "the event that an object left a selection carries the state that was selected, at the version of the change",
+    "the DELETED event of an object that leaves a selection has its last selected state, at the version of the change",
     async (site) => {
       const space = await site.space();
       const created = await space.create("leases", lease("a", { holderIdentity: "pi-1" }, { labels: { app: "web" } }));
@@ -170,7 +170,7 @@ export const selectorRules: readonly Rule[] = [
       same(watch.request, "version", textAt(event.object, "metadata", "resourceVersion"), version);
     },
   ),
-  rule("watch-by-fields", "a watch of one board's pods tells of a pod from when it is bound there", async (site) => {
+  rule("watch-by-fields", "a watch of one board's pods includes a pod from its binding on", async (site) => {
     const space = await site.space();
     await space.create("pods", boundPod("elsewhere"));
     await space.create("pods", pod("one"));
@@ -199,7 +199,7 @@ export const selectorRules: readonly Rule[] = [
       ["ADDED one", "MODIFIED one", "DELETED one"],
     );
   }),
-  rule("watch-initial-selected", "the initial events of a watch are those selected", async (site) => {
+  rule("watch-initial-selected", "the initial events of a watch follow its selector", async (site) => {
     const space = await site.space();
     await leasesWithLabels(space);
     const { version } = (await site.get(space.at("leases"))).is(200);

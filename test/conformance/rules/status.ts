@@ -5,7 +5,7 @@ import { type Rule, rule } from "../rule.ts";
 const ready = (status: string): JsonObject => ({ type: "Ready", status });
 
 export const statusRules: readonly Rule[] = [
-  rule("status-not-by-update", "who writes an object leaves its status as it is", async (site) => {
+  rule("status-not-by-update", "an update of an object does not change its status", async (site) => {
     const space = await site.space();
     const path = space.at("pods", "one");
     const created = await space.create("pods", { ...boundPod("one"), status: { phase: "Running", podIP: "10.9.9.9" } });
@@ -22,7 +22,7 @@ export const statusRules: readonly Rule[] = [
     (await site.patch(path, { status: null }, strategicPatch)).is(200).shows("Running", "status", "phase");
     (await site.get(path)).shows("Running", "status", "phase");
   }),
-  rule("status-by-status", "who writes the status leaves the rest as it is", async (site) => {
+  rule("status-by-status", "an update of the status does not change the rest", async (site) => {
     const space = await site.space();
     const path = space.at("daemonsets", "one");
     const created = await space.create("daemonsets", daemonSet("one"));
@@ -40,24 +40,20 @@ export const statusRules: readonly Rule[] = [
     (await site.get(path)).shows(created.at("spec"), "spec").shows(1, "status", "numberReady");
     (await site.get(`${path}/status`)).is(200).shows("DaemonSet", "kind").shows(1, "status", "numberReady");
   }),
-  rule(
-    "status-of-boards",
-    "a board's kubelet and its judge write by status and by object without undoing each other",
-    async (site) => {
-      const name = site.name();
-      const path = at("nodes", undefined, name);
-      await site.make("nodes", { ...node(name), metadata: { name } });
-      const taints = [{ key: "conformance", value: "x", effect: "NoSchedule" }];
-      (await site.patch(path, { spec: { taints } }, strategicPatch)).is(200).shows(taints, "spec", "taints");
-      const status = { conditions: [ready("True")], capacity: { cpu: "4" } };
-      const reported = (await site.patch(`${path}/status`, { spec: { taints: [] }, status }, strategicPatch)).is(200);
-      reported
-        .shows(taints, "spec", "taints")
-        .same("Ready", textAt(itemsAt(reported.body, "status", "conditions")[0], "status"), "True");
-      (await site.patch(path, { status: { capacity: { cpu: "9" } } })).is(200).shows("4", "status", "capacity", "cpu");
-      (await site.get(path)).shows(taints, "spec", "taints").shows("4", "status", "capacity", "cpu");
-    },
-  ),
+  rule("status-of-boards", "writes of a board's status and of its object do not undo each other", async (site) => {
+    const name = site.name();
+    const path = at("nodes", undefined, name);
+    await site.make("nodes", { ...node(name), metadata: { name } });
+    const taints = [{ key: "conformance", value: "x", effect: "NoSchedule" }];
+    (await site.patch(path, { spec: { taints } }, strategicPatch)).is(200).shows(taints, "spec", "taints");
+    const status = { conditions: [ready("True")], capacity: { cpu: "4" } };
+    const reported = (await site.patch(`${path}/status`, { spec: { taints: [] }, status }, strategicPatch)).is(200);
+    reported
+      .shows(taints, "spec", "taints")
+      .same("Ready", textAt(itemsAt(reported.body, "status", "conditions")[0], "status"), "True");
+    (await site.patch(path, { status: { capacity: { cpu: "9" } } })).is(200).shows("4", "status", "capacity", "cpu");
+    (await site.get(path)).shows(taints, "spec", "taints").shows("4", "status", "capacity", "cpu");
+  }),
   rule(
     "status-conditions",
     "a strategic-merge patch of the status changes one condition and keeps the others",
@@ -90,7 +86,7 @@ export const statusRules: readonly Rule[] = [
   ),
   rule(
     "status-by-json-patch",
-    "a JSON patch of the status is one of the whole object, of which the status is kept",
+    "a JSON patch of the status addresses the whole object, but changes only the status",
     async (site) => {
       const space = await site.space();
       const path = space.at("pods", "one");
@@ -126,7 +122,7 @@ export const statusRules: readonly Rule[] = [
   }),
   rule(
     "generation",
-    "the generation counts changes of what is wished for, not of status, labels or annotations",
+    "the generation counts changes of the spec, not of status, labels or annotations",
     async (site) => {
       const space = await site.space();
       const path = space.at("daemonsets", "one");

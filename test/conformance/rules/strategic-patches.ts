@@ -52,7 +52,7 @@ export const strategicPatchRules: readonly Rule[] = [
       patched.same("env of main", named, { A: "1", B: "9", C: "3" });
     },
   ),
-  rule("strategic-delete", "$patch: delete takes an item out by its key, and only that", async (site) => {
+  rule("strategic-delete", "$patch: delete removes an item by its key, and no other", async (site) => {
     const space = await site.space();
     const path = space.at("deployments", "one");
     await space.create(
@@ -63,7 +63,7 @@ export const strategicPatchRules: readonly Rule[] = [
     const patched = (await site.patch(path, patch, strategicPatch)).is(200);
     patched.same("containers", containersOf(patched), ["main main:1", "third third:1"]);
   }),
-  rule("strategic-replace", "$patch: replace puts the patch in the place of a list or an object", async (site) => {
+  rule("strategic-replace", "$patch: replace replaces a list or an object by the patch", async (site) => {
     const space = await site.space();
     const path = space.at("deployments", "one");
     await space.create("deployments", withContainers("one", [container("main"), container("side")]));
@@ -97,7 +97,7 @@ export const strategicPatchRules: readonly Rule[] = [
   }),
   rule(
     "strategic-primitives",
-    "$deleteFromPrimitiveList takes values out of a list that is merged by value",
+    "$deleteFromPrimitiveList removes values from a list that is merged by value",
     async (site) => {
       const space = await site.space();
       const path = space.at("configmaps", "one");
@@ -119,7 +119,7 @@ export const strategicPatchRules: readonly Rule[] = [
       ]);
     },
   ),
-  rule("strategic-order", "$setElementOrder says in which order a merged list stands", async (site) => {
+  rule("strategic-order", "$setElementOrder determines the order of a merged list", async (site) => {
     const space = await site.space();
     const path = space.at("deployments", "one");
     await space.create("deployments", withContainers("one", [container("main"), container("side")]));
@@ -196,22 +196,18 @@ export const strategicPatchRules: readonly Rule[] = [
     );
     moved.same("addresses", found, { InternalIP: "10.0.0.2", Hostname: "pi" });
   }),
-  rule(
-    "strategic-wrong",
-    "a strategic-merge patch that makes no sense is refused and changes nothing",
-    async (site) => {
-      const space = await site.space();
-      const path = space.at("deployments", "one");
-      const created = await space.create("deployments", withContainers("one", [container("main")]));
-      for (const patch of [
-        template({ containers: [{ image: "no-name:1" }] }),
-        template({ containers: [{ name: "main", $patch: "unknown" }] }),
-        template({ containers: "main" }),
-      ]) {
-        const refused = await site.patch(path, patch, strategicPatch);
-        refused.holds("a refusal", refused.status, refused.status >= 400);
-      }
-      (await site.get(path)).shows(created.version, "metadata", "resourceVersion");
-    },
-  ),
+  rule("strategic-wrong", "an invalid strategic-merge patch is refused and changes nothing", async (site) => {
+    const space = await site.space();
+    const path = space.at("deployments", "one");
+    const created = await space.create("deployments", withContainers("one", [container("main")]));
+    for (const patch of [
+      template({ containers: [{ image: "no-name:1" }] }),
+      template({ containers: [{ name: "main", $patch: "unknown" }] }),
+      template({ containers: "main" }),
+    ]) {
+      const refused = await site.patch(path, patch, strategicPatch);
+      refused.holds("a refusal", refused.status, refused.status >= 400);
+    }
+    (await site.get(path)).shows(created.version, "metadata", "resourceVersion");
+  }),
 ];

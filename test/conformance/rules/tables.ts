@@ -35,7 +35,7 @@ export const tableRules: readonly Rule[] = [
     one.same("columns", columnsOf(one), ["Name", "Data", "Age"]);
     one.same("cells", itemsAt(itemsAt(one.body, "rows")[0], "cells").slice(0, 2), ["one", 2]);
   }),
-  rule("table-of-boards", "boards and pods come with the columns that people know", async (site) => {
+  rule("table-of-boards", "boards and pods have the usual columns", async (site) => {
     const space = await site.space();
     const name = site.name();
     await site.make("nodes", { ...node(name), metadata: { name } });
@@ -49,22 +49,26 @@ export const tableRules: readonly Rule[] = [
     pods.same("columns", columnsOf(pods), ["Name", "Ready", "Status", "Restarts", "Age", ...more]);
     pods.same("cells", itemsAt(itemsAt(pods.body, "rows")[0], "cells").slice(0, 4), ["one", "0/1", "Pending", "0"]);
   }),
-  rule("table-objects", "a row carries the metadata of its object, all of it or nothing, as asked", async (site) => {
-    const space = await site.space();
-    const created = await space.create("leases", lease("a", { holderIdentity: "pi-1" }));
-    const rowOf = async (query: { readonly includeObject?: string }) =>
-      valueAt(itemsAt((await site.get(space.at("leases"), query, asTable)).is(200).body, "rows")[0], "object");
-    const usual = await rowOf({});
-    created.same("kind of the usual row's object", textAt(usual, "kind"), "PartialObjectMetadata");
-    created.same("its metadata", valueAt(usual, "metadata"), created.at("metadata"));
-    created.same("the object asked for", valueAt(await rowOf({ includeObject: "Object" }), "spec"), {
-      holderIdentity: "pi-1",
-    });
-    const none = (await rowOf({ includeObject: "None" })) ?? null;
-    created.same("no object", none, null);
-    (await site.get(space.at("leases"), { includeObject: "Some" }, asTable)).fails(400, "BadRequest");
-  }),
-  rule("table-pages", "a Table can be read in pages and by selectors like a list", async (site) => {
+  rule(
+    "table-objects",
+    "a row has the metadata of its object, the whole object or nothing, as requested",
+    async (site) => {
+      const space = await site.space();
+      const created = await space.create("leases", lease("a", { holderIdentity: "pi-1" }));
+      const rowOf = async (query: { readonly includeObject?: string }) =>
+        valueAt(itemsAt((await site.get(space.at("leases"), query, asTable)).is(200).body, "rows")[0], "object");
+      const usual = await rowOf({});
+      created.same("kind of the usual row's object", textAt(usual, "kind"), "PartialObjectMetadata");
+      created.same("its metadata", valueAt(usual, "metadata"), created.at("metadata"));
+      created.same("the object asked for", valueAt(await rowOf({ includeObject: "Object" }), "spec"), {
+        holderIdentity: "pi-1",
+      });
+      const none = (await rowOf({ includeObject: "None" })) ?? null;
+      created.same("no object", none, null);
+      (await site.get(space.at("leases"), { includeObject: "Some" }, asTable)).fails(400, "BadRequest");
+    },
+  ),
+  rule("table-pages", "a Table supports pages and selectors like a list", async (site) => {
     const space = await site.space();
     for (const name of ["a", "b", "c"])
       await space.create("leases", lease(name, {}, { labels: { odd: String(name !== "b") } }));
@@ -85,7 +89,7 @@ export const tableRules: readonly Rule[] = [
       ["a", "c"],
     );
   }),
-  rule("table-watch", "a watch of Tables tells each change as a Table of one row", async (site) => {
+  rule("table-watch", "a watch of Tables sends each change as a Table of one row", async (site) => {
     const space = await site.space();
     const { version } = (await site.get(space.at("leases"))).is(200);
     const watch = await site.watch(space.at("leases"), { resourceVersion: version }, asTable.accept);
@@ -99,7 +103,7 @@ export const tableRules: readonly Rule[] = [
   }),
   rule(
     "metadata-only",
-    "objects can be asked for by their metadata alone: what is not read costs nothing",
+    "objects can be requested by their metadata alone: unread members cost nothing",
     async (site) => {
       const space = await site.space();
       const created = await space.create("configmaps", configMap("one", { a: "1" }, { labels: { app: "web" } }));
@@ -115,7 +119,7 @@ export const tableRules: readonly Rule[] = [
       list.same("metadata of the item", valueAt(list.items[0], "metadata"), created.at("metadata"));
     },
   ),
-  rule("not-acceptable", "who accepts nothing that is served is told 406", async (site) => {
+  rule("not-acceptable", "a request that accepts no served type gets 406", async (site) => {
     const space = await site.space();
     for (const accept of [
       "text/html",

@@ -1,7 +1,7 @@
 import { lease } from "../objects.ts";
 import { type Rule, rule } from "../rule.ts";
 
-/** So far ahead that no server is there. */
+/** A version that no server has reached. */
 const farAhead = 1_000_000_000;
 
 export const versionRules: readonly Rule[] = [
@@ -16,7 +16,7 @@ export const versionRules: readonly Rule[] = [
       (await site.get(path)).shows(last, "metadata", "resourceVersion");
     }
   }),
-  rule("version-of-no-change", "a write that changes nothing is no write: the resourceVersion stays", async (site) => {
+  rule("version-of-no-change", "a write without a change keeps the resourceVersion", async (site) => {
     const space = await site.space();
     const path = space.at("configmaps", "one");
     const created = await space.create("configmaps", {
@@ -29,7 +29,7 @@ export const versionRules: readonly Rule[] = [
     (await site.put(path, created.body)).shows(created.version, "metadata", "resourceVersion");
     (await site.patch(path, {})).is(200).shows(created.version, "metadata", "resourceVersion");
   }),
-  rule("version-unset", "without a resourceVersion, reads and lists show the newest state", async (site) => {
+  rule("version-unset", "without a resourceVersion, reads and lists return the newest state", async (site) => {
     const space = await site.space();
     await space.leases("one");
     for (let i = 0; i < 10; i++) {
@@ -40,7 +40,7 @@ export const versionRules: readonly Rule[] = [
       list.holds(`version ${version} or later`, list.version, BigInt(list.version) >= BigInt(version));
     }
   }),
-  rule("version-any", "resourceVersion 0 is answered at once with some state that was true", async (site) => {
+  rule("version-any", "resourceVersion 0 returns some former or current state at once", async (site) => {
     const space = await site.space();
     const [one] = await space.leases("one");
     const newest = (await site.get(space.at("leases"))).is(200).version;
@@ -56,7 +56,7 @@ export const versionRules: readonly Rule[] = [
   }),
   rule(
     "version-exact",
-    "an exact resourceVersion shows the state of then, whatever was written since",
+    "an exact resourceVersion returns the state of that version, despite later writes",
     async (site) => {
       const space = await site.space();
       const leases = space.at("leases");
@@ -73,7 +73,7 @@ export const versionRules: readonly Rule[] = [
       (await site.get(leases)).lists(["b", "c"]);
     },
   ),
-  rule("version-not-older", "a state that is not older than a known one holds what was known then", async (site) => {
+  rule("version-not-older", "resourceVersionMatch NotOlderThan includes the state of that version", async (site) => {
     const space = await site.space();
     for (const name of ["a", "b", "c", "d"]) {
       const { version } = await space.create("leases", lease(name));
@@ -86,7 +86,7 @@ export const versionRules: readonly Rule[] = [
   }),
   rule(
     "version-too-large",
-    "a resourceVersion that is not reached yet is answered 504 Timeout with the cause ResourceVersionTooLarge: the reader asks again",
+    "a resourceVersion in the future gets 504 Timeout with the cause ResourceVersionTooLarge: the reader retries",
     async (site) => {
       const space = await site.space();
       const [one] = await space.leases("one");
@@ -102,13 +102,13 @@ export const versionRules: readonly Rule[] = [
       }
     },
   ),
-  rule("version-unreadable", "a resourceVersion that is no number is refused with 400", async (site) => {
+  rule("version-unreadable", "a resourceVersion that is not a number is refused with 400", async (site) => {
     const space = await site.space();
     for (const resourceVersion of ["abc", "-1", "1.5"]) {
       (await site.get(space.at("leases"), { resourceVersion })).fails(400, "BadRequest");
     }
   }),
-  rule("version-match", "resourceVersionMatch that means nothing is refused with 422", async (site) => {
+  rule("version-match", "an invalid resourceVersionMatch is refused with 422", async (site) => {
     const space = await site.space();
     const { version } = (await site.get(space.at("leases"))).is(200);
     for (const query of [

@@ -3,31 +3,31 @@ import type { Ground, Space } from "../ground.ts";
 import { at, configMap, lease, node, pod } from "../objects.ts";
 import { type Rule, rule, ruleAlone } from "../rule.ts";
 import { holds, same } from "../unmet.ts";
-import { type Event, told, versionOf, type WatchStream } from "../watch-stream.ts";
+import { type Event, eventText, versionOf, type WatchStream } from "../watch-stream.ts";
 
-/** The version of the collection now: a watch from here tells everything after it. */
+/** The current version of the collection: a watch from here sends all later changes. */
 const versionNow = async (site: Ground, path: string): Promise<string> => (await site.get(path)).is(200).version;
 
 /** One write as its own answer told it, or "" where the answer does not say the version (a deletion). */
 interface Written {
-  readonly told: string;
+  readonly eventText: string;
   readonly version: string;
 }
 
-/** Creates, changes, deletes and makes anew, several objects interleaved. Yields what a watch must tell. */
+/** Creates, changes, deletes and recreates several objects, interleaved. Yields the expected events. */
 async function writes(site: Ground, space: Space): Promise<readonly Written[]> {
   const written: Written[] = [];
   const create = async (name: string): Promise<void> => {
     const { version } = await space.create("leases", lease(name));
-    written.push({ told: `ADDED ${name}`, version });
+    written.push({ eventText: `ADDED ${name}`, version });
   };
   const change = async (name: string, holderIdentity: string): Promise<void> => {
     const { version } = (await site.patch(space.at("leases", name), { spec: { holderIdentity } })).is(200);
-    written.push({ told: `MODIFIED ${name}`, version });
+    written.push({ eventText: `MODIFIED ${name}`, version });
   };
   const remove = async (name: string): Promise<void> => {
     (await site.delete(space.at("leases", name))).is(200);
-    written.push({ told: `DELETED ${name}`, version: "" });
+    written.push({ eventText: `DELETED ${name}`, version: "" });
   };
   await create("a");
   await create("b");
@@ -53,8 +53,8 @@ function checkOrder(request: string, events: readonly Event[], written: readonly
   same(
     request,
     "events, in this order",
-    events.map(told),
-    written.map((one) => one.told),
+    events.map(eventText),
+    written.map((one) => one.eventText),
   );
   const versions = events.map(versionOf);
   const known = versions.map((version, i) => written[i]?.version || version);
@@ -64,12 +64,12 @@ function checkOrder(request: string, events: readonly Event[], written: readonly
 }
 
 const upTo = (watch: WatchStream, name: string): Promise<readonly Event[]> =>
-  watch.upTo((event) => told(event) === `ADDED ${name}`, `ADDED ${name}`);
+  watch.upTo((event) => eventText(event) === `ADDED ${name}`, `ADDED ${name}`);
 
 export const watchOrderRules: readonly Rule[] = [
   rule(
     "watch-order",
-    "a watch tells every write once, in its order, with the state and version that the write was answered with",
+    "a watch sends every write once, in order, with the state and version of its answer",
     async (site) => {
       const space = await site.space();
       const watch = await site.watch(space.at("leases"), {
@@ -81,7 +81,7 @@ export const watchOrderRules: readonly Rule[] = [
   ),
   rule(
     "watch-late",
-    "a watch from an earlier version tells the same as one that was there all the time",
+    "a watch from an earlier version sends the same events as one that was always open",
     async (site) => {
       const space = await site.space();
       const resourceVersion = await versionNow(site, space.at("leases"));
@@ -90,7 +90,7 @@ export const watchOrderRules: readonly Rule[] = [
       checkOrder(watch.request, await upTo(watch, "z"), written);
     },
   ),
-  rule("watch-objects", "an event carries the whole object as it was written, with its kind", async (site) => {
+  rule("watch-objects", "an event has the complete object as written, with its kind", async (site) => {
     const space = await site.space();
     const watch = await site.watch(space.at("configmaps"), {
       resourceVersion: await versionNow(site, space.at("configmaps")),
@@ -120,32 +120,28 @@ export const watchOrderRules: readonly Rule[] = [
       BigInt(versionOf({ type, object })) > BigInt(changed.version),
     );
   }),
-  rule(
-    "watch-anew",
-    "an object that is made anew under its name is DELETED and ADDED, with another uid",
-    async (site) => {
-      const space = await site.space();
-      const watch = await site.watch(space.at("leases"), {
-        resourceVersion: await versionNow(site, space.at("leases")),
-      });
-      const uids: string[] = [];
-      for (let i = 0; i < 5; i++) {
-        uids.push((await space.create("leases", lease("one"))).uid);
-        (await site.delete(space.at("leases", "one"))).is(200);
-      }
-      await space.leases("z");
-      const events = await upTo(watch, "z");
-      const seen = events.slice(0, -1).map((event) => `${event.type} ${textAt(event.object, "metadata", "uid")}`);
-      same(
-        watch.request,
-        "events",
-        seen,
-        uids.flatMap((uid) => [`ADDED ${uid}`, `DELETED ${uid}`]),
-      );
-      same(watch.request, "uids, each another", new Set(uids).size, uids.length);
-    },
-  ),
-  rule("watch-no-change", "what changes nothing is told to nobody", async (site) => {
+  rule("watch-anew", "a recreated object is DELETED and ADDED, with another uid", async (site) => {
+    const space = await site.space();
+    const watch = await site.watch(space.at("leases"), {
+      resourceVersion: await versionNow(site, space.at("leases")),
+    });
+    const uids: string[] = [];
+    for (let i = 0; i < 5; i++) {
+      uids.push((await space.create("leases", lease("one"))).uid);
+      (await site.delete(space.at("leases", "one"))).is(200);
+    }
+    await space.leases("z");
+    const events = await upTo(watch, "z");
+    const seen = events.slice(0, -1).map((event) => `${event.type} ${textAt(event.object, "metadata", "uid")}`);
+    same(
+      watch.request,
+      "events",
+      seen,
+      uids.flatMap((uid) => [`ADDED ${uid}`, `DELETED ${uid}`]),
+    );
+    same(watch.request, "uids, each another", new Set(uids).size, uids.length);
+  }),
+  rule("watch-no-change", "a write without a change sends no event", async (site) => {
     const space = await site.space();
     await space.leases("one");
     const watch = await site.watch(space.at("leases"), { resourceVersion: await versionNow(site, space.at("leases")) });
@@ -154,11 +150,11 @@ export const watchOrderRules: readonly Rule[] = [
     (await site.post(space.at("leases"), lease("one"))).fails(409, "AlreadyExists");
     (await site.patch(space.at("leases", "two"), { spec: { holderIdentity: "nobody" } })).fails(404, "NotFound");
     await space.leases("z");
-    same(watch.request, "events", (await upTo(watch, "z")).map(told), ["ADDED z"]);
+    same(watch.request, "events", (await upTo(watch, "z")).map(eventText), ["ADDED z"]);
   }),
   ruleAlone(
     "watch-burst",
-    "under a burst of many writers every watch tells each write once, in one order for all, each object's in its own",
+    "under a burst of writers all watches send each write once, in the same order",
     async (site) => {
       const space = await site.space();
       const path = space.at("leases");
@@ -182,14 +178,14 @@ export const watchOrderRules: readonly Rule[] = [
         .toSorted(([a], [b]) => Number(BigInt(a) - BigInt(b)))
         .map(([version, one]) => `${version} ${one}`);
       for (const watch of [early, amid, late]) {
-        const events = (await upTo(watch, "z")).slice(0, -1).map((event) => `${versionOf(event)} ${told(event)}`);
+        const events = (await upTo(watch, "z")).slice(0, -1).map((event) => `${versionOf(event)} ${eventText(event)}`);
         same(watch.request, "events", events, expected);
       }
     },
   ),
   rule(
     "watch-boards",
-    "boards and pods of all namespaces are told in order too, their status included",
+    "boards and pods of all namespaces are also sent in order, including their status",
     async (site) => {
       const space = await site.space();
       const name = site.name();
@@ -218,7 +214,7 @@ export const watchOrderRules: readonly Rule[] = [
       const types = (await ownUntilGone(pods, name)).map(
         ({ type, object }) => `${type} ${textAt(object, "status", "phase")}`,
       );
-      // A pod that runs nowhere goes at once; watchers may first see that it is to go.
+      // An unbound pod is removed at once; watches may get its mark first.
       const brief = types.filter((type, i) => type !== types[i - 1]);
       same(pods.request, "events of the pod", brief, ["ADDED Pending", "MODIFIED Running", "DELETED Running"]);
     },

@@ -4,7 +4,7 @@ import type { Ground, Space } from "../ground.ts";
 import { at, lease } from "../objects.ts";
 import { type Rule, rule } from "../rule.ts";
 import { holds, same, shown, Unmet } from "../unmet.ts";
-import { type Event, told, versionOf } from "../watch-stream.ts";
+import { type Event, eventText, versionOf } from "../watch-stream.ts";
 
 const names = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, i) => `lease-${String(i).padStart(3, "0")}`);
@@ -12,7 +12,7 @@ const names = (count: number): readonly string[] =>
 export const watchPositionRules: readonly Rule[] = [
   rule(
     "watch-from-list",
-    "a watch from a list's version begins just behind it: nothing between them is lost or told twice",
+    "a watch from a list's version begins right after it: nothing in between is lost or repeated",
     async (site) => {
       const space = await site.space();
       await space.leases("a", "b");
@@ -24,7 +24,7 @@ export const watchPositionRules: readonly Rule[] = [
       same(watch.request, "events", await watch.tells(3), ["ADDED c", "DELETED a", "ADDED z"]);
     },
   ),
-  rule("watch-from-object", "a watch from an object's version begins just behind that write", async (site) => {
+  rule("watch-from-object", "a watch from an object's version begins right after that write", async (site) => {
     const space = await site.space();
     const [, two] = await space.leases("one", "two", "three");
     const watch = await site.watch(space.at("leases"), { resourceVersion: two?.version ?? "" });
@@ -33,13 +33,13 @@ export const watchPositionRules: readonly Rule[] = [
   }),
   rule(
     "watch-from-any",
-    "a watch from resourceVersion 0, or from none, begins with what is there as ADDED, and goes on from it",
+    "a watch from resourceVersion 0, or from none, begins with the present objects as ADDED and continues from there",
     async (site) => {
       const space = await site.space();
       await space.leases("a", "b", "gone");
       (await site.patch(space.at("leases", "a"), { spec: { holderIdentity: "new" } })).is(200);
       (await site.delete(space.at("leases", "gone"))).is(200);
-      // Whoever takes any state may get one that is a moment old: this one is not.
+      // Any state may be slightly old, unlike this one.
       const version = (await site.get(space.at("leases"))).version;
       (await site.get(space.at("leases"), { resourceVersion: version, resourceVersionMatch: "NotOlderThan" })).is(200);
       for (const query of [{}, { resourceVersion: 0 }, { resourceVersion: "" }]) {
@@ -54,20 +54,20 @@ export const watchPositionRules: readonly Rule[] = [
   ),
   rule(
     "watch-resume",
-    "a watch that is resumed from the last event tells what comes after it, without a gap and nothing twice",
+    "a watch resumed from the last event sends the following ones without gaps or repetition",
     async (site) => {
       const space = await site.space();
       const path = space.at("leases");
       let { version } = (await site.get(path)).is(200);
       const seen: string[] = [];
-      // The link is lost again and again, each time after another number of events.
+      // The link is lost repeatedly, each time after another number of events.
       const read = async (): Promise<void> => {
         for (let cut = 1; seen.length < 80; cut = (cut % 7) + 1) {
           const watch = await site.watch(path, { resourceVersion: version });
           for (let i = 0; i < cut && seen.length < 80; i++) {
             const event = await watch.next(`80 events; ${seen.length} came: ${shown(seen)}`);
             holds(watch.request, "an event", event, event.type !== "ERROR");
-            seen.push(told(event));
+            seen.push(eventText(event));
             version = versionOf(event);
           }
           watch.close();
@@ -78,21 +78,17 @@ export const watchPositionRules: readonly Rule[] = [
       same(`GET ${path}?watch=true, resumed`, "all events", seen, expected);
     },
   ),
-  rule(
-    "watch-resume-deleted",
-    "a watch that is resumed tells of what was deleted while nobody watched",
-    async (site) => {
-      const space = await site.space();
-      await space.leases("a", "b", "c");
-      const { version } = (await site.get(space.at("leases"))).is(200);
-      (await site.delete(space.at("leases", "b"))).is(200);
-      await space.leases("d");
-      (await site.delete(space.at("leases", "d"))).is(200);
-      const watch = await site.watch(space.at("leases"), { resourceVersion: version });
-      same(watch.request, "events", await watch.tells(3), ["DELETED b", "ADDED d", "DELETED d"]);
-    },
-  ),
-  rule("watch-two", "two watches of one collection tell the same", async (site) => {
+  rule("watch-resume-deleted", "a resumed watch sends deletions that happened in between", async (site) => {
+    const space = await site.space();
+    await space.leases("a", "b", "c");
+    const { version } = (await site.get(space.at("leases"))).is(200);
+    (await site.delete(space.at("leases", "b"))).is(200);
+    await space.leases("d");
+    (await site.delete(space.at("leases", "d"))).is(200);
+    const watch = await site.watch(space.at("leases"), { resourceVersion: version });
+    same(watch.request, "events", await watch.tells(3), ["DELETED b", "ADDED d", "DELETED d"]);
+  }),
+  rule("watch-two", "two watches of one collection send the same events", async (site) => {
     const space = await site.space();
     const { version } = (await site.get(space.at("leases"))).is(200);
     const watches = [
@@ -105,7 +101,7 @@ export const watchPositionRules: readonly Rule[] = [
   }),
   rule(
     "watch-scope",
-    "a watch of a namespace tells of nothing elsewhere, a watch of all of every namespace",
+    "a watch of a namespace sends only its events, a watch of all namespaces those of each",
     async (site) => {
       const [here, there] = [await site.space(), await site.space()];
       const { version } = (await site.get(at("leases"))).is(200);
@@ -122,10 +118,10 @@ export const watchPositionRules: readonly Rule[] = [
       const ours = events.filter(({ object }) =>
         [here.name, there.name].includes(textAt(object, "metadata", "namespace")),
       );
-      same(all.request, "events", ours.map(told), ["ADDED there", "ADDED here", "ADDED there-too", "ADDED z"]);
+      same(all.request, "events", ours.map(eventText), ["ADDED there", "ADDED here", "ADDED there-too", "ADDED z"]);
     },
   ),
-  rule("watch-one", "a watch with a field selector for one name tells of that object alone", async (site) => {
+  rule("watch-one", "a watch with a field selector for one name sends only that object's events", async (site) => {
     const space = await site.space();
     await space.leases("one", "other");
     const { version } = (await site.get(space.at("leases"), { fieldSelector: "metadata.name=one" })).lists(["one"]);
@@ -140,22 +136,18 @@ export const watchPositionRules: readonly Rule[] = [
     await space.leases("one");
     same(watch.request, "events", await watch.tells(3), ["MODIFIED one", "DELETED one", "ADDED one"]);
   }),
-  rule(
-    "watch-ends",
-    "a watch ends after the time that was asked for, as a stream that is over and not as an error",
-    async (site) => {
-      const space = await site.space();
-      const { version } = (await site.get(space.at("leases"))).is(200);
-      const begun = performance.now();
-      const watch = await site.watch(space.at("leases"), { resourceVersion: version, timeoutSeconds: 2 });
-      await space.leases("one");
-      const events = await watch.end();
-      const seconds = (performance.now() - begun) / 1000;
-      same(watch.request, "events", events.map(told), ["ADDED one"]);
-      holds(watch.request, "an end after 2 s", `${seconds.toFixed(1)} s`, seconds > 1.5 && seconds < 15);
-    },
-  ),
-  rule("watch-lasts", "a watch on which nothing happens stays open", async (site) => {
+  rule("watch-ends", "a watch ends cleanly after the requested time, not with an error", async (site) => {
+    const space = await site.space();
+    const { version } = (await site.get(space.at("leases"))).is(200);
+    const begun = performance.now();
+    const watch = await site.watch(space.at("leases"), { resourceVersion: version, timeoutSeconds: 2 });
+    await space.leases("one");
+    const events = await watch.end();
+    const seconds = (performance.now() - begun) / 1000;
+    same(watch.request, "events", events.map(eventText), ["ADDED one"]);
+    holds(watch.request, "an end after 2 s", `${seconds.toFixed(1)} s`, seconds > 1.5 && seconds < 15);
+  }),
+  rule("watch-lasts", "an idle watch stays open", async (site) => {
     const space = await site.space();
     const { version } = (await site.get(space.at("leases"))).is(200);
     const watch = await site.watch(space.at("leases"), { resourceVersion: version });
@@ -166,7 +158,7 @@ export const watchPositionRules: readonly Rule[] = [
   }),
   rule(
     "watch-long-ago",
-    "a watch from long ago tells everything since, or says 410 Expired, aloud: an end without a word would be taken for calm",
+    "a watch from an old version sends everything since, or 410 Expired; a silent end would look like no changes",
     async (site) => {
       const space = await site.space();
       await space.leases("a", "b");
@@ -187,7 +179,7 @@ export const watchPositionRules: readonly Rule[] = [
       );
     },
   ),
-  rule("watch-refused", "a watch that cannot be read is refused before it begins", async (site) => {
+  rule("watch-refused", "an invalid watch request is refused before it begins", async (site) => {
     const space = await site.space();
     for (const [query, code, reason] of [
       [{ labelSelector: "a in (" }, 400, "BadRequest"],
@@ -203,7 +195,7 @@ export const watchPositionRules: readonly Rule[] = [
   }),
 ];
 
-/** The ERROR event that says that history is gone. */
+/** Checks for the ERROR event of a compacted history. */
 export function checkExpired(request: string, object: Parameters<typeof numberAt>[0]): void {
   const [code, reason] = [numberAt(object, "code"), textAt(object, "reason")];
   const right = textAt(object, "kind") === "Status" && code === 410 && (reason === "Expired" || reason === "Gone");

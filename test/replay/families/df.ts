@@ -57,15 +57,15 @@ export const df = family({
   run({ config, given, steps }) {
     const story = new FifoStory(config, given.known ?? [], given.populated ?? (given.known ?? []).length > 0);
     try {
-      const told = steps.map(({ atMs, event }) => ({ atMs, do: event.do, ...story.happen(event), ...story.state }));
+      const results = steps.map(({ atMs, event }) => ({ atMs, do: event.do, ...story.happen(event), ...story.state }));
       return {
         ...story.state,
-        popped: told.flatMap(({ popped = [] }) => popped),
-        changes: told.flatMap(({ changes = [] }) => changes.map(shownChange)),
+        popped: results.flatMap(({ popped = [] }) => popped),
+        changes: results.flatMap(({ changes = [] }) => changes.map(shownChange)),
         queue: story.queue,
         stored: story.stored,
         merged: story.merged,
-        steps: told.map((step) => ({ ...step, changes: step.changes?.map(shownChange) })),
+        steps: results.map((step) => ({ ...step, changes: step.changes?.map(shownChange) })),
       };
     } finally {
       story.close();

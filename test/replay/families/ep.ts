@@ -1,7 +1,7 @@
 import { endpointsOfServices } from "../../../agent/controllers/endpoints/controller.ts";
 import { workload } from "../../../agent/controllers/registry.ts";
 import { serviceFamily } from "./services/family.ts";
-import { nobodyJudges } from "./services/sight.ts";
+import { noJudge } from "./services/sight.ts";
 
 /** The Endpoints of services (docs/kubernetes-rules.md#endpoint-triggers, #endpoints-over-capacity). */
 export const ep = serviceFamily({
@@ -51,6 +51,6 @@ export const ep = serviceFamily({
     },
   ],
   controllersOf: (_given, config) => [
-    workload(endpointsOfServices({ sight: nobodyJudges, batch: config.batchMs ?? 0 }), 1),
+    workload(endpointsOfServices({ verdictDeps: noJudge, batch: config.batchMs ?? 0 }), 1),
   ],
 });

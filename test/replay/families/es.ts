@@ -7,7 +7,7 @@ import { noMemory } from "../../../agent/controllers/slices/memory.ts";
 import { serviceFamily } from "./services/family.ts";
 import type { Given } from "./services/forms.ts";
 import { keyOfName } from "./services/pods.ts";
-import { nobodyJudges } from "./services/sight.ts";
+import { noJudge } from "./services/sight.ts";
 import type { ServiceStory } from "./services/story.ts";
 
 /** Later than any version that a case comes to. */
@@ -55,7 +55,7 @@ export const es = serviceFamily({
   ],
   controllersOf: (given, config, story) => {
     const slices = endpointSlicesOfServices({
-      sight: nobodyJudges,
+      verdictDeps: noJudge,
       most: config.perSlice ?? 100,
       batch: config.batchMs ?? 0,
     });

@@ -1,3 +1,4 @@
+import type { LeaseRequest } from "../../support/lease-server.ts";
 import { family } from "../family.ts";
 import { inStep } from "../malformed.ts";
 import { Election } from "./le/election.ts";
@@ -66,14 +67,14 @@ export const le = family({
   async run({ config, given, steps }) {
     const election = new Election(config, given);
     if (steps.length === 0) await election.clock.advance(0);
-    const told: object[] = [];
+    const answers: object[] = [];
     for (const [index, { atMs, event }] of steps.entries()) {
       await election.happen(atMs, event).catch((error: unknown) => Promise.reject(inStep(index, error)));
       const { leaders, lease } = election;
-      told.push({ atMs, do: event.do, leaders, lease });
+      answers.push({ atMs, do: event.do, leaders, lease });
     }
     const { leaders, lease, candidates, led } = election;
-    const { requests } = election.api;
+    const requests = election.server.requests.map(shownRequest);
     const calls = new Map<string, string[]>();
     for (const { by, verb } of requests) calls.set(by, [...(calls.get(by) ?? []), verb]);
     return {
@@ -83,9 +84,15 @@ export const le = family({
       leading: led,
       requests,
       calls,
-      events: election.told,
+      events: election.logged,
       seen: election.seen,
-      steps: told,
+      steps: answers,
     };
   },
 });
+
+function shownRequest({ at, by, verb, answer, lease }: LeaseRequest) {
+  const { holderIdentity, leaseDurationSeconds, leaseTransitions } = lease?.spec ?? {};
+  const holder = lease && (holderIdentity ?? "");
+  return { atMs: Math.round(at), by, verb, answer, holder, leaseDurationSeconds, leaseTransitions };
+}

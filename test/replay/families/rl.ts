@@ -61,10 +61,10 @@ export const rl = family({
     const mirror = new Mirror(config, given);
     try {
       await mirror.clock.advance(0);
-      const told: object[] = [];
+      const seen: object[] = [];
       for (const [index, { atMs, event }] of steps.entries()) {
         await mirror.happen(atMs, event).catch((error: unknown) => Promise.reject(inStep(index, error)));
-        told.push({ atMs, do: event.do, requests: mirror.server.requests.length, ...mirror.state });
+        seen.push({ atMs, do: event.do, requests: mirror.server.requests.length, ...mirror.state });
       }
       const { interruptions, ended, state } = mirror;
       const { requests } = mirror.server;
@@ -73,10 +73,10 @@ export const rl = family({
         verbs: requests.map(({ verb }) => verb),
         interruptions,
         waits: interruptions.map(({ waitMs }) => waitMs),
-        told: mirror.told,
+        told: mirror.notified,
         ended,
         ...state,
-        steps: told,
+        steps: seen,
       };
     } finally {
       mirror.close();

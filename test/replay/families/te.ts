@@ -103,7 +103,7 @@ export const te = family({
         snapshot: () => ({ timers: story.timers, pods: story.pods, nodes: story.nodes }),
       });
       const { journal } = story.site;
-      const told = toldOf(
+      const podStories = toldOf(
         journal,
         [...(given.pods ?? [])].map(({ name }) => (name.includes("/") ? name : `default/${name}`)),
       );
@@ -111,7 +111,7 @@ export const te = family({
         .filter(({ verb, refused }) => verb === "delete" && refused === undefined)
         .map(({ atMs, object }) => ({ atMs, pod: object.replace(/^pod\//, "") }));
       return {
-        story: told,
+        story: podStories,
         deleted,
         ...seen.last,
         writes: journal.writes,

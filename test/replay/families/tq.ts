@@ -2,8 +2,8 @@ import { emptyBucket, fullBucket } from "../../../agent/base/token-bucket.ts";
 import {
   type EvictionQueue,
   newQueue,
-  type Waiting,
-} from "../../../agent/controllers/node-lifecycle/eviction-queue.ts";
+  type QueuedBoard,
+} from "../../../agent/controllers/node-lifecycle/zones/eviction-queue.ts";
 import { family } from "../family.ts";
 import type { FormOf } from "../form.ts";
 import { config, event, given, outcome } from "./tq/forms.ts";
@@ -61,19 +61,19 @@ export const tq = family({
   run({ config, given, steps }) {
     const story = new QueueStory(firstQueue(given, config.qps ?? usualQps), given.limiter === "always");
     let end = at(0);
-    const told = steps.map(({ atMs, event }) => {
+    const answers = steps.map(({ atMs, event }) => {
       const before = story.handled.length;
       end = at(atMs);
       const changed = story.happen(event, end);
       const answer = event.do === "try" ? { handled: story.handled.slice(before) } : { changed };
       return { atMs, do: event.do, ...answer, ...story.state(end) };
     });
-    return { ...story.state(end), handled: story.handled, tried: story.tried, steps: told };
+    return { ...story.state(end), handled: story.handled, tried: story.tried, steps: answers };
   },
 });
 
 function firstQueue({ limiter = "bucket", waiting = [], seen = [] }: Given, qps: number): EvictionQueue {
-  const entries = waiting.map(({ name, addedAtMs = 0, processAtMs = addedAtMs }): [string, Waiting] => [
+  const entries = waiting.map(({ name, addedAtMs = 0, processAtMs = addedAtMs }): [string, QueuedBoard] => [
     name,
     { name, addedAt: at(addedAtMs), due: at(processAtMs) },
   ]);
@@ -83,6 +83,6 @@ function firstQueue({ limiter = "bucket", waiting = [], seen = [] }: Given, qps:
 
 function limited(limiter: NonNullable<Given["limiter"]>, qps: number): EvictionQueue {
   if (limiter === "never") return newQueue(0, emptyBucket(at(0)));
-  if (typeof limiter === "string") return newQueue(qps, fullBucket(at(0)));
+  if (typeof limiter === "string") return newQueue(qps, fullBucket(at(0), 1));
   return newQueue(limiter.qps, { level: limiter.tokens ?? 1, at: at(0) });
 }

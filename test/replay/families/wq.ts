@@ -1,5 +1,5 @@
+import { VirtualClock } from "../../support/virtual-clock.ts";
 import { family } from "../family.ts";
-import { VirtualClock } from "../virtual-time.ts";
 import { config, event, given, outcome } from "./wq/forms.ts";
 import { QueueStory } from "./wq/queue-story.ts";
 
@@ -53,17 +53,17 @@ export const wq = family({
     const clock = new VirtualClock({ mono: 0, wall: 0 });
     const story = new QueueStory(clock, config.limiter);
     if (given.workers) story.employ(given.workers);
-    const told: object[] = [];
+    const results: object[] = [];
     for (const { atMs, event } of steps) {
       await clock.approach(atMs - clock.now().mono);
       const before = story.delivered.length;
       const answers = story.happen(event);
       await clock.advance(0);
       const item = event.do === "get" ? story.delivered.slice(before).at(-1)?.item : undefined;
-      told.push({ atMs, do: event.do, answers, item, ...story.state });
+      results.push({ atMs, do: event.do, answers, item, ...story.state });
     }
     const { state, delivered, deliveries, ended, waiting, requeues, waits } = story;
     story.end();
-    return { ...state, delivered, deliveries, ended, waiting, requeues, waits, steps: told };
+    return { ...state, delivered, deliveries, ended, waiting, requeues, waits, steps: results };
   },
 });

@@ -1,4 +1,4 @@
-import { counting, evictionRate, nobody, zoneState } from "../../../agent/controllers/node-lifecycle/zones.ts";
+import { counting, evictionRate, noBoards, zoneState } from "../../../agent/controllers/node-lifecycle/zones/zones.ts";
 import { family } from "../family.ts";
 import { record } from "../form.ts";
 import { lifecycleParameters, lifecycleSettings } from "../settings.ts";
@@ -31,7 +31,7 @@ export const zs = family({
   ],
   run({ config, given }) {
     const settings = lifecycleSettings(config);
-    const count = given.ready.map(statusOf).reduce(counting, nobody);
+    const count = given.ready.map(statusOf).reduce(counting, noBoards);
     const [state, size] = [zoneState(count, settings), given.ready.length];
     return { state: stateNames[state], unhealthy: count.notReady, size, qps: evictionRate(state, size, settings) };
   },

@@ -112,9 +112,9 @@ export class Boards {
       .sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
   }
 
-  #live(name: string, told: boolean | undefined): void {
+  #live(name: string, stated: boolean | undefined): void {
     const status = readyOf(this.find(name))?.status;
-    const alive = told ?? (this.#readyLives ? status === "True" || status === "False" : undefined);
+    const alive = stated ?? (this.#readyLives ? status === "True" || status === "False" : undefined);
     if (alive !== undefined) this.#site.kubelets.setAlive(name, alive);
   }
 }

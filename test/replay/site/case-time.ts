@@ -1,6 +1,6 @@
 import type { Instant, Millis } from "../../../agent/base/clock.ts";
-import { readTime } from "../../../agent/base/iso-time.ts";
 import { isRecord } from "../../../agent/base/json.ts";
+import { readTime } from "../../../agent/base/time/iso-time.ts";
 import { type Form, number, optional, text } from "../form.ts";
 import { MalformedCase } from "../malformed.ts";
 

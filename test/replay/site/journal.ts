@@ -57,7 +57,7 @@ export class Journal {
     this.asked.push({ atMs: ms(this.#clock.now()), object: `${resource.kind.toLowerCase()}/${key}` });
   }
 
-  told({ about, severity, reason, message }: EventAction): void {
+  recordEvent({ about, severity, reason, message }: EventAction): void {
     const { namespace, name, resource } = about;
     const object = `${resource.kind.toLowerCase()}/${namespace === undefined ? "" : `${namespace}/`}${name}`;
     this.events.push({ atMs: ms(this.#clock.now()), about: object, type: severity, reason, message });

@@ -1,7 +1,7 @@
 import { pods } from "../../../agent/api/resources.ts";
 import type { Step } from "../case.ts";
 import { family, type ReplayFamily } from "../family.ts";
-import { choice, list, map, optional, type RecordOf, record, tagged, text } from "../form.ts";
+import { choice, type FormOf, list, map, optional, type RecordOf, record, tagged, text } from "../form.ts";
 import { MalformedCase } from "../malformed.ts";
 import type { Outcome } from "../outcome.ts";
 import { lifecycleParameters, lifecycleSettings } from "../settings.ts";
@@ -67,7 +67,7 @@ const event = tagged(
   { about: "What happens.", examples: [{ do: "status", node: "n0", ready: "F" }, { do: "look" }] },
 );
 
-type Event = ReturnType<typeof event.read>;
+type Event = FormOf<typeof event>;
 
 export interface LifecycleFamily {
   readonly name: string;
@@ -103,28 +103,28 @@ const lives =
   "says otherwise.";
 const silent = "Boards are silent unless alive is true: what renews their Leases are the steps.";
 
-async function run(told: {
+async function run(options: {
   readonly config: RecordOf<typeof parameters>;
-  readonly given: ReturnType<typeof given.read>;
+  readonly given: FormOf<typeof given>;
   readonly steps: readonly Step<Event>[];
   readonly readyLives: boolean;
 }): Promise<Outcome> {
-  const time = new CaseTime(told.config.startTime);
-  const isAsked = told.steps.some((step) => step.event.do === "pass");
-  const leader = new LifecycleSite({ time, settings: lifecycleSettings(told.config), isAsked });
+  const time = new CaseTime(options.config.startTime);
+  const isAsked = options.steps.some((step) => step.event.do === "pass");
+  const leader = new LifecycleSite({ time, settings: lifecycleSettings(options.config), isAsked });
   const { site } = leader;
-  const boards = new Boards(site, { time, readyLives: told.readyLives });
-  const putPod = (pod: ReturnType<typeof podForm.read>): void =>
+  const boards = new Boards(site, { time, readyLives: options.readyLives });
+  const putPod = (pod: FormOf<typeof podForm>): void =>
     void site.api.put(pods, isShortPod(pod) ? podFrom(pod, time.stamp(site.clock.now().mono)) : pod);
-  for (const [zone, words] of told.given.zones ?? []) {
+  for (const [zone, words] of options.given.zones ?? []) {
     for (const [index, ready] of words.entries()) boards.put({ name: `${zone}-${index}`, zone, ready });
   }
-  for (const node of told.given.nodes ?? []) boards.put(node);
-  for (const pod of told.given.pods ?? []) putPod(pod);
+  for (const node of options.given.nodes ?? []) boards.put(node);
+  for (const pod of options.given.pods ?? []) putPod(pod);
 
   const { steps, last } = await tellStory<Event>({
     site,
-    steps: told.steps,
+    steps: options.steps,
     begin: () => leader.begin(),
     snapshot: () => leader.snapshot(),
     happen(event) {

@@ -1,11 +1,11 @@
 import { nodes, pods } from "../../../agent/api/resources.ts";
 import type { Instant, Millis } from "../../../agent/base/clock.ts";
-import { decodeBudget, encodeBudget } from "../../../agent/controllers/node-lifecycle/budget.ts";
 import { nodeLifecycle, siteKey } from "../../../agent/controllers/node-lifecycle/controller.ts";
 import type { BoardRecord, SiteMemory } from "../../../agent/controllers/node-lifecycle/memory.ts";
 import type { SiteState } from "../../../agent/controllers/node-lifecycle/pass.ts";
 import { podReadiness } from "../../../agent/controllers/node-lifecycle/pod-readiness.ts";
 import type { NodeLifecycleSettings } from "../../../agent/controllers/node-lifecycle/settings.ts";
+import { decodeBudget, encodeBudget } from "../../../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
 import type { ControlLoop } from "../../../agent/loop/control-loop.ts";
 import type { Controller, Decision } from "../../../agent/loop/controller.ts";
 import type { Outcome } from "../outcome.ts";
@@ -39,11 +39,11 @@ export class LifecycleSite {
   #mayPass = false;
 
   /** `isAsked`: monitor passes happen when they are asked for, not every period. */
-  constructor(parts: { readonly time: CaseTime; readonly settings: NodeLifecycleSettings; readonly isAsked: boolean }) {
-    this.#time = parts.time;
-    this.#settings = parts.settings;
-    this.#isAsked = parts.isAsked;
-    this.site = new Site(parts.time);
+  constructor(deps: { readonly time: CaseTime; readonly settings: NodeLifecycleSettings; readonly isAsked: boolean }) {
+    this.#time = deps.time;
+    this.#settings = deps.settings;
+    this.#isAsked = deps.isAsked;
+    this.site = new Site(deps.time);
   }
 
   /** A leader takes office; `inherits`: with the budget that the one before it left in the Lease. */
@@ -58,8 +58,8 @@ export class LifecycleSite {
     );
     this.#hasBegun = false;
     if (!this.#isAsked) this.#begin(this.#judge);
-    const judged = (board: string): BoardRecord | undefined => this.#memory?.boards.get(board);
-    this.site.start(this.site.loopOf(podReadiness({ settings, judged })));
+    const recordOf = (board: string): BoardRecord | undefined => this.#memory?.boards.get(board);
+    this.site.start(this.site.loopOf(podReadiness({ settings, recordOf })));
   }
 
   /** Somebody leads, now or already. */

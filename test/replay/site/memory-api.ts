@@ -6,14 +6,15 @@ import { timestamp } from "../../../agent/api/timestamps.ts";
 import type { Clock, Instant } from "../../../agent/base/clock.ts";
 import { ApiError, type Verb } from "../../../agent/client/api-error.ts";
 import type { Writer } from "../../../agent/execution/executor.ts";
-import { kindOf } from "../../../agent/informer/kinds.ts";
+import { kindOf } from "../../../agent/informer/kinds/kinds.ts";
 import type { Lister } from "../../../agent/informer/lister.ts";
 import type { WatchHealth } from "../../../agent/informer/watch-health.ts";
 import type { Seen } from "../../../agent/loop/controller.ts";
-import type { Cache, Caches, Reader } from "../../../agent/site/site-view.ts";
+import type { ApiReader, Cache, Caches } from "../../../agent/loop/site-view.ts";
 import { mergeSchemaOf } from "../../../simulator/patches/merge-keys.ts";
 import { mergedObject } from "../../../simulator/patches/merge-patch.ts";
 import { applyStrategicMerge } from "../../../simulator/patches/strategic-merge.ts";
+import { listerOf } from "../../support/lister.ts";
 import { MalformedCase } from "../malformed.ts";
 import { meets, refusal, withoutKind } from "./answers.ts";
 
@@ -31,7 +32,7 @@ export interface Write {
   readonly refused: string | undefined;
 }
 
-export interface MemoryApiParts {
+export interface MemoryApiDeps {
   /** Answers why a write shall fail: "Conflict", "InternalError". */
   refuse(write: {
     readonly resource: Resource<KubeObject>;
@@ -55,21 +56,21 @@ interface Table {
  * An API server that is a few maps, with watches that never fail and deliver at once. Patches merge, preconditions hold
  * and the status is a subresource, as on a real one; caches trim and keep quiet about heartbeats, as the informers do.
  */
-export class MemoryApi implements Writer, Reader, Caches {
+export class MemoryApi implements Writer, ApiReader, Caches {
   readonly #clock: Clock;
-  readonly #parts: MemoryApiParts;
+  readonly #deps: MemoryApiDeps;
   readonly #tables = new Map<string, Table>();
   /** Keys of objects about which no question is answered. */
   readonly unanswered = new Set<string>();
   #version = 0;
-  #deafSince: Instant | undefined;
+  #notLiveSince: Instant | undefined;
   #restoredAt: Instant | undefined;
   /** Names that were made up for objects that came without one. */
   #names = 0;
 
-  constructor({ clock }: { readonly clock: Clock }, parts: MemoryApiParts) {
+  constructor({ clock }: { readonly clock: Clock }, deps: MemoryApiDeps) {
     this.#clock = clock;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   // What happens to the site without us.
@@ -118,9 +119,9 @@ export class MemoryApi implements Writer, Reader, Caches {
 
   /** The watches break, and nothing is answered; or they are open again. */
   cut(isCut: boolean): void {
-    if (isCut) this.#deafSince ??= this.#clock.now();
-    else if (this.#deafSince !== undefined) {
-      this.#deafSince = undefined;
+    if (isCut) this.#notLiveSince ??= this.#clock.now();
+    else if (this.#notLiveSince !== undefined) {
+      this.#notLiveSince = undefined;
       this.#restoredAt = this.#clock.now();
     }
   }
@@ -131,11 +132,11 @@ export class MemoryApi implements Writer, Reader, Caches {
     const table = this.#table(resource);
     const now = this.#clock.now();
     const health: WatchHealth = {
-      connected: this.#deafSince === undefined,
-      lastHeard: this.#deafSince ?? now,
-      lastProof: this.#deafSince ?? now,
+      connected: this.#notLiveSince === undefined,
+      lastReceived: this.#notLiveSince ?? now,
+      lastProof: this.#notLiveSince ?? now,
       restoredAt: this.#restoredAt,
-      deafSince: this.#deafSince,
+      notLiveSince: this.#notLiveSince,
     };
     return {
       lister: this.#lister(resource),
@@ -151,8 +152,8 @@ export class MemoryApi implements Writer, Reader, Caches {
 
   async get<T extends KubeObject>(resource: Resource<T>, at: { namespace?: string; name: string }): Promise<T> {
     const key = keyOf({ metadata: at });
-    this.#parts.asked?.({ resource, key });
-    if (this.#deafSince !== undefined || this.unanswered.has(key)) throw refusal("get", key, "Timeout");
+    this.#deps.asked?.({ resource, key });
+    if (this.#notLiveSince !== undefined || this.unanswered.has(key)) throw refusal("get", key, "Timeout");
     return this.#found(resource, at, "get");
   }
 
@@ -166,7 +167,7 @@ export class MemoryApi implements Writer, Reader, Caches {
     const key = keyOf({ metadata: at });
     const creationTimestamp = timestamp(this.#clock.now());
     const tell = (after: KubeObject | undefined, refused: string | undefined): void =>
-      this.#parts.wrote({
+      this.#deps.wrote({
         verb: "create",
         resource,
         key,
@@ -177,7 +178,7 @@ export class MemoryApi implements Writer, Reader, Caches {
         refused,
       });
     const refused =
-      this.#parts.refuse({ resource, key }) ?? (this.find(resource, key) === undefined ? undefined : "AlreadyExists");
+      this.#deps.refuse({ resource, key }) ?? (this.find(resource, key) === undefined ? undefined : "AlreadyExists");
     if (refused !== undefined) {
       tell(undefined, refused);
       throw refusal("create", key, refused);
@@ -242,9 +243,9 @@ export class MemoryApi implements Writer, Reader, Caches {
     const { subresource } = at;
     const before = this.find(resource, key);
     const tell = (after: KubeObject | undefined, refused: string | undefined): void =>
-      this.#parts.wrote({ verb, resource, key, subresource, body, before, after, refused });
+      this.#deps.wrote({ verb, resource, key, subresource, body, before, after, refused });
     try {
-      const refused = this.#parts.refuse({ resource, key, ...(subresource && { subresource }) });
+      const refused = this.#deps.refuse({ resource, key, ...(subresource && { subresource }) });
       if (refused === "Conflict") this.#overtake(resource, before);
       if (refused !== undefined) throw refusal(verb, key, refused);
       const found = this.#found(resource, at, verb);
@@ -299,28 +300,16 @@ export class MemoryApi implements Writer, Reader, Caches {
   }
 
   #lister<T extends KubeObject>(resource: Resource<T>): Lister<T> {
-    const { trim, indices } = kindOf(resource);
+    const { trim } = kindOf(resource);
     const { unseen } = this.#table(resource);
     const cached = (): readonly T[] =>
       this.all(resource)
         .filter((object) => !unseen.has(keyOf(object)))
         .map(trim);
-    return {
-      get: (key) => {
-        const found = unseen.has(key) ? undefined : this.find(resource, key);
-        return found && trim(found);
-      },
-      list: () => cached().values(),
-      byIndex: (index, value) =>
-        cached()
-          .filter((object) => indices[index]?.(object).includes(value))
-          .values(),
-      indexValues: (index) => new Set(cached().flatMap((object) => indices[index]?.(object) ?? [])).values(),
-      countByIndex: (index, value) => cached().filter((object) => indices[index]?.(object).includes(value)).length,
-      get size() {
-        return cached().length;
-      },
-    };
+    return listerOf(resource, cached, (key) => {
+      const found = unseen.has(key) ? undefined : this.find(resource, key);
+      return found && trim(found);
+    });
   }
 
   #table(resource: Resource<KubeObject>): Table {

@@ -42,7 +42,7 @@ export const nodeTaintsFamily = ({ name, title, about, examples }: NodeTaintsFam
       const { kubelets, refusals, journal, api } = site;
       const boards = new Boards(site, { time, readyLives: false });
       for (const node of given.nodes) boards.put(node);
-      const told = await tellStory<NodeEvent>({
+      const seen = await tellStory<NodeEvent>({
         site,
         steps,
         begin: async () => site.start(site.loopOf(nodeTaints)),
@@ -52,7 +52,7 @@ export const nodeTaintsFamily = ({ name, title, about, examples }: NodeTaintsFam
           return undefined;
         },
       });
-      return { steps: told.steps, nodes: told.last.nodes, writes: journal.writes, taints: journal.taints };
+      return { steps: seen.steps, nodes: seen.last.nodes, writes: journal.writes, taints: journal.taints };
     },
   });
 

@@ -2,12 +2,13 @@ import type { Ambient } from "../../../agent/base/ambient.ts";
 import type { Millis } from "../../../agent/base/clock.ts";
 import { LineLogger } from "../../../agent/base/logger.ts";
 import { Executor } from "../../../agent/execution/executor.ts";
+import type { Term } from "../../../agent/execution/fence.ts";
 import { leaderOwnsAll } from "../../../agent/loop/assignment.ts";
 import { ControlLoop } from "../../../agent/loop/control-loop.ts";
-import type { Controller, Term } from "../../../agent/loop/controller.ts";
+import type { Controller } from "../../../agent/loop/controller.ts";
 import type { MemoryStore } from "../../../agent/loop/memory-store.ts";
-import { CachedSiteView } from "../../../agent/site/site-view.ts";
-import { VirtualClock } from "../virtual-time.ts";
+import { CachedSiteView } from "../../../agent/loop/site-view.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
 import type { CaseTime } from "./case-time.ts";
 import { Journal } from "./journal.ts";
 import { Kubelets } from "./kubelets.ts";
@@ -47,7 +48,7 @@ export class Site {
       asked: (read) => this.journal.read(read),
     });
     this.kubelets = new Kubelets({ clock: this.clock, time, api: this.api });
-    const events = { record: this.journal.told.bind(this.journal) };
+    const events = { record: this.journal.recordEvent.bind(this.journal) };
     this.#executor = new Executor(this.#ambient, { client: this.api, events, inflight });
   }
 

@@ -3,9 +3,9 @@ import { keyOf } from "../../../agent/api/meta.ts";
 import { podCondition } from "../../../agent/api/pods.ts";
 import { noExecuteTaints, taintsOf } from "../../../agent/api/taints.ts";
 import type { Instant } from "../../../agent/base/clock.ts";
-import { filled } from "../../../agent/base/token-bucket.ts";
 import { readyOf } from "../../../agent/controllers/node-lifecycle/health.ts";
 import type { SiteMemory } from "../../../agent/controllers/node-lifecycle/memory.ts";
+import { levelAt } from "../../../agent/controllers/node-lifecycle/zones/eviction-queue.ts";
 import type { JsonSchema } from "../form.ts";
 import type { Outcome } from "../outcome.ts";
 import { stateNames, stateSchema } from "../zone-names.ts";
@@ -22,7 +22,7 @@ export function zoneLabel(key: string): string {
 export function showZones(memory: SiteMemory | undefined, now: Instant): Outcome {
   const zones = [...(memory?.zones ?? [])].map(([key, { state, queue }]) => {
     const boards = [...(memory?.boards ?? [])].filter(([, { zone }]) => zone === key);
-    const { level } = filled(queue.bucket, queue.rate, now);
+    const level = levelAt(queue, now);
     return [
       zoneLabel(key),
       {
@@ -118,7 +118,7 @@ export const boardsSchema = (judged: boolean): JsonSchema => ({
         verdict: {
           type: "string",
           enum: ["alive", "unknown", "unproven"],
-          description: "alive: heard within its grace period. unproven: silent for longer.",
+          description: "alive: last heartbeat within its grace period. unproven: silent for longer.",
         },
       }),
     },

@@ -3,7 +3,7 @@ import { inStep } from "../malformed.ts";
 import type { Outcome } from "../outcome.ts";
 import type { Site } from "./site.ts";
 
-export interface Told<Event> {
+export interface StoryParts<Event> {
   readonly site: Site;
   readonly steps: readonly Step<Event>[];
   /** Called at 0, after the events of that instant: the agent begins its work, if it did not yet. */
@@ -24,21 +24,21 @@ export interface Seen {
  * Tells the steps in the order of time. Events of one instant come first, what is due at that instant follows, and then
  * the site is looked at: one answer for each step.
  */
-export async function tellStory<Event>({ site, steps, begin, happen, snapshot }: Told<Event>): Promise<Seen> {
+export async function tellStory<Event>({ site, steps, begin, happen, snapshot }: StoryParts<Event>): Promise<Seen> {
   const seen: Outcome[] = [];
-  let told = 0;
+  let taken = 0;
   const look = (): void => {
     const outcome = snapshot();
-    while (seen.length < told) seen.push(outcome);
+    while (seen.length < taken) seen.push(outcome);
   };
   const tellUntil = async (atMs: number): Promise<void> => {
-    for (let step = steps[told]; step !== undefined && step.atMs <= atMs; step = steps[told]) {
-      told++;
+    for (let step = steps[taken]; step !== undefined && step.atMs <= atMs; step = steps[taken]) {
+      taken++;
       try {
         const done = happen(step.event);
         if (done !== undefined && (await done)) look();
       } catch (error) {
-        throw inStep(told - 1, error);
+        throw inStep(taken - 1, error);
       }
     }
   };
@@ -47,7 +47,7 @@ export async function tellStory<Event>({ site, steps, begin, happen, snapshot }:
   await begin();
   await site.settle();
   look();
-  for (let step = steps[told]; step !== undefined; step = steps[told]) {
+  for (let step = steps[taken]; step !== undefined; step = steps[taken]) {
     await site.approach(step.atMs);
     await tellUntil(step.atMs);
     await site.settle();

@@ -58,8 +58,8 @@ export class DaemonStory {
   }
 
   async begin(): Promise<void> {
-    const sight = { settings: lifecycleSettings({}), judge: () => "by nobody" as const };
-    this.site.start(this.site.loopOf(this.passes.watched(daemonSet({ sight }))));
+    const verdictDeps = { settings: lifecycleSettings({}), judge: () => "no judge" as const };
+    this.site.start(this.site.loopOf(this.passes.watched(daemonSet({ verdictDeps }))));
   }
 
   get outcome(): Outcome {
@@ -93,9 +93,9 @@ export class DaemonStory {
     const boards = api.all(nodes).map((node) => ({ name: node.metadata.name, ...eligibilityOf(set, node) }));
     const mine = api.all(pods).filter((pod) => controllerOf(pod)?.uid === set.metadata.uid);
     const now = this.site.clock.now();
-    const availability = availabilityOf(set, watchReadiness(mine, undefined, now));
+    const availability = availabilityOf(set, atOnce(watchReadiness(mine, undefined, now)));
     const context = { set, hash: atOnce(presentHash(set)), availability };
-    const { step, count } = updateStep(boards, podsByBoard(mine), context, now);
+    const { step, count } = atOnce(updateStep(boards, atOnce(podsByBoard(mine)), context, now));
     const { desired, maxUnavailable, maxSurge, inProgress } = count;
     return {
       desired,

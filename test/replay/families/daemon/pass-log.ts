@@ -45,18 +45,18 @@ export class PassLog {
   }
 
   watched(controller: Controller<SetState, SetMemory>): Controller<SetState, SetMemory> {
-    const { remember } = controller;
-    if (remember === undefined) return controller;
+    const { deciding, remembering } = controller;
+    if (deciding === undefined || remembering === undefined) return controller;
     return {
       ...controller,
-      decide: (state, memory, now) => {
+      deciding: (state, memory, now) => {
         const at = this.#now();
         if (this.looks.at(-1) !== at) this.looks.push(at);
-        return controller.decide(state, memory, now);
+        return deciding(state, memory, now);
       },
-      remember: (decision, outcomes, now) => {
+      remembering: (decision, outcomes, now) => {
         this.#saw(outcomes);
-        return remember(decision, outcomes, now);
+        return remembering(decision, outcomes, now);
       },
     };
   }

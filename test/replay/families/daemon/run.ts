@@ -1,5 +1,5 @@
 import type { Millis } from "../../../../agent/base/clock.ts";
-import type { Told } from "../../family.ts";
+import type { CaseInput } from "../../family.ts";
 import type { Outcome } from "../../outcome.ts";
 import { CaseTime } from "../../site/case-time.ts";
 import { tellStory } from "../../site/story.ts";
@@ -9,7 +9,7 @@ import type { Config, Event, Given } from "./forms.ts";
 const minute: Millis = 60_000;
 
 /** Tells the story of a set, and what became of it. */
-export async function runDaemonStory({ config, given, steps }: Told<Config, Given, Event>): Promise<Outcome> {
+export async function runDaemonStory({ config, given, steps }: CaseInput<Config, Given, Event>): Promise<Outcome> {
   const story = new DaemonStory(new CaseTime(config.startTime), config, given);
   const { update } = story;
   const last = steps.at(-1)?.atMs ?? 0;

@@ -1,8 +1,8 @@
-import { DeltaFIFO } from "../../../../storage/delta-fifo.ts";
-import { Indexer } from "../../../../storage/indexer.ts";
-import { Journal, type Queued } from "../../../../storage/journal.ts";
+import { DeltaFIFO } from "../../../../storage/delta-fifo/delta-fifo.ts";
+import { Journal, type QueuedRow } from "../../../../storage/delta-fifo/journal.ts";
+import type { Replacement } from "../../../../storage/delta-fifo/list-replacement.ts";
+import { Indexer } from "../../../../storage/indexer/indexer.ts";
 import { type Change, type Delta, identityOf, type Key, keyOf, type StoredObject } from "../../../../storage/object.ts";
-import type { Replacement } from "../../../../storage/replacement.ts";
 import { cacheMigrations } from "../../../../storage/schema.ts";
 import { inMemory } from "../../in-memory.ts";
 import { MalformedCase } from "../../malformed.ts";
@@ -67,7 +67,7 @@ export class FifoStory {
 
   /** In the order of the pops. A mark of a key that waits is shown with what waits for it. */
   get queue(): readonly Entry[] {
-    const waiting = new Map<Key, Queued[]>();
+    const waiting = new Map<Key, QueuedRow[]>();
     for (const row of this.#rows()) waiting.set(row.key, [...(waiting.get(row.key) ?? []), row]);
     const placed: { readonly place: number; readonly entry: Entry }[] = [...waiting].map(([key, rows]) => ({
       place: rows[0]?.seq ?? 0,
@@ -137,7 +137,7 @@ export class FifoStory {
   }
 
   #group(deltas: readonly Delta<StoredObject>[], position = newest(deltas.map(({ object }) => object))): Happened {
-    const changes = this.#config.atOnce ? this.#fifo.take(deltas, position) : undefined;
+    const changes = this.#config.atOnce ? this.#fifo.appendAndPop(deltas, position) : undefined;
     if (changes) return { changes };
     this.#fifo.append(deltas, position);
     return {};
@@ -196,9 +196,9 @@ export class FifoStory {
         continue;
       }
       if (this.#fifo.depth === 0) break;
-      const told = this.#fifo.pop(1);
-      changes.push(...told);
-      popped.push(...before.filter((entry) => this.#isTaken(entry)), ...this.#filled(told, before));
+      const changesOfKey = this.#fifo.pop(1);
+      changes.push(...changesOfKey);
+      popped.push(...before.filter((entry) => this.#isTaken(entry)), ...this.#filled(changesOfKey, before));
       for (const { key } of popped) this.#marks.delete(key);
     }
     return { popped, changes };
@@ -209,8 +209,8 @@ export class FifoStory {
   }
 
   /** What the first list of all brought never waited in the journal. */
-  #filled(told: readonly Change<StoredObject>[], waited: readonly Entry[]): readonly Entry[] {
-    return told.flatMap(({ key, after }) => {
+  #filled(changesOfKey: readonly Change<StoredObject>[], waited: readonly Entry[]): readonly Entry[] {
+    return changesOfKey.flatMap(({ key, after }) => {
       const isOfJournal = !this.#isJournaled(key) && waited.some((entry) => entry.key === key);
       if (after === undefined || isOfJournal) return [];
       return [{ key, deltas: [{ type: this.#listed, object: shownObject(after), uid: after.metadata.uid }] }];
@@ -240,21 +240,21 @@ export class FifoStory {
     return this.#journal.rows(key, this.#journal.ceiling).length > 0;
   }
 
-  #rows(): readonly Queued[] {
-    return this.#journal.queued(undefined, this.#journal.ceiling, everything);
+  #rows(): readonly QueuedRow[] {
+    return this.#journal.queued(this.#journal.ceiling, everything);
   }
 
   /** With those of a list under way. */
-  #allRows(): readonly Queued[] {
-    return this.#journal.queued(undefined, Number.MAX_SAFE_INTEGER, everything);
+  #allRows(): readonly QueuedRow[] {
+    return this.#journal.queued(Number.MAX_SAFE_INTEGER, everything);
   }
 
-  #deltas(key: Key, rows: readonly Queued[]): readonly ShownDelta[] {
-    return rows.map(({ type, uid, version, bytes }) => ({
+  #deltas(key: Key, rows: readonly QueuedRow[]): readonly ShownDelta[] {
+    return rows.map(({ type, uid, version, hasObject }) => ({
       type: type === "Replaced" ? this.#listed : type,
       object: shown(key, { uid, version }),
       uid,
-      ...(type === "Deleted" && { tombstone: bytes === null }),
+      ...(type === "Deleted" && { tombstone: !hasObject }),
     }));
   }
 }

@@ -25,8 +25,8 @@ export class GcStory {
   constructor(time: CaseTime, { nodes: boards = [], pods: given = [] }: Given, threshold: number) {
     this.site = new Site(time);
     this.#time = time;
-    const sight = { settings: lifecycleSettings({}), judge: () => "by nobody" as const };
-    this.#loop = this.site.loopOf(podGC({ sight, terminatedThreshold: threshold }));
+    const verdictDeps = { settings: lifecycleSettings({}), judge: () => "no judge" as const };
+    this.#loop = this.site.loopOf(podGC({ verdictDeps, terminatedThreshold: threshold }));
     for (const board of boards) this.#putNode(board);
     for (const pod of given) this.#putPod(pod);
   }

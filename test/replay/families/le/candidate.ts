@@ -6,10 +6,10 @@ import { LeaderElector } from "../../../../agent/election/leader-elector.ts";
 import { LeaseLock } from "../../../../agent/election/lease-lock.ts";
 import { TermOver } from "../../../../agent/election/term.ts";
 import type { EventAction } from "../../../../agent/execution/actions.ts";
-import type { Term } from "../../../../agent/loop/controller.ts";
-import { BoardClock } from "./board-clock.ts";
+import type { Term } from "../../../../agent/execution/fence.ts";
+import { LeaseLink, type LeaseServer } from "../../../support/lease-server.ts";
+import { ProcessClock } from "../../../support/process-clock.ts";
 import type { CandidateGiven, Config } from "./forms.ts";
-import { type LeaseApi, LeaseLink } from "./lease-api.ts";
 
 /** A term of a candidate, from the beginning of its work to its end. */
 export interface Led {
@@ -20,7 +20,7 @@ export interface Led {
   why: string | undefined;
 }
 
-export interface Told {
+export interface Logged {
   readonly atMs: Millis;
   readonly by: string;
   readonly message: string;
@@ -36,10 +36,10 @@ export interface Seen {
 /** What all candidates of a case share. */
 export interface Race {
   readonly clock: Clock;
-  readonly api: LeaseApi;
+  readonly server: LeaseServer;
   readonly config: Config;
   readonly led: Led[];
-  readonly told: Told[];
+  readonly logged: Logged[];
   readonly seen: Seen[];
 }
 
@@ -55,7 +55,7 @@ const timingOf = ({ leaseDurationMs, renewDeadlineMs, retryPeriodMs }: Config): 
 export class Candidate {
   readonly name: string;
   readonly link: LeaseLink;
-  readonly clock: BoardClock;
+  readonly clock: ProcessClock;
   readonly #race: Race;
   readonly #given: CandidateGiven;
   readonly #elector: LeaderElector;
@@ -65,14 +65,19 @@ export class Candidate {
   #problems: readonly string[] | undefined;
 
   constructor(race: Race, name: string, given: CandidateGiven) {
-    const { api, config } = race;
+    const { server, config } = race;
     const { identity = name, formerIdentity, formerTerm, wallAheadMs = 0, notStanding } = given;
     this.name = name;
     this.#race = race;
     this.#given = given;
     this.#notStanding = notStanding;
-    this.clock = new BoardClock(race.clock, wallAheadMs);
-    this.link = new LeaseLink({ api, clock: this.clock, by: name, latency: config.latencyMs ?? 0 });
+    this.clock = new ProcessClock(race.clock, wallAheadMs);
+    this.link = new LeaseLink({
+      server,
+      clock: this.clock,
+      by: name,
+      latency: { request: config.latencyMs ?? 0, answer: 0 },
+    });
     const random = { next: () => config.jitter ?? 0, uuid: () => "" };
     this.#elector = new LeaderElector(
       { clock: this.clock, random, log: this.#log },
@@ -83,10 +88,8 @@ export class Candidate {
         formerTerm,
         followers: given.followers ?? config.followers ?? "poll",
         lock: new LeaseLock({ client: this.link, at, labels: {}, annotations: {} }),
-        mayStand: () => this.#notStanding,
+        whyNotToStand: () => this.#notStanding,
         announce: (event) => this.#announce(event),
-        carried: {},
-        lead: (term) => this.#lead(term),
       },
     );
   }
@@ -96,13 +99,13 @@ export class Candidate {
   }
 
   get shown(): object {
-    const { holder, term, role, missedRenewals, notStanding, lastError } = this.#elector.view();
+    const { holder, isFree, term, role, missedRenewals, notStanding, lastError } = this.#elector.view();
     return {
       state: this.#state,
       valid: this.#problems === undefined,
       problems: this.#problems ?? [],
       role: this.#state === "running" ? role : undefined,
-      holder: holder === undefined ? undefined : holder,
+      holder: isFree ? "" : holder,
       transitions: term,
       missedRenewals,
       notStanding,
@@ -111,7 +114,7 @@ export class Candidate {
   }
 
   start(): void {
-    this.#elector.run(this.#stop.signal).then(
+    this.#elector.run(this.#stop.signal, { carried: {}, lead: (term) => this.#lead(term) }).then(
       () => this.#end(),
       (error: unknown) => this.#end(error),
     );
@@ -133,7 +136,7 @@ export class Candidate {
   }
 
   hint(): void {
-    this.#elector.look();
+    this.#elector.readNow();
   }
 
   stepDown(rest: Millis): void {
@@ -172,7 +175,7 @@ export class Candidate {
     await new Promise<void>((resolve) => {
       const end = (): void => {
         led.toMs = this.#now();
-        led.why = signal.reason instanceof TermOver ? signal.reason.why : sentenceOf(signal.reason);
+        led.why = signal.reason instanceof TermOver ? signal.reason.ending.why : sentenceOf(signal.reason);
         resolve();
       };
       if (signal.aborted) end();
@@ -183,7 +186,7 @@ export class Candidate {
   }
 
   #announce({ message }: EventAction): void {
-    this.#race.told.push({ atMs: this.#now(), by: this.name, message });
+    this.#race.logged.push({ atMs: this.#now(), by: this.name, message });
   }
 
   #now(): Millis {

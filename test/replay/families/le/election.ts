@@ -1,11 +1,11 @@
 import type { Millis } from "../../../../agent/base/clock.ts";
+import { LeaseServer } from "../../../support/lease-server.ts";
+import { VirtualClock } from "../../../support/virtual-clock.ts";
 import type { FormOf } from "../../form.ts";
 import { MalformedCase } from "../../malformed.ts";
 import { CaseTime } from "../../site/case-time.ts";
-import { VirtualClock } from "../../virtual-time.ts";
-import { Candidate, type Led, type Race, type Seen, type Told } from "./candidate.ts";
-import type { CandidateGiven, Config, Event, given } from "./forms.ts";
-import { LeaseApi } from "./lease-api.ts";
+import { Candidate, type Led, type Logged, type Race, type Seen } from "./candidate.ts";
+import type { CandidateGiven, Config, Event, given, LeaseGiven } from "./forms.ts";
 
 type Given = FormOf<typeof given>;
 type Other = NonNullable<Given["others"]>[number];
@@ -15,9 +15,9 @@ const usual: ReadonlyMap<string, CandidateGiven> = new Map([["baz", {}]]);
 /** Candidates and one Lease, on a clock of their own. */
 export class Election {
   readonly clock: VirtualClock;
-  readonly api: LeaseApi;
+  readonly server: LeaseServer;
   readonly led: Led[] = [];
-  readonly told: Told[] = [];
+  readonly logged: Logged[] = [];
   readonly seen: Seen[] = [];
   readonly #time: CaseTime;
   readonly #race: Race;
@@ -27,11 +27,18 @@ export class Election {
   constructor(config: Config, { lease = null, candidates = usual, others = [], faults = [] }: Given) {
     this.#time = new CaseTime(config.startTime);
     this.clock = new VirtualClock(this.#time.begin);
-    this.api = new LeaseApi(this.clock, this.#time);
-    this.#race = { clock: this.clock, api: this.api, config, led: this.led, told: this.told, seen: this.seen };
+    this.server = new LeaseServer(this.clock);
+    this.#race = {
+      clock: this.clock,
+      server: this.server,
+      config,
+      led: this.led,
+      logged: this.logged,
+      seen: this.seen,
+    };
     this.#given = candidates;
-    if (lease) this.api.write({ holder: "", ...lease });
-    for (const fault of faults) this.api.break(fault);
+    if (lease) this.#write({ holder: "", ...lease });
+    for (const fault of faults) this.server.break(fault);
     for (const other of others) this.clock.after(other.fromMs ?? 0, () => this.#renewOther(other));
     for (const [name, one] of candidates) this.clock.after(one.startsAtMs ?? 0, () => this.#startOnce(name, one));
   }
@@ -48,7 +55,7 @@ export class Election {
   }
 
   get lease(): object | undefined {
-    const { metadata, spec = {} } = this.api.lease ?? {};
+    const { metadata, spec = {} } = this.server.object ?? {};
     if (metadata === undefined) return undefined;
     const { holderIdentity, leaseDurationSeconds, leaseTransitions, acquireTime, renewTime } = spec;
     return {
@@ -68,19 +75,19 @@ export class Election {
   #happen(event: Event): void {
     switch (event.do) {
       case "write":
-        this.api.write(event);
+        this.#write(event);
         break;
       case "renew":
-        this.api.write({});
+        this.#write({});
         break;
       case "deleteLease":
-        this.api.lease = undefined;
+        this.server.remove();
         break;
       case "fault":
-        this.api.break(event);
+        this.server.break(event);
         break;
       case "heal":
-        this.api.heal();
+        this.server.heal();
         break;
       case "look":
         break;
@@ -134,6 +141,18 @@ export class Election {
     }
   }
 
+  /** As another program does it. */
+  #write({ holder, leaseDurationSeconds, leaseTransitions }: LeaseGiven): void {
+    this.server.write({
+      spec: {
+        ...(holder !== undefined && { holderIdentity: holder }),
+        ...(leaseDurationSeconds !== undefined && { leaseDurationSeconds }),
+        ...(leaseTransitions !== undefined && { leaseTransitions }),
+        renewTime: this.#time.stamp(this.clock.now().mono),
+      },
+    });
+  }
+
   #startOnce(name: string, given: CandidateGiven): void {
     if (!this.#candidates.has(name)) this.#start(name, given);
   }
@@ -146,7 +165,7 @@ export class Election {
 
   #renewOther(other: Other): void {
     const { holder, leaseDurationSeconds, everyMs, untilMs } = other;
-    this.api.write({ holder, ...(leaseDurationSeconds !== undefined && { leaseDurationSeconds }) });
+    this.#write({ holder, ...(leaseDurationSeconds !== undefined && { leaseDurationSeconds }) });
     const next = this.clock.now().mono + everyMs;
     if (everyMs > 0 && next <= untilMs) this.clock.after(everyMs, () => this.#renewOther(other));
   }

@@ -1,5 +1,5 @@
 import { apiVersionOf, namespaces } from "../../../../agent/api/resources.ts";
-import { TransportError } from "../../../../agent/client/transport-error.ts";
+import { TransportError } from "../../../../agent/client/transport/transport-error.ts";
 import type { StoredObject } from "../../../../storage/object.ts";
 import { choice, either, type FormOf, list, optional, record, text, whole } from "../../form.ts";
 

@@ -1,6 +1,6 @@
 import type { Clock, Millis } from "../../../../agent/base/clock.ts";
 import { sentenceOf } from "../../../../agent/base/errors.ts";
-import type { Fields, Level, Logger } from "../../../../agent/base/logger.ts";
+import type { LogFields, Logger, LogLevel } from "../../../../agent/base/logger.ts";
 
 /** A try that failed. */
 export interface Interruption {
@@ -8,7 +8,7 @@ export interface Interruption {
   readonly error: string;
   /** By the reflector's own pace; a time that the server asked for may be longer. */
   readonly waitMs: Millis;
-  readonly level: Level;
+  readonly level: LogLevel;
 }
 
 /** Keeps what the reflector says of tries that failed. */
@@ -20,19 +20,19 @@ export class HeardLog implements Logger {
     this.#clock = clock;
   }
 
-  error(message: string, fields?: Fields): void {
+  error(message: string, fields?: LogFields): void {
     this.#hear("error", message, fields);
   }
 
-  warn(message: string, fields?: Fields): void {
+  warn(message: string, fields?: LogFields): void {
     this.#hear("warn", message, fields);
   }
 
-  info(message: string, fields?: Fields): void {
+  info(message: string, fields?: LogFields): void {
     this.#hear("info", message, fields);
   }
 
-  debug(message: string, fields?: Fields): void {
+  debug(message: string, fields?: LogFields): void {
     this.#hear("debug", message, fields);
   }
 
@@ -40,7 +40,7 @@ export class HeardLog implements Logger {
     return this;
   }
 
-  #hear(level: Level, message: string, { error, wait }: Fields = {}): void {
+  #hear(level: LogLevel, message: string, { error, wait }: LogFields = {}): void {
     if (message !== "watch interrupted" || typeof wait !== "number") return;
     this.interruptions.push({
       atMs: Math.round(this.#clock.now().mono),

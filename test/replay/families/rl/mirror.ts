@@ -5,17 +5,17 @@ import { sentenceOf } from "../../../../agent/base/errors.ts";
 import { KubeClient } from "../../../../agent/client/kube-client.ts";
 import { RequestLimiter } from "../../../../agent/client/request-limiter.ts";
 import { Traffic } from "../../../../agent/client/traffic.ts";
-import { kindOf } from "../../../../agent/informer/kinds.ts";
+import { kindOf } from "../../../../agent/informer/kinds/kinds.ts";
 import { ListTurns } from "../../../../agent/informer/list-turns.ts";
 import { SharedInformer } from "../../../../agent/informer/shared-informer.ts";
-import { DeltaFIFO } from "../../../../storage/delta-fifo.ts";
-import { Indexer } from "../../../../storage/indexer.ts";
+import { DeltaFIFO } from "../../../../storage/delta-fifo/delta-fifo.ts";
+import { Indexer } from "../../../../storage/indexer/indexer.ts";
 import type { Change } from "../../../../storage/object.ts";
 import { cacheMigrations } from "../../../../storage/schema.ts";
+import { VirtualClock } from "../../../support/virtual-clock.ts";
 import { inMemory } from "../../in-memory.ts";
 import { CaseTime } from "../../site/case-time.ts";
 import { shownObject } from "../../things.ts";
-import { VirtualClock } from "../../virtual-time.ts";
 import type { Config, Event, Given } from "./forms.ts";
 import { HeardLog } from "./heard-log.ts";
 import { Script } from "./script.ts";
@@ -25,7 +25,7 @@ const name = resourceName(namespaces);
 const timeouts = { read: 30_000, list: 30_000, watch: 30_000, write: 30_000 };
 const room = { deltasPerObject: 16, decodedBytes: 1_000_000 };
 
-interface Told {
+interface Notification {
   readonly atMs: Millis;
   readonly key: string;
   readonly before: string | undefined;
@@ -36,7 +36,7 @@ interface Told {
 export class Mirror {
   readonly clock: VirtualClock;
   readonly server: ScriptedServer;
-  readonly told: Told[] = [];
+  readonly notified: Notification[] = [];
   ended: string | undefined;
   readonly #script = new Script();
   readonly #log: HeardLog;
@@ -141,7 +141,7 @@ export class Mirror {
   #tell(changes: readonly Change<Namespace>[]): void {
     const atMs = Math.round(this.clock.now().mono);
     for (const { key, before, after } of changes) {
-      this.told.push({ atMs, key, before: before && shownObject(before), after: after && shownObject(after) });
+      this.notified.push({ atMs, key, before: before && shownObject(before), after: after && shownObject(after) });
     }
   }
 

@@ -1,6 +1,6 @@
 import { type Clock, deadline, type Millis, sleep } from "../../../../agent/base/clock.ts";
-import type { HttpRequest, HttpResponse, Transport } from "../../../../agent/client/transport.ts";
-import { TransportError } from "../../../../agent/client/transport-error.ts";
+import type { HttpRequest, HttpResponse, Transport } from "../../../../agent/client/transport/transport.ts";
+import { TransportError } from "../../../../agent/client/transport/transport-error.ts";
 import { MalformedCase } from "../../malformed.ts";
 import { type Failure, refusalOf, statusOf, wireList, wireObject } from "./answers.ts";
 import type { Config, Failing, WatchAnswer, WatchEvent } from "./forms.ts";

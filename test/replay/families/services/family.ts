@@ -1,5 +1,5 @@
 import { endpointSlices, endpoints } from "../../../../agent/api/resources.ts";
-import type { Workload } from "../../../../agent/controllers/registry.ts";
+import type { WorkloadController } from "../../../../agent/controllers/registry.ts";
 import { family, type ReplayFamily } from "../../family.ts";
 import type { JsonSchema } from "../../form.ts";
 import type { Outcome } from "../../outcome.ts";
@@ -10,12 +10,12 @@ import { type Config, config, type Event, event, type Given, given } from "./for
 import { endpointsSchema, showEndpoints, showSlices, sizesOf, slicesSchema } from "./shown.ts";
 import { ServiceStory } from "./story.ts";
 
-export interface ServiceFamilyParts {
+export interface ServiceFamilyOptions {
   readonly name: string;
   readonly title: string;
   readonly about: string;
   readonly examples: readonly object[];
-  controllersOf(given: Given, config: Config, story: ServiceStory): readonly Workload[];
+  controllersOf(given: Given, config: Config, story: ServiceStory): readonly WorkloadController[];
   /** What else there is to tell at a time. */
   readonly more?: { readonly schema: Readonly<Record<string, JsonSchema>>; show(story: ServiceStory): Outcome };
 }
@@ -39,7 +39,7 @@ export const serviceFamily = ({
   examples,
   controllersOf,
   more,
-}: ServiceFamilyParts): ReplayFamily =>
+}: ServiceFamilyOptions): ReplayFamily =>
   family({
     name,
     title,
@@ -89,7 +89,7 @@ export const serviceFamily = ({
       const last = steps.at(-1)?.atMs ?? 0;
       const look = { do: "look" } satisfies Event;
       const ends = [{ atMs: Math.max(last, config.untilMs ?? last), event: look }];
-      let told = 0;
+      let counted = 0;
       const seen = await tellStory<Event>({
         site: story.site,
         steps: [{ atMs: 0, event: look }, ...steps, ...ends],
@@ -97,8 +97,8 @@ export const serviceFamily = ({
         happen: (event) => story.happen(event),
         snapshot: () => {
           const slices = showSlices(story.site.api.all(endpointSlices), time);
-          const written = countsOf(story.site.journal.writes.slice(told));
-          told = story.site.journal.writes.length;
+          const written = countsOf(story.site.journal.writes.slice(counted));
+          counted = story.site.journal.writes.length;
           return {
             endpoints: showEndpoints(story.site.api.all(endpoints), time),
             slices,

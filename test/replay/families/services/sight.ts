@@ -1,5 +1,5 @@
-import type { SightParts } from "../../../../agent/controllers/board-verdicts.ts";
+import type { BoardVerdictDeps } from "../../../../agent/controllers/board-verdicts.ts";
 import { lifecycleSettings } from "../../settings.ts";
 
-/** Nobody judges the boards. */
-export const nobodyJudges: SightParts = { settings: lifecycleSettings({}), judge: () => "by nobody" };
+/** No controller judges the boards. */
+export const noJudge: BoardVerdictDeps = { settings: lifecycleSettings({}), judge: () => "no judge" };

@@ -2,8 +2,8 @@ import type { EndpointSlice, Node, Pod, Service } from "../../../../agent/api/co
 import { controlledBy } from "../../../../agent/api/owners.ts";
 import { boardOf } from "../../../../agent/api/pods.ts";
 import { services } from "../../../../agent/api/resources.ts";
-import { endingDigits } from "../../../../agent/base/ending-digits.ts";
 import { atOnce } from "../../../../agent/base/steps.ts";
+import { endingDigits } from "../../../../agent/base/text/ending-digits.ts";
 import { controllerName, labelsFor } from "../../../../agent/controllers/endpoint-slice/content.ts";
 import { endpointOf, slicePortsOf } from "../../../../agent/controllers/endpoint-slice/endpoint.ts";
 import { isReady } from "../../../../agent/controllers/service/eligible.ts";

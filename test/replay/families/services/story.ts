@@ -2,7 +2,7 @@ import type { Node, Pod, Service } from "../../../../agent/api/core.ts";
 import { keyOf } from "../../../../agent/api/meta.ts";
 import { endpointSlices, endpoints, nodes, pods, services } from "../../../../agent/api/resources.ts";
 import { zoneLabel } from "../../../../agent/api/topology.ts";
-import type { Workload } from "../../../../agent/controllers/registry.ts";
+import type { WorkloadController } from "../../../../agent/controllers/registry.ts";
 import { MalformedCase } from "../../malformed.ts";
 import type { CaseTime } from "../../site/case-time.ts";
 import { type Loop, Site } from "../../site/site.ts";
@@ -18,11 +18,11 @@ type ServiceLoop = Loop & { memoryOf(key: string): unknown };
 export class ServiceStory {
   readonly site: Site;
   readonly #time: CaseTime;
-  readonly #controllers: readonly Workload[];
+  readonly #controllers: readonly WorkloadController[];
   #loops: readonly ServiceLoop[] = [];
   #order = 1;
 
-  constructor(time: CaseTime, given: Given, controllersOf: (story: ServiceStory) => readonly Workload[]) {
+  constructor(time: CaseTime, given: Given, controllersOf: (story: ServiceStory) => readonly WorkloadController[]) {
     this.site = new Site(time);
     this.#time = time;
     for (const node of given.nodes ?? [{ name: "n1" }]) this.#putNode(node);

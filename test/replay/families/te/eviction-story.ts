@@ -5,7 +5,7 @@ import { nodes, pods } from "../../../../agent/api/resources.ts";
 import { noExecuteTaints } from "../../../../agent/api/taints.ts";
 import type { Millis } from "../../../../agent/base/clock.ts";
 import { taintEviction } from "../../../../agent/controllers/taint-eviction/controller.ts";
-import { deadlineOf, type Timer } from "../../../../agent/controllers/taint-eviction/timer.ts";
+import { deadlineOf, type EvictionTimer } from "../../../../agent/controllers/taint-eviction/timer.ts";
 import type { ControlLoop } from "../../../../agent/loop/control-loop.ts";
 import { Memo } from "../../../../storage/memo.ts";
 import { stateMigrations } from "../../../../storage/schema.ts";
@@ -19,7 +19,7 @@ import { Site } from "../../site/site.ts";
 import { showTaint } from "../../site/taint-text.ts";
 import type { Config, Event, Given, GivenNode, GivenPod } from "./forms.ts";
 
-type Loop = ControlLoop<unknown, Timer | undefined>;
+type Loop = ControlLoop<unknown, EvictionTimer | undefined>;
 
 /** A site on which taint eviction works, alone: no monitor pass ever judges its boards. */
 export class EvictionStory {
@@ -53,7 +53,7 @@ export class EvictionStory {
   get timers(): Outcome {
     const found = this.#keys().flatMap((key) => {
       const timer = this.#loop?.memoryOf(key);
-      return timer === undefined || timer.asked !== undefined ? [] : [[key, ms(deadlineOf(timer))] as const];
+      return timer === undefined || timer.sentAt !== undefined ? [] : [[key, ms(deadlineOf(timer))] as const];
     });
     return Object.fromEntries(found);
   }
@@ -140,8 +140,8 @@ export class EvictionStory {
   #start(): void {
     const settings = lifecycleSettings({});
     const boot = `boot-${this.#boots}`;
-    const judged = (): "by nobody" | undefined => (this.#isJudged ? undefined : "by nobody");
-    const controller = taintEviction({ settings, boot, inherited: () => undefined, judged });
+    const recordOf = (): "no judge" | undefined => (this.#isJudged ? undefined : "no judge");
+    const controller = taintEviction({ settings, boot, inherited: () => undefined, recordOf });
     const loop = this.site.loopOf(controller, this.#memo);
     this.#loop = loop;
     this.site.start(loop);

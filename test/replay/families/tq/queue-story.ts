@@ -1,16 +1,17 @@
 import { type Instant, type Millis, shifted } from "../../../../agent/base/clock.ts";
-import { filled, fullBucket } from "../../../../agent/base/token-bucket.ts";
+import { fullBucket } from "../../../../agent/base/token-bucket.ts";
 import {
   addAll,
   again,
   done,
   type EvictionQueue,
   head,
+  levelAt,
+  type QueuedBoard,
   removeAll,
   turn,
-  type Waiting,
   withRate,
-} from "../../../../agent/controllers/node-lifecycle/eviction-queue.ts";
+} from "../../../../agent/controllers/node-lifecycle/zones/eviction-queue.ts";
 import { MalformedCase } from "../../malformed.ts";
 import type { Event, TurnResult } from "./forms.ts";
 
@@ -92,10 +93,10 @@ export class QueueStory {
   }
 
   #limiter(now: Instant): object {
-    const { rate, bucket } = this.#queue;
+    const { rate } = this.#queue;
     if (this.#always) return { kind: "always" };
     if (rate === 0) return { kind: "never", qps: 0 };
-    return { kind: "bucket", qps: rate, tokens: Math.round(filled(bucket, rate, now).level * 1e6) / 1e6 };
+    return { kind: "bucket", qps: rate, tokens: Math.round(levelAt(this.#queue, now) * 1e6) / 1e6 };
   }
 
   #swap(qps: number, now: Instant): void {
@@ -105,7 +106,7 @@ export class QueueStory {
   }
 
   #refill(now: Instant): void {
-    if (this.#always) this.#queue = { ...this.#queue, bucket: fullBucket(now) };
+    if (this.#always) this.#queue = { ...this.#queue, bucket: fullBucket(now, 1) };
   }
 
   /** As many turns as there are tokens, until the head is not due. */
@@ -124,7 +125,7 @@ export class QueueStory {
   }
 
   /** Answers the instant at which the turn is over. */
-  #turn(entry: Waiting, result: TurnResult, now: Instant): Instant {
+  #turn(entry: QueuedBoard, result: TurnResult, now: Instant): Instant {
     const { name, addedAt, due } = entry;
     const { done: isDone = true, waitMs = 0, takesMs = 0, remove = [], add = [] } = result;
     this.tried.push({ atMs: now.mono, name, done: isDone, addedAtMs: addedAt.mono, processAtMs: due.mono });

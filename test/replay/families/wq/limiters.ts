@@ -1,7 +1,6 @@
 import { defaultRetryLimits, type RetryLimits } from "../../../../agent/loop/retry-limiter.ts";
 import { latest } from "../../case.ts";
-import { choice, either, list, mapped, number, tagged } from "../../form.ts";
-import { MalformedCase } from "../../malformed.ts";
+import { choice, either, type FormOf, list, mapped, number, tagged } from "../../form.ts";
 
 const exponential = {
   baseMs: number({ about: "The wait after the first failure, in milliseconds.", min: 0, max: latest }),
@@ -20,7 +19,7 @@ const half = tagged("kind", { exponential, bucket }, abouts, { about: "One limit
 /** A half that never makes anybody wait. */
 const eager: RetryLimits = { first: 0, most: 0, perSecond: 1e9, burst: 1e9 };
 
-const limitsOf = (one: ReturnType<typeof half.read>): Partial<RetryLimits> =>
+const limitsOf = (one: FormOf<typeof half>): Partial<RetryLimits> =>
   one.kind === "exponential" ? { first: one.baseMs, most: one.maxMs } : { perSecond: one.qps, burst: one.burst };
 
 /** The program has one limiter, with an exponential half and a bucket. A case may leave either out. */
@@ -48,11 +47,14 @@ export const limiterForm = mapped(
         "with a longest wait over others are not there, because no controller uses them.",
     },
   ),
-  (value, at): RetryLimits => {
+  (value, problems): RetryLimits | undefined => {
     if (value === "default") return defaultRetryLimits;
     if (value.kind !== "maxOf") return { ...eager, ...limitsOf(value) };
     if (new Set(value.of.map(({ kind }) => kind)).size < value.of.length) {
-      throw new MalformedCase([`${at}.of takes one exponential limiter and one bucket, not two of a kind`]);
+      return problems.add({
+        is: "against a rule",
+        message: "takes one exponential limiter and one bucket, not two of a kind",
+      });
     }
     return Object.assign({}, eager, ...value.of.map(limitsOf));
   },
